@@ -1,0 +1,18 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+  name: "Wynd",
+  platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+  products: [
+    .library(name: "Wynd", targets: ["Wynd"]),
+    .executable(name: "wynd", targets: ["Demo"]),
+  ],
+  dependencies: [],
+  targets: [
+    .target(name: "Wynd"),
+    .target(name: "LoopbackServer"),
+    .executableTarget(name: "Demo", dependencies: ["Wynd", "LoopbackServer"]),
+    .testTarget(name: "WyndTests", dependencies: ["Wynd", "LoopbackServer"]),
+  ]
+)
