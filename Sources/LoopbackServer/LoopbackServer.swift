@@ -1,0 +1,245 @@
+public import Foundation
+
+/// An HTTP/1.1 server on a free port of 127.0.0.1 that misbehaves on command. One per test; it is gone with its object.
+///
+/// ```swift
+/// let server = try LoopbackServer(script: .reset, .status(503), .ok("hello"))
+/// let data = try await session.performNetworkRequest(server.url("/greeting"))
+/// #expect(server.requests.count == 3)
+/// ```
+public final class LoopbackServer: Sendable {
+  /// Why a server could not be made.
+  public enum Failure: Error {
+    /// `socket`, `bind` or `getsockname` failed with this errno.
+    case noSocket(Int32)
+  }
+
+  /// One request, as it came over the wire.
+  public struct Request: Sendable {
+    /// As in the request line.
+    public var method: String
+    /// Path and query, as in the request line.
+    public var target: String
+    /// In order, names as they were sent.
+    public var headers: [(name: String, value: String)]
+    /// Decoded if it was chunked.
+    public var body: [UInt8]
+    /// The connection it came on, counted from 0.
+    public var connection: Int
+    /// Which request of the server it is, counted from 0.
+    public var index: Int
+    /// Which request of its connection it is, counted from 0.
+    public var indexOnConnection: Int
+
+    /// The value of a field, whatever the case of its name; nil if it was not sent.
+    public func value(_ name: String) -> String? {
+      headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+    /// The body as UTF-8.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+  }
+
+  private let core: Core
+
+  /// Answers each request by what `respond` returns, which may take its time: each connection has its own thread.
+  ///
+  /// - Parameters:
+  ///   - isListening: False refuses connections until ``listen()``.
+  ///   - beforeBody: Asked when the head has come and the body has not; nil reads on.
+  ///   - respond: Asked when the whole request has come.
+  public init(
+    isListening: Bool = true, beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
+    respond: @escaping @Sendable (Request) -> Answer
+  ) throws {
+    core = try Core(beforeBody: beforeBody, respond: respond)
+    if isListening { listen() }
+  }
+
+  /// Answers the first request by the first answer, and so on; the last answer is for all that follow.
+  public convenience init(script: Answer...) throws {
+    try self.init { $0.index < script.count ? script[$0.index] : script.last ?? .ok() }
+  }
+
+  deinit { stop() }
+
+  /// Begins to accept connections.
+  public func listen() { core.listen() }
+  /// Ends every connection and frees the port.
+  public func stop() { core.stop() }
+  /// The port on 127.0.0.1.
+  public var port: UInt16 { core.port }
+  /// Every request whose head has come, in the order in which they came.
+  public var requests: [Request] { core.lock.withLock { core.requests } }
+
+  /// The address of a path.
+  public func url(_ path: String = "/") -> URL {
+    URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
+  }
+}
+
+/// What the threads share; the server's own object may be gone before them.
+private final class Core: @unchecked Sendable {
+  let port: UInt16
+  let lock = NSLock()
+  private let listener: Socket
+  private let beforeBody: @Sendable (LoopbackServer.Request) -> Answer?
+  private let respond: @Sendable (LoopbackServer.Request) -> Answer
+  // Under the lock.
+  var requests: [LoopbackServer.Request] = []
+  private var connections: [Int: Socket] = [:]
+  private var connectionCount = 0
+  private var isListening = false
+  private var isStopped = false
+
+  init(
+    beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
+    respond: @escaping @Sendable (LoopbackServer.Request) -> Answer
+  ) throws {
+    (listener, port) = try Socket.bound()
+    self.beforeBody = beforeBody
+    self.respond = respond
+  }
+
+  func listen() {
+    guard listener.listen() else { return }
+    lock.withLock { isListening = true }
+    Thread.detachNewThread { self.acceptAll() }
+  }
+
+  func stop() {
+    lock.withLock {
+      guard !isStopped else { return }
+      isStopped = true
+      for socket in connections.values { socket.shutDown() }
+      // A thread in `accept` closes the listener itself, so that its number is not taken by another meanwhile.
+      if isListening { listener.shutDown() } else { listener.end(reset: false) }
+    }
+  }
+
+  private func acceptAll() {
+    while let socket = listener.accepted() {
+      let id: Int? = lock.withLock {
+        guard !isStopped else { return nil }
+        connectionCount += 1
+        connections[connectionCount - 1] = socket
+        return connectionCount - 1
+      }
+      guard let id else {
+        socket.end(reset: false)
+        break
+      }
+      Thread.detachNewThread { self.serve(socket, id) }
+    }
+    lock.withLock { listener.end(reset: false) }
+  }
+
+  private func serve(_ socket: Socket, _ id: Int) {
+    var reader = RequestReader(socket: socket)
+    var count = 0
+    var reset = false
+    while var request = reader.head(connection: id, indexOnConnection: count) {
+      count += 1
+      lock.withLock {
+        request.index = requests.count
+        requests.append(request)
+      }
+      var answer = beforeBody(request)
+      if answer == nil {
+        guard let body = reader.body(of: request) else { break }
+        request.body = body
+        lock.withLock { requests[request.index].body = body }
+        answer = respond(request)
+      }
+      guard let end = perform(answer?.steps ?? [], on: socket) else { continue }
+      reset = end == .reset
+      break
+    }
+    lock.withLock {
+      connections[id] = nil
+      socket.end(reset: reset)
+    }
+  }
+
+  private enum End { case gone, close, reset }
+
+  /// nil if the connection is still good.
+  private func perform(_ steps: [Answer.Step], on socket: Socket) -> End? {
+    for step in steps {
+      switch step {
+      case .send(let bytes): if !socket.write(bytes) { return .gone }
+      case .pause(let milliseconds): if socket.isGone(within: milliseconds) { return .gone }
+      case .hang:
+        while !socket.isGone(within: 60_000) {}
+        return .gone
+      case .close: return .close
+      case .reset: return .reset
+      }
+    }
+    return nil
+  }
+}
+
+/// Reads requests off a connection.
+private struct RequestReader {
+  let socket: Socket
+  var buffer: [UInt8] = []
+
+  mutating func head(connection: Int, indexOnConnection: Int) -> LoopbackServer.Request? {
+    guard let lines = readLines() else { return nil }
+    let start = (lines.first ?? "").split(separator: " ", maxSplits: 2).map(String.init)
+    guard start.count == 3 else { return nil }
+    let headers = lines.dropFirst().map { line in
+      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      return (name: String(parts[0]), value: parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
+    }
+    return .init(
+      method: start[0], target: start[1], headers: headers, body: [], connection: connection, index: 0,
+      indexOnConnection: indexOnConnection)
+  }
+
+  mutating func body(of request: LoopbackServer.Request) -> [UInt8]? {
+    if request.value("Transfer-Encoding")?.lowercased() == "chunked" {
+      var body: [UInt8] = []
+      while true {
+        guard let line = readLine(), let size = Int(line.prefix { $0 != ";" }, radix: 16), let chunk = read(size),
+          readLine() != nil
+        else { return nil }
+        if size == 0 { return body }
+        body += chunk
+      }
+    }
+    return read(request.value("Content-Length").flatMap { Int($0) } ?? 0)
+  }
+
+  private mutating func readLines() -> [String]? {
+    var lines: [String] = []
+    while let line = readLine() {
+      if line.isEmpty { return lines }
+      lines.append(line)
+    }
+    return nil
+  }
+
+  private mutating func readLine() -> String? {
+    var searched = 0
+    while true {
+      if let end = buffer[searched...].firstIndex(of: 10) {
+        let line = buffer[..<end].filter { $0 != 13 }
+        buffer.removeSubrange(...end)
+        return String(decoding: line, as: UTF8.self)
+      }
+      searched = buffer.count
+      guard let more = socket.read() else { return nil }
+      buffer += more
+    }
+  }
+
+  private mutating func read(_ count: Int) -> [UInt8]? {
+    while buffer.count < count {
+      guard let more = socket.read() else { return nil }
+      buffer += more
+    }
+    defer { buffer.removeSubrange(..<count) }
+    return Array(buffer[..<count])
+  }
+}
