@@ -1,0 +1,37 @@
+/// How long to wait before a retry when the server did not say.
+///
+/// `n` is the number of retries already made, so with the default base of 0.5 s and cap of 20 s the ceiling of the wait
+/// is 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
+nonisolated public enum Backoff: Sendable, Equatable {
+  /// Full jitter: uniform in `0 … min(cap, base · 2ⁿ)`. Clients that failed together do not come back together.
+  case exponential(base: Duration, cap: Duration)
+  /// The same wait each time, without jitter.
+  case constant(Duration)
+  /// No wait.
+  case none
+
+  /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
+  ///
+  /// `random` is uniform in 0 ..< 1.
+  func delay(retry: Int, random: Double) -> Duration {
+    switch self {
+    case .none: .zero
+    case .constant(let wait): max(.zero, wait)
+    case .exponential(let base, let cap):
+      // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
+      Duration.clamped(
+        seconds: min(
+          cap.inSeconds, base.inSeconds * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1))
+          * min(max(random, 0), 1))
+    }
+  }
+}
+
+nonisolated extension Duration {
+  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+
+  /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 10¹⁰ s for anything.
+  static func clamped(seconds: Double) -> Duration {
+    seconds > 0 ? .nanoseconds(Int64(min(seconds, 9e9) * 1e9)) : .zero
+  }
+}

@@ -1,0 +1,161 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// None of these prints a credential, a query value or a body: they end up in logs and bug reports.
+
+nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
+  /// One line, fit for a log.
+  public var description: String {
+    switch self {
+    case .urlError(let error): error.name + (error.failingURL.map { " for \($0.redacted)" } ?? "")
+    case .generalError(let error): "error of another kind: \(Self.kind(of: error))"
+    case .noResponse: "neither an error nor a response"
+    case .invalidResponseType(let response): "response is not HTTP: \(response.url?.redacted ?? "(no URL)")"
+    case .noResponseData(let response): "empty body: \(Self.head(of: response))"
+    case .endpointError(let response, let data): "\(Self.head(of: response)), \(data?.count ?? 0) bytes"
+    case .inaccessible(let failure):
+      "gave up after \(failure.attempts.count) attempts (\(failure.stopReason)): \(failure.lastError)"
+    case .cancelled: "cancelled"
+    case .invalidRequest(let reason): "invalid request: \(reason)"
+    case .undecodable(let error, let response, let data):
+      "not decodable (\(Self.kind(of: error))): \(Self.head(of: response)), \(data.count) bytes"
+    case .serviceError(let error, let response, _): "\(Self.kind(of: error)): \(Self.head(of: response))"
+    case .middlewareError(let error): "middleware failed: \(Self.kind(of: error))"
+    case .transferFailed(let error): "transfer failed: \(Self.kind(of: error))"
+    case .responseTooLarge(let limit): "body is larger than \(limit) bytes"
+    }
+  }
+
+  /// The same, with a line for each attempt.
+  public var debugDescription: String {
+    attempts.reduce("NetworkError: \(self)") { text, attempt in
+      "\(text)\n  #\(attempt.number) at \(attempt.startedAt.text) for \(attempt.duration.text): "
+        + "\(attempt.error.map(String.init(describing:)) ?? "succeeded")"
+        + (attempt.delay.map { "; then waited \($0.text)" } ?? "")
+    }
+  }
+
+  private static func head(of response: HTTPURLResponse) -> String {
+    "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
+      + (response.url.map { " from \($0.redacted)" } ?? "")
+  }
+
+  /// Somebody else's error may say anything in its texts, a token included: only its type and code are printed.
+  private static func kind(of error: any Error) -> String {
+    if let error = error as? NetworkError { return error.description }
+    return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
+  }
+}
+
+nonisolated extension NetworkError: LocalizedError {
+  /// A sentence for the person in front of the screen.
+  public var errorDescription: String? {
+    switch self {
+    case .urlError(let error): error.advice
+    case .inaccessible(let failure):
+      if case .retryAfterTooLong(let asked) = failure.stopReason {
+        "The server is busy and asks to be left alone for \(asked.text). Please try again after that."
+      } else {
+        failure.lastError.errorDescription
+      }
+    case .cancelled: "The request was cancelled."
+    case .endpointError(let response, _), .serviceError(_, let response, _):
+      switch response.statusCode {
+      case 401: "The server asks you to sign in (status 401)."
+      case 403: "The server does not allow this (status 403)."
+      case 404, 410: "The server does not have this (status \(response.statusCode))."
+      case 408, 425, 429, 503: "The server is busy (status \(response.statusCode)). Please try again later."
+      case 500...: "The server has a problem (status \(response.statusCode)). Please try again later."
+      default: "The server refused the request (status \(response.statusCode))."
+      }
+    case .noResponse, .invalidResponseType, .noResponseData, .undecodable:
+      "The server's answer could not be understood. Please try again later."
+    case .invalidRequest(let reason): "The request could not be made: \(reason)"
+    case .generalError, .middlewareError: "The request failed before there was an answer. Please try again."
+    case .transferFailed: "The file could not be transferred."
+    case .responseTooLarge(let limit): "The server's answer is larger than \(limit) bytes."
+    }
+  }
+}
+
+nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
+  /// The reason in words.
+  public var description: String {
+    switch self {
+    case .notRetryable: "another try cannot help"
+    case .notSafeToRepeat(let method):
+      "\(method) may have been applied already; send an Idempotency-Key, or set retriesNonIdempotent, to allow a repeat"
+    case .bodyNotReplayable: "an httpBodyStream can be sent only once"
+    case .maxRetries: "all retries are used up"
+    case .persistentServerError: "three answers with status 500"
+    case .maxRetryTime: "the time for retries is over"
+    case .maxUnreachableTime: "no server could be reached"
+    case .deadline: "the deadline leaves no time"
+    case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.text)"
+    case .budget: "the retry budget of this host is used up"
+    case .cancelled: "cancelled by the caller"
+    }
+  }
+}
+
+nonisolated extension URLError {
+  fileprivate var failingURL: URL? { userInfo[NSURLErrorFailingURLErrorKey] as? URL }
+
+  fileprivate var name: String {
+    let name: String? =
+      switch code {
+      case .timedOut: "timed out"
+      case .cancelled: "cancelled by the session"
+      case .cannotFindHost, .dnsLookupFailed: "host not found"
+      case .cannotConnectToHost: "connection refused"
+      case .networkConnectionLost: "connection lost"
+      case .notConnectedToInternet: "offline"
+      case .secureConnectionFailed: "TLS failed"
+      case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
+        .serverCertificateNotYetValid:
+        "certificate not trusted"
+      case .badServerResponse, .cannotParseResponse: "answer is not HTTP"
+      case .cannotDecodeContentData, .cannotDecodeRawData: "content coding is broken"
+      case .httpTooManyRedirects: "too many redirects"
+      case .badURL, .unsupportedURL: "URL not supported"
+      default: nil
+      }
+    return (name.map { $0 + ", " } ?? "") + "URLError \(code.rawValue)"
+  }
+
+  fileprivate var advice: String {
+    switch code {
+    case .timedOut: "The server did not answer in time. Please try again later."
+    case .cannotFindHost, .dnsLookupFailed: "The server was not found. Please check the address and your connection."
+    case .cannotConnectToHost: "The server could not be reached. Please try again later."
+    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
+      "There is no internet connection. Please check it and try again."
+    case .networkConnectionLost: "The connection was lost. Please try again."
+    case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+      .serverCertificateHasBadDate, .serverCertificateNotYetValid, .clientCertificateRejected,
+      .clientCertificateRequired:
+      "No secure connection to the server could be made (code \(code.rawValue))."
+    case .badURL, .unsupportedURL: "The address is not valid."
+    default: "The connection failed (code \(code.rawValue)). Please try again later."
+    }
+  }
+}
+
+nonisolated extension URL {
+  /// Without user, password, fragment and the values of the query.
+  var redacted: String {
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    let query = parts.percentEncodedQuery
+    parts.percentEncodedQuery = nil
+    let names = query?.split(separator: "&").map { item in
+      item.firstIndex(of: "=").map { item[..<$0] + "=…" } ?? "…"
+    }
+    return (parts.string ?? "(URL)") + (names.map { "?" + $0.joined(separator: "&") } ?? "")
+  }
+}

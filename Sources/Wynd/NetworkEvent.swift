@@ -1,0 +1,68 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// One thing that happened in a call, for logs, metrics, progress texts and tests.
+///
+/// ```swift
+/// var policy = RetryPolicy.default
+/// policy.onEvent = { event in print(event) }
+/// // GET https://example.com/items #1 (0.31 s): failed with 503 Service Unavailable; safe to repeat: …
+/// // GET https://example.com/items #1 (0.31 s): next attempt in 2.0 s, as the server asked (Retry-After)
+/// ```
+nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
+  /// What happened.
+  public enum Kind: Sendable {
+    /// A request is about to be handed to the session.
+    case attemptStarted
+    /// The attempt failed; whether it may be repeated, and why.
+    case attemptFailed(NetworkError, RepeatSafety)
+    /// Another attempt will be made after a wait.
+    case willRetry(after: Duration, DelaySource)
+    /// The call succeeded with this status code.
+    case succeeded(statusCode: Int)
+    /// The call ended without success.
+    case gaveUp(RetryFailure.StopReason)
+  }
+
+  /// Who decided how long to wait.
+  public enum DelaySource: Sendable, Equatable {
+    /// The policy's ``RetryPolicy/backoff``.
+    case backoff
+    /// The server, in this header field.
+    case server(field: String)
+  }
+
+  /// The request as the caller gave it. It may hold credentials: `description` prints none, a log should not either.
+  public let request: URLRequest
+  /// The number of the attempt, counted from 1; 0 before the first.
+  public let attempt: Int
+  /// Time since the call began.
+  public let elapsed: Duration
+  /// What happened.
+  public let kind: Kind
+
+  /// One line, without query values or credentials.
+  public var description: String {
+    let what =
+      switch kind {
+      case .attemptStarted: "started"
+      case .attemptFailed(let error, let safety):
+        "failed with \(error); \(safety.isSafe ? "safe" : "not safe") to repeat: \(safety)"
+      case .willRetry(let delay, .backoff): "next attempt in \(delay.text), by backoff"
+      case .willRetry(let delay, .server(let field)): "next attempt in \(delay.text), as the server asked (\(field))"
+      case .succeeded(let status): "succeeded with \(status)"
+      case .gaveUp(let reason): "gave up: \(reason)"
+      }
+    return
+      "\(request.httpMethod ?? "GET") \(request.url?.redacted ?? "(no URL)") #\(attempt) (\(elapsed.text)): \(what)"
+  }
+}
+
+nonisolated extension Duration {
+  /// «0.52 s»: two decimals, without `String(format:)`.
+  var text: String { "\((min(max(inSeconds, 0), 1e10) * 100).rounded() / 100) s" }
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Keeps credentials with the origin they were meant for.
+///
+/// URLSession carries custom headers (X-Api-Key) to whatever host a redirect names, and on Apple's platforms drops
+/// `Authorization` even where the host stays the same.
+nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+  // A task's delegate methods are called one after the other, and before its completion handler.
+  private var current: URLRequest
+  private var followed = false
+  private var bodyBytesSent: Int64 = 0
+
+  init(_ request: URLRequest) { current = request }
+
+  var reachedServer: Bool { followed || bodyBytesSent > 0 }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    followed = true
+    let next = request.keepingCredentials(of: current, additional: session.configuration.httpAdditionalHeaders)
+    current = next
+    session.askDelegate(task: task, redirect: response, to: next, completionHandler: completionHandler)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    bodyBytesSent = totalBytesSent
+    session.tellDelegate(
+      task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+      totalBytesExpectedToSend: totalBytesExpectedToSend)
+  }
+}
+
+nonisolated extension URLRequest {
+  /// This request, as the redirect of `previous`, with the credentials of `previous` if it stays with the same origin and
+  /// without any if it leaves it, a step from https to http included (RFC 9110 §15.4).
+  func keepingCredentials(of previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
+    var next = self
+    if url?.origin == previous.url?.origin {
+      for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
+        next.setValue(previous.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
+      }
+      return next
+    }
+    for (name, value) in next.allHTTPHeaderFields ?? [:] where Self.isCredential(name, value) {
+      next.setValue(nil, forHTTPHeaderField: name)
+    }
+    // The session would add these again to any request that lacks them; a blank value is sent as nothing.
+    for case (let name as String, let value as String) in additional ?? [:] where Self.isCredential(name, value) {
+      next.setValue(" ", forHTTPHeaderField: name)
+    }
+    return next
+  }
+
+  /// Does this header field carry a secret? By its name, or by a value that begins with an authentication scheme.
+  static func isCredential(_ name: String, _ value: String) -> Bool {
+    let name = name.lowercased()
+    if name == "idempotency-key" || name == "x-idempotency-key" { return false }
+    return ["auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature", "jwt"]
+      .contains { name.contains($0) }
+      || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
+  }
+}
+
+nonisolated extension URL {
+  /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where none is written.
+  var origin: String {
+    let scheme = scheme?.lowercased() ?? ""
+    return "\(scheme)://\(host?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
+  }
+}
+
+// A task delegate hides the session's own: what it implements, that one no longer gets. So it is asked from here. The
+// methods are optional on Apple's platforms, and have default implementations elsewhere.
+nonisolated extension URLSession {
+  func askDelegate(
+    task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    guard let delegate = delegate as? any URLSessionTaskDelegate else { return completionHandler(request) }
+    #if canImport(FoundationNetworking)
+      delegate.urlSession(
+        self, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: completionHandler)
+    #else
+      if delegate.urlSession?(
+        self, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: completionHandler) == nil
+      {
+        completionHandler(request)
+      }
+    #endif
+  }
+
+  fileprivate func tellDelegate(
+    task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64
+  ) {
+    guard let delegate = delegate as? any URLSessionTaskDelegate else { return }
+    #if canImport(FoundationNetworking)
+      delegate.urlSession(
+        self, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        totalBytesExpectedToSend: totalBytesExpectedToSend)
+    #else
+      delegate.urlSession?(
+        self, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        totalBytesExpectedToSend: totalBytesExpectedToSend)
+    #endif
+  }
+}

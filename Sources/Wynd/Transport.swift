@@ -1,0 +1,125 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends a request once. The loop sees nothing else of the network, so a test can script it.
+nonisolated protocol NetworkTransport: Sendable {
+  /// Starts one attempt. `completion` is called on any queue; only the first call counts.
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight
+  /// Why the request cannot be sent this way at all; nil if it can.
+  func refusal(of request: URLRequest) -> String?
+}
+
+/// An attempt under way.
+nonisolated protocol NetworkFlight: AnyObject, Sendable {
+  func cancel()
+}
+
+/// What came of one attempt, as URLSession says it.
+nonisolated struct NetworkOutcome: Sendable {
+  var data: Data?
+  var response: URLResponse?
+  var error: (any Error)?
+  /// A redirect was followed, or a part of the body was sent: an error that looks like «nothing was sent» proves nothing.
+  var reachedServer = false
+
+  /// The answer if it is one, or the reason why it is not. `isHead`: an answer to HEAD never has a body.
+  func result(isHead: Bool, allowEmptyData: Bool) -> Result<(Data, HTTPURLResponse), NetworkError> {
+    if let error {
+      return .failure(error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error))
+    }
+    guard let response else { return .failure(.noResponse) }
+    guard let http = response as? HTTPURLResponse else { return .failure(.invalidResponseType(response)) }
+    if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }
+    let data = data ?? Data()
+    if data.isEmpty, !allowEmptyData, !isHead, 200..<300 ~= http.statusCode, http.statusCode != 204,
+      http.statusCode != 205
+    {
+      return .failure(.noResponseData(http))
+    }
+    return .success((data, http))
+  }
+
+  /// On Apple's platforms errors of other domains arrive too; what they mean is a URLError, and the retry rule knows those.
+  static func urlError(_ error: any Error) -> URLError? {
+    if let error = error as? URLError { return error }
+    let original = error as NSError
+    let code: URLError.Code?
+    switch (original.domain, original.code) {
+    case ("kCFErrorDomainCFNetwork", 303): code = .cannotParseResponse
+    case ("kCFErrorDomainCFNetwork", -3000 ... -900): code = URLError.Code(rawValue: original.code)
+    case (NSPOSIXErrorDomain, let posix):
+      switch POSIXErrorCode(rawValue: Int32(clamping: posix)) {
+      case .ECONNABORTED, .ECONNRESET, .ENOTCONN, .EPIPE: code = .networkConnectionLost
+      case .ETIMEDOUT: code = .timedOut
+      default: return nil
+      }
+    default: return nil
+    }
+    return code.map { URLError($0, userInfo: [NSUnderlyingErrorKey: original]) }
+  }
+}
+
+/// The transport of every call on a session.
+nonisolated struct SessionTransport: NetworkTransport {
+  let session: URLSession
+
+  func refusal(of request: URLRequest) -> String? {
+    guard request.url != nil else { return "it has no URL" }
+    // URLSession sends whatever stands there, so a method with a space or a line break would forge the request.
+    guard let method = request.httpMethod?.utf8, !method.isEmpty, method.allSatisfy(\.isTokenCharacter) else {
+      return "the method is not a token (RFC 9110 §5.6.2)"
+    }
+    return session.refusal
+  }
+
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    var request = request
+    // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or trap.
+    if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
+    if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
+    return session.startAttempt(request, completion: completion)
+  }
+}
+
+nonisolated extension URLSessionTask: NetworkFlight {}
+
+/// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startAttempt` on `URLSession` itself, so that
+/// the folder can be deleted and nothing here names it.
+nonisolated protocol AttemptStarter: URLSession {}
+nonisolated extension URLSession: AttemptStarter {}
+nonisolated extension AttemptStarter {
+  /// Why this session cannot carry any request; nil if it can.
+  var refusal: String? {
+    #if canImport(FoundationNetworking)
+      return nil
+    #else
+      // A completion handler there is an Objective-C exception, which kills the process.
+      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
+    #endif
+  }
+
+  func startAttempt(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkFlight {
+    let guardian = RedirectGuard(request)
+    let task = dataTask(with: request) { [guardian] data, response, error in
+      completion(NetworkOutcome(data: data, response: response, error: error, reachedServer: guardian.reachedServer))
+    }
+    task.delegate = guardian
+    task.resume()
+    return task
+  }
+}
+
+nonisolated extension UInt8 {
+  /// RFC 9110 §5.6.2: letters, digits and a few signs.
+  var isTokenCharacter: Bool {
+    switch self {
+    case 48...57, 65...90, 97...122, 33, 35...39, 42, 43, 45, 46, 94...96, 124, 126: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Collects the events of a call.
+final class EventLog: @unchecked Sendable {
+  private let lock = NSLock()
+  private var list: [NetworkEvent] = []
+
+  @Sendable func add(_ event: NetworkEvent) { lock.withLock { list.append(event) } }
+  var events: [NetworkEvent] { lock.withLock { list } }
+
+  var gaveUp: RetryFailure.StopReason? {
+    for case .gaveUp(let reason) in events.map(\.kind) { return reason }
+    return nil
+  }
+  var delays: [Duration] {
+    events.compactMap { if case .willRetry(let delay, _) = $0.kind { delay } else { nil } }
+  }
+}
+
+extension URLSession {
+  /// The async form, with its error as a value.
+  func result(
+    of request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
+  ) async -> NetworkResult {
+    do throws(NetworkError) {
+      return .success(
+        try await performNetworkRequest(
+          request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy))
+    } catch {
+      return .failure(error)
+    }
+  }
+}
