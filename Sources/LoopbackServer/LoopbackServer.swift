@@ -30,6 +30,8 @@ public final class LoopbackServer: Sendable {
     public var index: Int
     /// Which request of its connection it is, counted from 0.
     public var indexOnConnection: Int
+    /// The whole body has come. A request that stays incomplete cannot have been acted on.
+    public var isComplete = false
 
     /// The value of a field, whatever the case of its name; nil if it was not sent.
     public func value(_ name: String) -> String? {
@@ -45,13 +47,15 @@ public final class LoopbackServer: Sendable {
   ///
   /// - Parameters:
   ///   - isListening: False refuses connections until ``listen()``.
+  ///   - onConnect: Asked when a connection (counted from 0) has come and no byte of it is read; nil reads on.
   ///   - beforeBody: Asked when the head has come and the body has not; nil reads on.
   ///   - respond: Asked when the whole request has come.
   public init(
-    isListening: Bool = true, beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
+    isListening: Bool = true, onConnect: @escaping @Sendable (Int) -> Answer? = { _ in nil },
+    beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
     respond: @escaping @Sendable (Request) -> Answer
   ) throws {
-    core = try Core(beforeBody: beforeBody, respond: respond)
+    core = try Core(onConnect: onConnect, beforeBody: beforeBody, respond: respond)
     if isListening { listen() }
   }
 
@@ -82,6 +86,7 @@ private final class Core: @unchecked Sendable {
   let port: UInt16
   let lock = NSLock()
   private let listener: Socket
+  private let onConnect: @Sendable (Int) -> Answer?
   private let beforeBody: @Sendable (LoopbackServer.Request) -> Answer?
   private let respond: @Sendable (LoopbackServer.Request) -> Answer
   // Under the lock.
@@ -92,10 +97,11 @@ private final class Core: @unchecked Sendable {
   private var isStopped = false
 
   init(
-    beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
+    onConnect: @escaping @Sendable (Int) -> Answer?, beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
     respond: @escaping @Sendable (LoopbackServer.Request) -> Answer
   ) throws {
     (listener, port) = try Socket.bound()
+    self.onConnect = onConnect
     self.beforeBody = beforeBody
     self.respond = respond
   }
@@ -136,8 +142,8 @@ private final class Core: @unchecked Sendable {
   private func serve(_ socket: Socket, _ id: Int) {
     var reader = RequestReader(socket: socket)
     var count = 0
-    var reset = false
-    while var request = reader.head(connection: id, indexOnConnection: count) {
+    var end = onConnect(id).flatMap { perform($0.steps, on: socket) }
+    while end == nil, var request = reader.head(connection: id, indexOnConnection: count) {
       count += 1
       lock.withLock {
         request.index = requests.count
@@ -147,16 +153,15 @@ private final class Core: @unchecked Sendable {
       if answer == nil {
         guard let body = reader.body(of: request) else { break }
         request.body = body
-        lock.withLock { requests[request.index].body = body }
+        request.isComplete = true
+        lock.withLock { requests[request.index] = request }
         answer = respond(request)
       }
-      guard let end = perform(answer?.steps ?? [], on: socket) else { continue }
-      reset = end == .reset
-      break
+      end = perform(answer?.steps ?? [], on: socket)
     }
     lock.withLock {
       connections[id] = nil
-      socket.end(reset: reset)
+      socket.end(reset: end == .reset)
     }
   }
 

@@ -36,3 +36,7 @@ extension URLSession {
     }
   }
 }
+
+extension Result {
+  var error: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,236 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One attempt on a real socket: what the shield promises, on a session made in the ordinary way.
+@Suite(.timeLimit(.minutes(1))) struct TransportTests {
+  let session = URLSession(configuration: .default)
+
+  // MARK: The same fault, the same error
+
+  static let faults: [(String, Answer, URLError.Code)] = [
+    ("FIN before the answer", .close, .networkConnectionLost),
+    ("RST before the answer", .reset, .networkConnectionLost),
+    ("RST in the body", .resetInBody, .networkConnectionLost),
+    ("length cut short", .truncated, .networkConnectionLost),
+    ("last chunk missing", .truncatedChunk, .networkConnectionLost),
+    ("chunk size is no number", .brokenChunk, .cannotParseResponse),
+    ("not HTTP", .garbage, .cannotParseResponse),
+    ("HTTP/3.7", Answer([Answer.text("HTTP/3.7 200 OK\r\n\r\n"), .close]), .cannotParseResponse),
+    ("line without colon", Answer([Answer.text("HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), .close]), .cannotParseResponse),
+    ("bad gzip", .badGzip, .cannotDecodeContentData),
+    ("silence", .hang, .timedOut),
+    ("silence in the body", .stall, .timedOut),
+  ]
+
+  @Test(arguments: faults.indices) func aFaultHasOneErrorOnEveryPlatform(_ row: Int) async throws {
+    let (name, answer, code) = Self.faults[row]
+    let server = try LoopbackServer(script: answer)
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = 0.3
+    let result = await session.result(of: request, policy: .never)
+    let error = result.error?.urlError
+    #expect(error?.code == code, "\(name): \(String(describing: result))")
+    if code != .timedOut, server.requests.count == 1, answer.steps.count > 0, error != nil, name != "RST before the answer" {
+      #expect(error?.userInfo[NSUnderlyingErrorKey] is any Error || error?.code == .networkConnectionLost, "\(name)")
+    }
+  }
+
+  @Test func refusedAndUnknownHostsAreUnreachable() async throws {
+    let server = try LoopbackServer(isListening: false) { _ in .ok() }
+    let refused = await session.result(of: URLRequest(url: server.url()), policy: .never)
+    #expect(refused.error?.urlError?.code == .cannotConnectToHost)
+    let url = try #require(URL(string: "http://no-such-host.invalid/"))
+    let unknown = await session.result(of: URLRequest(url: url), policy: .never)
+    #expect(unknown.error?.urlError?.code == .cannotFindHost)
+  }
+
+  @Test func tlsToAServerThatSpeaksPlainHTTPIsAFailedHandshake() async throws {
+    let server = try LoopbackServer(onConnect: { _ in .garbage }, respond: { _ in .ok() })
+    let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
+    let result = await session.result(of: URLRequest(url: url), policy: .never)
+    #expect(result.error?.urlError?.code == .secureConnectionFailed)
+  }
+
+  static let texts: [(URLError.Code, String, URLError.Code?)] = [
+    (.unknown, "transfer closed with 92 bytes remaining to read", .networkConnectionLost),
+    (.unknown, "transfer closed with outstanding read data remaining", .networkConnectionLost),
+    (.unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),
+    (.unknown, "Too long hexadecimal number in chunked-encoding", .cannotParseResponse),
+    (.unknown, "Error while processing content unencoding: incorrect header check", .cannotDecodeContentData),
+    (.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .cannotDecodeContentData),
+    (.unknown, "Unrecognized content encoding type. libcurl understands deflate, gzip", .cannotDecodeContentData),
+    (.unknown, "Failed writing received data to disk/application", .cannotDecodeContentData),
+    (.unknown, "Failed writing header", .cannotParseResponse),
+    (.unknown, "Header without colon", .cannotParseResponse),
+    (.unknown, "Nul byte in header", .cannotParseResponse),
+    (.unknown, "Invalid Content-Length: value", .cannotParseResponse),
+    (.unknown, "Out of memory", .cannotParseResponse),
+    (.unknown, "SSL certificate problem: certificate has expired", .serverCertificateHasBadDate),
+    (.unknown, "SSL certificate problem: certificate is not yet valid", .serverCertificateNotYetValid),
+    (.unknown, "SSL certificate problem: self-signed certificate", .serverCertificateUntrusted),
+    (.unknown, "SSL certificate problem: unable to get local issuer certificate", .serverCertificateUntrusted),
+    (.unknown, "SSL: no alternative certificate subject name matches target host name 'h'", .serverCertificateUntrusted),
+    (.unknown, "OpenSSL/3.0.15: error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed),
+    (.unknown, "OpenSSL SSL_connect: Connection reset by peer in connection to h:443", .secureConnectionFailed),
+    (.unknown, "OpenSSL SSL_write: Broken pipe, errno 32", .networkConnectionLost),
+    (.unknown, "OpenSSL SSL_read: Connection reset by peer, errno 104", .networkConnectionLost),
+    (.unknown, "Send failure: Broken pipe", .networkConnectionLost),
+    (.unknown, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost),
+    (.unknown, "something that libcurl will say one day", nil),
+    (.badServerResponse, "Empty reply from server", .networkConnectionLost),
+    (.unsupportedURL, "Received HTTP/0.9 when not allowed", .cannotParseResponse),
+    (.unsupportedURL, "Unsupported HTTP version (3.7) in response", .cannotParseResponse),
+    (.unsupportedURL, "Unsupported response code in HTTP response", .cannotParseResponse),
+    (.unsupportedURL, "unsupported URL", nil),
+    (.timedOut, "anything", nil),
+  ]
+
+  #if canImport(FoundationNetworking)
+    @Test(arguments: texts.indices) func libcurlsTextsAreUnderstood(_ row: Int) {
+      let (code, text, expected) = Self.texts[row]
+      #expect(LinuxFault.code(code, text) == expected, "\(text)")
+    }
+
+    @Test func onLinuxTheShieldRunsAndNotTheDefault() async throws {
+      let server = try LoopbackServer(script: .hang)
+      let flight = SessionTransport(session: session).send(URLRequest(url: server.url())) { _ in }
+      #expect(flight is LinuxAttempt)
+      flight.cancel()
+    }
+
+    @Test func aSessionWithAnUnusableTimeoutIsRefused() async throws {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.timeoutIntervalForRequest = .infinity
+      let server = try LoopbackServer(script: .ok())
+      let result = await URLSession(configuration: configuration).result(of: URLRequest(url: server.url()))
+      guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
+      #expect(server.requests.isEmpty)
+    }
+  #endif
+
+  // MARK: 401
+
+  @Test(arguments: [
+    #"Basic realm="x""#, "Basic", "Bearer", #"Digest realm="x", nonce="1""#, #"Bearer, Basic realm="x""#,
+    #"Negotiate, Basic realm="x", charset="UTF-8""#, "nonsense", "",
+  ])
+  func a401Completes(_ challenge: String) async throws {
+    let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", challenge)], body: "who are you?"))
+    for authorization in [nil, "Basic dTpw"] {
+      for configuration in [URLSessionConfiguration.default, .ephemeral] {
+        var request = URLRequest(url: server.url())
+        request.timeoutInterval = 5
+        request.setValue(authorization, forHTTPHeaderField: "Authorization")
+        let began = ContinuousClock.now
+        let result = await URLSession(configuration: configuration).result(of: request)
+        guard case .failure(.endpointError(let response, _)) = result else { Issue.record("\(result)"); return }
+        #expect(response.statusCode == 401)
+        #expect(ContinuousClock.now - began < .seconds(1))
+      }
+    }
+  }
+
+  // MARK: Time-outs
+
+  @Test(arguments: [0.05, 0.3, 0.4, 1, 1.9, 2]) func silenceEndsAnAttemptOnTime(_ timeout: Double) async throws {
+    let server = try LoopbackServer(script: .hang)
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = timeout
+    // Other tests share the two cores, and their load comes and goes: what is late by rule is late every time.
+    var closest = Double.infinity
+    for _ in 0..<5 where abs(closest) > 0.05 {
+      let began = ContinuousClock.now
+      let result = await session.result(of: request, policy: .never)
+      let late = (ContinuousClock.now - began).inSeconds - timeout
+      #expect(result.error?.urlError?.code == .timedOut)
+      if abs(late) < abs(closest) { closest = late }
+    }
+    #expect(abs(closest) <= 0.05)
+  }
+
+  @Test func aStallAfterTheHeadEndsAtMostASecondLate() async throws {
+    let server = try LoopbackServer(script: .stall)
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = 0.4
+    let began = ContinuousClock.now
+    let result = await session.result(of: request, policy: .never)
+    #expect(result.error?.urlError?.code == .timedOut)
+    #expect((ContinuousClock.now - began).inSeconds < 1.9)
+  }
+
+  @Test func aTransferThatKeepsMovingIsNeverCut() async throws {
+    let server = try LoopbackServer(script: .drip("0123456789", pieces: 10, every: 150))
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = 0.5
+    let result = await session.result(of: request, policy: .never)
+    #expect(try String(decoding: result.get(), as: UTF8.self) == "0123456789")
+  }
+
+  @Test(arguments: [0, -1, .nan, -.infinity, .infinity, 1e300, 1e12]) func absurdTimeoutsMeanTheSessionsOrNone(
+    _ timeout: Double
+  ) async throws {
+    let server = try LoopbackServer(script: .drip("late", pieces: 1, every: 50))
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = timeout
+    #expect(await session.result(of: request, policy: .never).error == nil)
+  }
+
+  @Test func zeroMeansTheSessionsOwnTimeout() async throws {
+    let configuration = URLSessionConfiguration.default
+    configuration.timeoutIntervalForRequest = 0.3
+    let server = try LoopbackServer(script: .hang)
+    for timeout in [0, -5, .nan, 60] {
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = timeout
+      let began = ContinuousClock.now
+      let result = await URLSession(configuration: configuration).result(of: request, policy: .never)
+      #expect(result.error?.urlError?.code == .timedOut)
+      #expect((ContinuousClock.now - began).inSeconds < 1, "\(timeout)")
+    }
+  }
+
+  // MARK: A kept-alive connection that is dead
+
+  @Test(arguments: ["POST", "PUT", "PATCH"]) func aDeadConnectionIsReportedAtOnce(_ method: String) async throws {
+    for end in [Answer.close, .reset] {
+      let server = try LoopbackServer { $0.indexOnConnection == 0 ? .ok() : end }
+      _ = try await session.performNetworkRequest(server.url("/first"))
+      var request = URLRequest(url: server.url("/second"))
+      request.httpMethod = method
+      request.httpBody = Data("the body".utf8)
+      let began = ContinuousClock.now
+      let result = await session.result(of: request, maxRetries: method == "PUT" ? 1 : 10)
+      #expect((ContinuousClock.now - began).inSeconds < 1.5)
+      if method == "PUT" {
+        #expect(result.error == nil)
+      } else {
+        #expect(result.error?.urlError?.code == .networkConnectionLost)
+        #expect(server.requests.filter { $0.target == "/second" && $0.isComplete }.count == 1)
+      }
+    }
+  }
+
+  // MARK: Odd URLs
+
+  @Test func anUpperCaseSchemeIsAScheme() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let url = try #require(URL(string: "HTTP://127.0.0.1:\(server.port)/"))
+    #expect(await session.result(of: URLRequest(url: url)).error == nil)
+  }
+
+  @Test(arguments: ["example", "http://", "http:///x", "//127.0.0.1/"]) func oddURLsFailAndDoNotTrap(
+    _ text: String
+  ) async throws {
+    let url = try #require(URL(string: text))
+    let result = await session.result(of: URLRequest(url: url), maxRetries: 1)
+    #expect(result.error != nil)
+    #expect(result.error?.stopReason == nil, "an URL that is wrong stays wrong: \(result)")
+  }
+}
