@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a server may write into a header, and what comes of it: a bounded wait or backoff, never a trap.
+@Suite(.timeLimit(.minutes(1))) struct RetryAfterTests {
+  static func response(_ status: Int, _ fields: [String: String]) throws -> HTTPURLResponse {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
+  }
+
+  /// 2015-10-21 07:28:00 UTC
+  static let now = Date(timeIntervalSince1970: 1_445_412_480)
+
+  // MARK: Retry-After in seconds
+
+  static let seconds: [(String, Int?)] = [
+    ("0", 0), ("2", 2), ("22", 22), ("20", 20), ("60", 60), ("61", 61), ("120", 120), ("121", 121), ("1000", 1000),
+    ("\t42 ", 42), (" 120", 120), ("120 ", 120), ("3600", 3600), ("21600", 21600), ("21601", 21601), ("1", 1), ("200", 200),
+    ("007", 7), ("1704067200", RetryAfter.longest), ("9999999999", RetryAfter.longest),
+    ("99999999999999999999999999999999999", RetryAfter.longest), ("9223372037", RetryAfter.longest),
+    ("9223372036854775808", RetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil), (" ", nil),
+    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.0", nil), ("1.", nil), (".5", nil),
+    ("\u{B2}", nil), ("٣", nil), ("１", nil), ("0x10", nil), ("1e3", nil), ("1e400", nil), ("inf", nil), ("nan", nil),
+    ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil), ("2,3", nil),
+    ("1 2", nil), ("1\u{0}", nil), ("10s", nil), ("\u{A0}5", nil), ("\"5\"", nil), (String(repeating: "9", count: 300_000), RetryAfter.longest),
+  ]
+
+  @Test(arguments: seconds.indices) func delaySeconds(_ row: Int) throws {
+    let (value, expected) = Self.seconds[row]
+    #expect(RetryAfter.seconds(value, after: Self.now, now: Self.now) == expected, "\(value.prefix(40))")
+    // No cap, and three caps: finite, never negative, accepted only up to the cap, never shortened.
+    for cap in [nil, Duration.zero, .seconds(1), .seconds(60)] {
+      let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)
+      let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
+      let decision = policy.decision(
+        error, RequestFacts(method: "GET"), CallSoFar(attempts: 1), now: Self.now, random: 0)
+      if let expected {
+        let fits = cap.map { .seconds(expected) <= $0 } ?? true
+        #expect(
+          decision
+            == (fits
+              ? .retry(after: .seconds(expected), .server(field: "Retry-After"))
+              : .stop(.retryAfterTooLong(.seconds(expected)))))
+      } else {
+        #expect(decision == .retry(after: .seconds(7), .backoff))
+      }
+    }
+  }
+
+  // MARK: HTTP-dates
+
+  static let dates: [(String, Int?)] = [
+    // The three forms of one moment.
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+    ("Sun Nov  6 08:49:37 1994", 784_111_777), ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
+    // Edges of the calendar.
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
+    ("Thu, 29 Feb 1900 12:00:00 GMT", nil), ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400),
+    ("Sun, 29 Feb 2015 00:00:00 GMT", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+    ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
+    ("Thu, 31 Dec 2015 00:00:00 GMT", 1_451_520_000), ("Thu, 00 Dec 2015 00:00:00 GMT", nil),
+    ("Thu, 32 Dec 2015 00:00:00 GMT", nil),
+    // A leap second, and what is none.
+    ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Sat, 31 Dec 2016 23:59:61 GMT", nil),
+    ("Sat, 31 Dec 2016 24:00:00 GMT", nil), ("Sat, 31 Dec 2016 23:60:00 GMT", nil),
+    // Fifty years: from 2015-10-21 the 66 of a month ago is 1966, the 65 of a month before is 2065.
+    ("Wednesday, 21-Oct-15 07:28:00 GMT", 1_445_412_480), ("Thursday, 01-Oct-65 00:00:00 GMT", 3_021_580_800),
+    ("Thursday, 01-Nov-65 00:00:00 GMT", -131_500_800), ("Saturday, 01-Jan-66 00:00:00 GMT", -126_230_400),
+    ("Friday, 31-Dec-99 23:59:59 GMT", 946_684_799), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
+    // Junk near each form.
+    ("Sun, 6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 94 08:49:37 GMT", nil), ("Sun, 06 nov 1994 08:49:37 GMT", nil),
+    ("sun, 06 Nov 1994 08:49:37 GMT", nil), ("Son, 06 Nov 1994 08:49:37 GMT", nil), ("Sun 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 08:49:37 UTC", nil), ("Sun, 06 Nov 1994 08:49:37 +0000", nil),
+    ("Sun, 06 Nov 1994 8:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 GMT x", nil),
+    ("Sun, 06  Nov 1994 08:49:37 GMT", nil), ("Sun, 06 November 1994 08:49:37 GMT", nil), ("Sun, 06 Nov -994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 19940 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil), ("Sunday, 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06-Nov-94 08:49:37 GMT", nil), ("Sunday, 6-Nov-94 08:49:37 GMT", nil), ("Sun Nov 6 08:49:37 1994", nil),
+    ("Sun Nov 06 08:49:37 1994", 784_111_777), ("Sun Nov  6 08:49:37 94", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil),
+    ("Sunday Nov  6 08:49:37 1994", nil), ("Sun Nov   6 08:49:37 1994", nil), ("Sun,", nil), ("Sun, ", nil), (", ", nil), ("Sun", nil),
+    ("Sun ", nil), ("Sun Nov", nil), ("1994-11-06T08:49:37Z", nil), ("Sun, 0\u{B2} Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", nil), ("", nil),
+  ]
+
+  @Test(arguments: dates.indices) func httpDates(_ row: Int) {
+    let (value, expected) = Self.dates[row]
+    #expect(RetryAfter.httpDate(value, now: Self.now) == expected, "\(value)")
+  }
+
+  @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func noClockTrapsTheYearOfTwoDigits(_ now: Double) {
+    _ = RetryAfter.httpDate("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
+  }
+
+  static let relative: [([String: String], Int?)] = [
+    // Against the response's Date, not our clock: this server is a year behind.
+    (["Retry-After": "Tue, 21 Oct 2014 07:28:30 GMT", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
+    (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT"], 30),
+    (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "nonsense"], 30),
+    // In the past means now.
+    (["Retry-After": "Wed, 21 Oct 2015 07:27:30 GMT"], 0), (["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"], 0),
+    // Out of a cache.
+    (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:27:00 GMT", "Age": "60"], 30),
+    (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], RetryAfter.longest),
+    (["Retry-After": "120", "Date": "Fri, 31 Dec 9999 23:59:59 GMT"], 120),
+    // Invalid, and nothing else is asked.
+    (["Retry-After": "soon", "RateLimit-Reset": "5", "RateLimit-Remaining": "0"], nil),
+    (["Retry-After": "", "X-RateLimit-Reset": "5", "X-RateLimit-Remaining": "0"], nil),
+  ]
+
+  @Test(arguments: relative.indices) func aDateIsRelativeToTheServersOwn(_ row: Int) throws {
+    let (fields, expected) = Self.relative[row]
+    #expect(RetryAfter.wait(asked: try Self.response(503, fields), now: Self.now)?.0 == expected.map { .seconds($0) })
+  }
+
+  // MARK: Rate limits
+
+  static let limits: [(Int, [String: String], Int?)] = [
+    (429, ["RateLimit-Reset": "50"], 50), (429, ["X-RateLimit-Reset": "50"], 50), (429, ["X-Rate-Limit-Reset": "50"], 50),
+    (503, ["RateLimit-Reset": "50"], nil), (503, ["RateLimit-Reset": "50", "RateLimit-Remaining": "0"], 50),
+    (503, ["X-RateLimit-Reset": "50", "X-RateLimit-Remaining": "3"], nil),
+    (503, ["X-RateLimit-Reset": "50", "RateLimit-Remaining": "0"], nil),
+    // An hour ahead on a 502 that has nothing to do with the limit.
+    (502, ["X-RateLimit-Reset": "3600", "X-RateLimit-Remaining": "4999"], nil), (502, ["X-RateLimit-Reset": "1445416080"], nil),
+    // A point in time.
+    (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),
+    (429, ["X-RateLimit-Reset": "1000000000"], 0), (429, ["X-RateLimit-Reset": "999999999"], 999_999_999),
+    (429, ["X-RateLimit-Reset": "99999999999999999999"], RetryAfter.longest),
+    (429, ["X-RateLimit-Reset": "1413876510", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
+    (429, ["X-RateLimit-Reset": "-5"], nil), (429, ["X-RateLimit-Reset": "1.5"], nil), (429, ["X-RateLimit-Reset": "soon"], nil),
+    // Structured fields.
+    (429, ["RateLimit": #""default";r=0;t=50"#], 50), (503, ["RateLimit": #""default";r=0;t=50"#], 50),
+    (503, ["RateLimit": #""default";r=5;t=50"#], nil), (429, ["RateLimit": #""burst";r=0;t=5, "day";r=90;t=3600"#], 5),
+    (429, ["RateLimit": #""burst";r=0;t=5, "day";r=0;t=3600"#], 3600), (429, ["RateLimit": "limit=10, remaining=0, reset=7"], 7),
+    (502, ["RateLimit": "limit=10, remaining=3, reset=3600"], nil), (429, ["RateLimit": ";;=;,t=;r="], nil),
+    (429, ["RateLimit": #""d";t=50"#], 50), (429, ["RateLimit": #""d";r=0;t=99999999999999999999"#], RetryAfter.longest),
+    (429, [:], nil),
+  ]
+
+  @Test(arguments: limits.indices) func rateLimits(_ row: Int) throws {
+    let (status, fields, expected) = Self.limits[row]
+    let asked = RetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
+    #expect(asked?.0 == expected.map { .seconds($0) }, "\(status) \(fields)")
+  }
+
+  @Test func retryAfterWinsOverRateLimits() throws {
+    let response = try Self.response(429, ["Retry-After": "3", "RateLimit-Reset": "50", "RateLimit": #""d";r=0;t=9"#])
+    let asked = RetryAfter.wait(asked: response, now: Self.now)
+    #expect(asked?.0 == .seconds(3))
+    #expect(asked?.field == "Retry-After")
+  }
+}

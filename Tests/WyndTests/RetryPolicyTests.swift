@@ -1,0 +1,191 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1))) struct RetryPolicyTests {
+  static func status(_ code: Int, _ fields: [String: String] = [:]) -> NetworkError {
+    guard let url = URL(string: "http://127.0.0.1/"),
+      let response = HTTPURLResponse(url: url, statusCode: code, httpVersion: nil, headerFields: fields)
+    else { return .noResponse }
+    return .endpointError(response, nil)
+  }
+  static func url(_ code: URLError.Code) -> NetworkError { .urlError(URLError(code)) }
+
+  func decide(
+    _ error: NetworkError, _ policy: RetryPolicy = .default, method: String = "GET", key: Bool = false,
+    stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero, errors500: Int = 1,
+    reached: Bool = false, random: Double = 0.5
+  ) -> RetryDecision {
+    policy.decision(
+      error, RequestFacts(method: method, hasIdempotencyKey: key, hasBodyStream: stream),
+      CallSoFar(
+        attempts: attempts, elapsed: elapsed, unreachableFor: unreachable, internalErrors: errors500,
+        reachedServer: reached), now: Date(timeIntervalSince1970: 0), random: random)
+  }
+
+  // MARK: May another try help?
+
+  @Test func theStatusesThatAreTriedAgain() {
+    let retried = (400..<1000).filter { Self.status($0).shouldRetry }
+    #expect(
+      retried == [408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 598, 599])
+  }
+
+  @Test func theTransportErrorsThatAreTriedAgain() {
+    let retried = (-3010 ... -1).compactMap { URLError.Code(rawValue: $0) as URLError.Code? }
+      .filter { Self.url($0).shouldRetry }.map(\.rawValue).sorted(by: >)
+    // -1: unknown · -1001 timed out · -1003 -1006 host · -1004 refused · -1005 lost · -1009 offline · -1011 bad answer
+    // -1015 -1016 coding · -1017 unparsable · -1018 roaming · -1019 a call · -1020 cellular data · -1200 TLS
+    #expect(
+      retried == [-1, -1001, -1003, -1004, -1005, -1006, -1009, -1011, -1015, -1016, -1017, -1018, -1019, -1020, -1200])
+  }
+
+  @Test func otherErrorsAreNot() throws {
+    let response = try #require(Self.status(200).response)
+    let rest: [NetworkError] = [
+      .generalError(URLError(.timedOut)), .noResponse, .noResponseData(response), .cancelled, .invalidRequest(reason: ""),
+      .undecodable(URLError(.timedOut), response, Data()), .serviceError(URLError(.timedOut), response, Data()),
+      .middlewareError(URLError(.timedOut)), .transferFailed(URLError(.timedOut)), .responseTooLarge(limit: 1),
+      .invalidResponseType(response),
+    ]
+    for error in rest { #expect(!error.shouldRetry, "\(error)") }
+  }
+
+  // MARK: Is it safe?
+
+  @Test func idempotentMethodsAreSafe() {
+    let all = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY", "POST", "PATCH", "CONNECT", "LOCK", "get"]
+    let safe = all.filter { decide(Self.status(503), method: $0) != .stop(.notSafeToRepeat(method: $0)) }
+    #expect(safe == ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"])
+  }
+
+  @Test func aPostIsRepeatedOnlyWithAReason() {
+    let policy = RetryPolicy.default
+    let post = RequestFacts(method: "POST")
+    let rows: [(NetworkError, Bool, RepeatSafety)] = [
+      (Self.url(.cannotFindHost), false, .nothingSent), (Self.url(.dnsLookupFailed), false, .nothingSent),
+      (Self.url(.cannotConnectToHost), false, .nothingSent), (Self.url(.notConnectedToInternet), false, .nothingSent),
+      (Self.url(.dataNotAllowed), false, .nothingSent), (Self.url(.secureConnectionFailed), false, .nothingSent),
+      (Self.url(.cannotConnectToHost), true, .mayHaveBeenApplied), (Self.url(.timedOut), false, .mayHaveBeenApplied),
+      (Self.url(.networkConnectionLost), false, .mayHaveBeenApplied), (Self.url(.unknown), false, .mayHaveBeenApplied),
+      (Self.url(.cannotParseResponse), false, .mayHaveBeenApplied), (Self.status(421), false, .refusedBeforeProcessing),
+      (Self.status(425), false, .refusedBeforeProcessing), (Self.status(429), false, .refusedBeforeProcessing),
+      (Self.status(429), true, .mayHaveBeenApplied), (Self.status(503), false, .mayHaveBeenApplied),
+      (Self.status(500), false, .mayHaveBeenApplied), (Self.status(408), false, .mayHaveBeenApplied),
+    ]
+    for (error, reached, expected) in rows {
+      #expect(policy.safety(error, post, CallSoFar(reachedServer: reached)) == expected, "\(error)")
+    }
+    #expect(
+      policy.safety(Self.status(503), RequestFacts(method: "POST", hasIdempotencyKey: true), CallSoFar()) == .idempotencyKey)
+    let bold = RetryPolicy(retriesNonIdempotent: true)
+    #expect(bold.safety(Self.status(503), post, CallSoFar()) == .allowedByPolicy)
+  }
+
+  @Test func theOverrideDoesNotMakeAnUnsafeRepetitionSafe() {
+    let policy = RetryPolicy(shouldRetry: { _ in true })
+    #expect(decide(Self.status(404), policy) != .stop(.notRetryable))
+    #expect(decide(Self.status(404), policy, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
+    #expect(decide(Self.url(.cancelled), policy) == .stop(.notRetryable))
+    #expect(decide(.cancelled, policy) == .stop(.notRetryable))
+    #expect(decide(Self.status(503), RetryPolicy(shouldRetry: { _ in false })) == .stop(.notRetryable))
+    #expect(decide(Self.status(500), policy, attempts: 5, errors500: 5) != .stop(.persistentServerError))
+  }
+
+  @Test func aStreamIsNeverSentAgain() {
+    #expect(decide(Self.status(503), method: "PUT", stream: true) == .stop(.bodyNotReplayable))
+  }
+
+  // MARK: How often, how long
+
+  @Test func maxRetriesCountsRetries() {
+    for (maxRetries, sends) in [(3, 4), (1, 2), (0, 1), (-1, 1), (Int.min, 1)] {
+      let policy = RetryPolicy(maxRetries: maxRetries, maxRetryTime: nil)
+      let allowed = (1...10).prefix { decide(Self.status(503), policy, attempts: $0) != .stop(.maxRetries) }
+      #expect(allowed.count == sends - 1)
+    }
+  }
+
+  @Test func a500IsTriedAgainTwice() {
+    #expect(decide(Self.status(500), attempts: 2, errors500: 2) != .stop(.persistentServerError))
+    #expect(decide(Self.status(500), attempts: 3, errors500: 3) == .stop(.persistentServerError))
+    #expect(decide(Self.status(503), attempts: 4, errors500: 3) != .stop(.persistentServerError))
+  }
+
+  @Test func jitterIsOnlyAddedToTheServersWord() {
+    let asked = Self.status(503, ["Retry-After": "10"])
+    #expect(decide(asked, random: 0) == .retry(after: .seconds(10), .server(field: "Retry-After")))
+    #expect(decide(asked, random: 0.5) == .retry(after: .seconds(10.5), .server(field: "Retry-After")))
+    #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.9) == .retry(after: .zero, .server(field: "Retry-After")))
+  }
+
+  @Test func aWaitThatCannotEndInAnAttemptIsNotBegun() {
+    let asked = Self.status(503, ["Retry-After": "10"])
+    #expect(decide(asked, RetryPolicy(deadline: .seconds(10))) == .stop(.retryAfterTooLong(.seconds(10))))
+    #expect(decide(asked, RetryPolicy(deadline: .seconds(15)), elapsed: .seconds(6)) == .stop(.retryAfterTooLong(.seconds(10))))
+    #expect(decide(asked, RetryPolicy(maxRetryTime: .seconds(9))) == .stop(.maxRetryTime))
+    #expect(decide(asked, RetryPolicy(maxRetryAfter: .seconds(9))) == .stop(.retryAfterTooLong(.seconds(10))))
+    let slow = RetryPolicy(backoff: .constant(.seconds(5)), maxRetryTime: .seconds(20), deadline: .seconds(15))
+    #expect(decide(Self.status(503), slow, elapsed: .seconds(9)) == .retry(after: .seconds(5), .backoff))
+    #expect(decide(Self.status(503), slow, elapsed: .seconds(10)) == .stop(.deadline))
+    #expect(decide(Self.status(503), slow, elapsed: .seconds(16)) == .stop(.maxRetryTime))
+  }
+
+  @Test func whatReachesNoServerHasItsOwnLimitAndALastTryAtItsEnd() {
+    let refused = Self.url(.cannotConnectToHost)
+    let policy = RetryPolicy(backoff: .constant(.seconds(4)))
+    #expect(decide(refused, policy, unreachable: .seconds(1)) == .retry(after: .seconds(4), .backoff))
+    #expect(decide(refused, policy, unreachable: .seconds(9)) == .retry(after: .seconds(1), .backoff))
+    #expect(decide(refused, policy, unreachable: .seconds(10)) == .stop(.maxUnreachableTime))
+    #expect(decide(refused, .patient, elapsed: .seconds(60), unreachable: .seconds(60)) != .stop(.maxUnreachableTime))
+    #expect(decide(Self.url(.timedOut), policy, elapsed: .seconds(60), unreachable: .zero) == .retry(after: .seconds(4), .backoff))
+  }
+
+  @Test func presets() {
+    #expect(RetryPolicy.default.maxRetries == 10)
+    #expect(decide(Self.status(503), .never) == .stop(.maxRetries))
+    #expect(decide(Self.status(503), .immediate) == .retry(after: .zero, .backoff))
+    #expect(decide(Self.status(503, ["Retry-After": "1"]), .immediate) == .stop(.retryAfterTooLong(.seconds(1))))
+    #expect(RetryPolicy.patient.maxUnreachableTime == nil)
+  }
+
+  /// The figures of the README, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or
+  /// refused at once, and each wait is the longest that can be.
+  @Test func theWorstCaseOfEachPreset() {
+    func worst(_ policy: RetryPolicy, _ error: NetworkError, attemptLasts: Duration) -> Double {
+      // The slowest schedule is the one whose last retry starts as late as it may; waits are tried from short to long.
+      var longest = 0.0
+      for random in stride(from: 0.0, through: 1, by: 0.01) {
+        var elapsed = attemptLasts
+        var attempts = 1
+        while case .retry(let delay, _) = policy.decision(
+          error, RequestFacts(method: "GET"),
+          CallSoFar(attempts: attempts, elapsed: elapsed, unreachableFor: error.isUnreachable ? elapsed : .zero),
+          now: Date(timeIntervalSince1970: 0), random: random)
+        {
+          elapsed += delay + attemptLasts
+          attempts += 1
+        }
+        longest = max(longest, elapsed.inSeconds)
+      }
+      return longest
+    }
+    let silent = Self.url(.timedOut)
+    let refused = Self.url(.cannotConnectToHost)
+    #expect(worst(.never, silent, attemptLasts: .seconds(60)) == 60)
+    #expect(worst(.default, silent, attemptLasts: .seconds(60)) <= 180)
+    #expect(worst(.default, silent, attemptLasts: .seconds(60)) > 179)
+    #expect(worst(.default, refused, attemptLasts: .zero) == 10)
+    #expect(worst(.immediate, silent, attemptLasts: .seconds(60)) == 180)
+    #expect(worst(.immediate, refused, attemptLasts: .zero) == 0)
+    #expect(worst(.patient, silent, attemptLasts: .seconds(60)) <= 180)
+    #expect(worst(.patient, refused, attemptLasts: .zero) > 110)
+    #expect(worst(.patient, refused, attemptLasts: .zero) <= 120)
+    #expect(worst(RetryPolicy(deadline: .seconds(10)), Self.status(503), attemptLasts: .milliseconds(10)) < 10)
+  }
+}
