@@ -1,0 +1,43 @@
+import Foundation
+
+/// Counts across threads.
+final class Counter: @unchecked Sendable {
+  private let lock = NSLock()
+  private var count = 0
+  private var waiters: [(Int, CheckedContinuation<Void, Never>)] = []
+
+  var value: Int { lock.withLock { count } }
+
+  @discardableResult func add() -> Int {
+    lock.lock()
+    count += 1
+    let now = count
+    let ready = waiters.filter { $0.0 <= now }
+    waiters.removeAll { $0.0 <= now }
+    lock.unlock()
+    for waiter in ready { waiter.1.resume() }
+    return now
+  }
+
+  func reaches(_ target: Int) async {
+    await withCheckedContinuation { continuation in
+      let isThere = lock.withLock {
+        if count < target { waiters.append((target, continuation)) }
+        return count >= target
+      }
+      if isThere { continuation.resume() }
+    }
+  }
+}
+
+/// Opens once. Waiting for it cannot be cancelled.
+final class Gate: Sendable {
+  private let counter = Counter()
+  func open() { counter.add() }
+  func wait() async { await counter.reaches(1) }
+}
+
+/// Looks again and again; the time limit of the suite ends what never comes.
+func until(_ condition: @Sendable () -> Bool) async {
+  while !condition() { await Task.yield() }
+}
