@@ -11,31 +11,21 @@ import Foundation
 nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   // A task's delegate methods are called one after the other, and before its completion handler.
   private var current: URLRequest
-  private var followed = false
-  private var bodyBytesSent: Int64 = 0
+  private var hasFollowed = false
+  weak var task: URLSessionTask?
 
   init(_ request: URLRequest) { current = request }
 
-  var reachedServer: Bool { followed || bodyBytesSent > 0 }
+  var reachedServer: Bool { hasFollowed || task?.countOfBytesSent ?? 0 > 0 }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    followed = true
+    hasFollowed = true
     let next = request.keepingCredentials(of: current, additional: session.configuration.httpAdditionalHeaders)
     current = next
     session.askDelegate(task: task, redirect: response, to: next, completionHandler: completionHandler)
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-    totalBytesExpectedToSend: Int64
-  ) {
-    bodyBytesSent = totalBytesSent
-    session.tellDelegate(
-      task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
-      totalBytesExpectedToSend: totalBytesExpectedToSend)
   }
 }
 
@@ -97,21 +87,6 @@ nonisolated extension URLSession {
       {
         completionHandler(request)
       }
-    #endif
-  }
-
-  fileprivate func tellDelegate(
-    task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64, totalBytesExpectedToSend: Int64
-  ) {
-    guard let delegate = delegate as? any URLSessionTaskDelegate else { return }
-    #if canImport(FoundationNetworking)
-      delegate.urlSession(
-        self, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
-        totalBytesExpectedToSend: totalBytesExpectedToSend)
-    #else
-      delegate.urlSession?(
-        self, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
-        totalBytesExpectedToSend: totalBytesExpectedToSend)
     #endif
   }
 }

@@ -108,6 +108,7 @@ nonisolated extension AttemptStarter {
     let task = dataTask(with: request) { [guardian] data, response, error in
       completion(NetworkOutcome(data: data, response: response, error: error, reachedServer: guardian.reachedServer))
     }
+    guardian.task = task
     task.delegate = guardian
     task.resume()
     return task

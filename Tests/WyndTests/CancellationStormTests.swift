@@ -1,0 +1,144 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Many calls at once, faults of all kinds, cancelled at random moments, on a session made in the ordinary way.
+@Suite(.timeLimit(.minutes(2)), .serialized) struct CancellationStormTests {
+  static func server() throws -> LoopbackServer {
+    try LoopbackServer { request in
+      if request.target.hasPrefix("/hop") { return .ok("landed") }
+      switch request.index % 12 {
+      case 0: return .reset
+      case 1: return .close
+      case 2: return .status(503)
+      case 3: return .truncated
+      case 4: return .redirect(to: "/hop")
+      case 5: return .redirect(307, to: "/hop")
+      case 6: return .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+      case 7: return .hang
+      case 8: return .badGzip
+      case 9: return .drip("0123456789", pieces: 5, every: 2)
+      default: return .ok("hello")
+      }
+    }
+  }
+
+  static func request(_ index: Int, _ url: URL) -> URLRequest {
+    var request = URLRequest(url: url, method: ["GET", "PUT", "POST"][index % 3])
+    if index % 3 > 0 { request.httpBody = Data("body \(index)".utf8) }
+    request.timeoutInterval = [0.05, 0.1, 0.2, 1][index % 4]
+    return request
+  }
+
+  static let policy = RetryPolicy(
+    maxRetries: 3, backoff: .exponential(base: .milliseconds(5), cap: .milliseconds(50)), deadline: .seconds(20))
+
+  @Test func threeThousandCallbackCallsAreEachAnsweredOnceOnTheRightQueue() async throws {
+    let server = try Self.server()
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let count = 3000
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let answers = (0..<count).map { _ in Counter() }
+    let total = Counter()
+    let live = Live()
+    let wrongQueue = Counter()
+    let cancelled = Counter()
+    for index in 0..<count {
+      let task = session.performNetworkRequest(
+        Self.request(index, server.url()), allowEmptyData: true, policy: Self.policy
+      ) { result in
+        if OperationQueue.current !== queue { wrongQueue.add() }
+        if case .failure(.cancelled) = result { cancelled.add() }
+        answers[index].add()
+        total.add()
+      }
+      live.add(task.loop)
+      if index % 5 < 3 {
+        _ = SystemClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { task.cancel() }
+      }
+    }
+    await total.reaches(count)
+    await until { live.count == 0 }
+    await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
+    #expect(answers.allSatisfy { $0.value == 1 })
+    #expect(wrongQueue.value == 0)
+    #expect(cancelled.value > count / 10)
+  }
+
+  @Test func threeThousandAsyncCallsAreEachAnsweredOnce() async throws {
+    let server = try Self.server()
+    let session = URLSession(configuration: .default)
+    let count = 3000
+    let answers = await withTaskGroup(of: Int.self) { group in
+      for index in 0..<count {
+        let request = Self.request(index, server.url())
+        group.addTask {
+          let call = Task { await session.result(of: request, allowEmptyData: true, policy: Self.policy) }
+          if index % 5 < 3 {
+            _ = SystemClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { call.cancel() }
+          }
+          _ = await call.value
+          return 1
+        }
+      }
+      return await group.reduce(0, +)
+    }
+    #expect(answers == count)
+  }
+
+  /// URLSession traps when a redirect is answered after a cancellation, if the task has any delegate.
+  @Test func cancellingDuringRedirectsNeitherTrapsNorHangs() async throws {
+    let server = try LoopbackServer { .redirect($0.index % 2 == 0 ? 302 : 307, to: "/\($0.index)") }
+    let session = URLSession(configuration: .default)
+    let total = Counter()
+    for index in 0..<1500 {
+      var request = URLRequest(url: server.url(), method: index % 2 == 0 ? "GET" : "PUT")
+      if index % 2 == 1 { request.httpBody = Data("x".utf8) }
+      let task = session.performNetworkRequest(request, maxRetries: 0) { _ in total.add() }
+      _ = SystemClock.shared.wait(.microseconds(Int.random(in: 0...20_000))) { task.cancel() }
+      if index % 50 == 0 { await total.reaches(index / 2) }
+    }
+    await total.reaches(1500)
+  }
+
+  /// URLSession traps when a task of a session with a cache is cancelled right after it was started.
+  @Test func cancellingRightAfterTheStartDoesNotTrap() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let session = URLSession(configuration: .default)
+    let total = Counter()
+    for _ in 0..<2000 { session.performNetworkRequest(server.url()) { _ in total.add() }.cancel() }
+    await total.reaches(2000)
+  }
+
+  @Test func theHandlerMayCancelAndStartAnotherFromTheDelegateQueue() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let session = URLSession(configuration: .default)
+    let total = Counter()
+    @Sendable func next(_ left: Int) {
+      let task = Box<NetworkTask>()
+      task.value = session.performNetworkRequest(server.url()) { _ in
+        task.value?.cancel()
+        total.add()
+        if left > 1 { next(left - 1) }
+      }
+    }
+    next(200)
+    await total.reaches(200)
+  }
+}
+
+/// Which of these objects are still alive?
+final class Live: @unchecked Sendable {
+  private final class Weak { weak var loop: RetryLoop?; init(_ loop: RetryLoop) { self.loop = loop } }
+  private let lock = NSLock()
+  private var loops: [Weak] = []
+  func add(_ loop: RetryLoop) { lock.withLock { loops.append(Weak(loop)) } }
+  var count: Int { lock.withLock { loops.count { $0.loop != nil } } }
+}

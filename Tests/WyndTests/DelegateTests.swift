@@ -1,0 +1,81 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A delegate method with a wrong label or a missing `?` is never called, and on Linux nobody says so.
+@Suite(.timeLimit(.minutes(1))) struct DelegateTests {
+  /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
+  static let proofs = [
+    "RedirectGuard.swift: willPerformHTTPRedirection": "theDefaultTransportsGuardIsCalled",
+    "LinuxAttempt+Delegate.swift: willPerformHTTPRedirection": "methodAndBodyGoOnAsTheStandardSays",
+    "LinuxAttempt+Delegate.swift: needNewBodyStream": "aDeadConnectionIsReportedAtOnce",
+    "LinuxAttempt+Delegate.swift: didReceive challenge": "a401Completes",
+  ]
+
+  @Test func everyMethodHasATestThatItIsCalled() throws {
+    let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    let sources = tests.appending(path: "../../Sources/Wynd").standardizedFileURL
+    var found: Set<String> = []
+    let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+    for case let file as URL in files where file.pathExtension == "swift" {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      for piece in text.components(separatedBy: "func urlSession(").dropFirst() {
+        let signature = piece.components(separatedBy: ") {")[0]
+        let label = ["willPerformHTTPRedirection", "needNewBodyStream", "didReceive challenge"]
+          .first { signature.contains($0) }
+        found.insert("\(file.lastPathComponent): \(label ?? signature)")
+      }
+    }
+    #expect(found == Set(Self.proofs.keys))
+    let names = try FileManager.default.contentsOfDirectory(at: tests, includingPropertiesForKeys: nil)
+      .filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+    for proof in Self.proofs.values { #expect(names.contains("func \(proof)("), "\(proof)") }
+  }
+
+  /// The guard that works on Apple's platforms, and here once `Linux/` is deleted.
+  @Test func theDefaultTransportsGuardIsCalled() async throws {
+    let other = try LoopbackServer(script: .ok("there"))
+    let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
+    let session = URLSession(configuration: .default)
+    var request = URLRequest(url: server.url("/a"))
+    request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+    request.setValue("K", forHTTPHeaderField: "X-Api-Key")
+    let sent = request
+    let outcome = await withCheckedContinuation { continuation in
+      _ = (session as any AttemptStarter).startAttempt(sent) { continuation.resume(returning: $0) }
+    }
+    #expect(outcome.data == Data("there".utf8))
+    #expect(outcome.reachedServer)
+    #expect(other.requests.first?.value("Authorization") == nil)
+    #expect(other.requests.first?.value("X-Api-Key") == nil)
+  }
+
+  @Test func theSessionsDelegateIsAskedForCredentials() async throws {
+    final class Delegate: NSObject, URLSessionTaskDelegate {
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+      ) {
+        let isFirst = challenge.previousFailureCount == 0
+        completionHandler(
+          isFirst ? .useCredential : .performDefaultHandling,
+          isFirst ? URLCredential(user: "u", password: "p", persistence: .none) : nil)
+      }
+    }
+    let basic = "Basic \(Data("u:p".utf8).base64EncodedString())"
+    let server = try LoopbackServer { request in
+      request.value("Authorization") == basic && request.target == "/open"
+        ? .ok("welcome") : .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+    }
+    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    #expect(try await session.performNetworkRequest(server.url("/open")) == Data("welcome".utf8))
+    #expect(await session.result(of: URLRequest(url: server.url("/closed"))).error?.statusCode == 401)
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(1))) struct NetworkErrorTests {
+  static let secrets = ["S3CRET", "pa55", "T0KEN", "C00KIE"]
+
+  struct Chatty: Error, CustomStringConvertible, LocalizedError {
+    var description: String { "https://u:pa55@h/?token=S3CRET" }
+    var errorDescription: String? { "T0KEN" }
+  }
+
+  static func all() throws -> [NetworkError] {
+    let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
+    let response = try #require(
+      HTTPURLResponse(
+        url: url, statusCode: 503, httpVersion: nil, headerFields: ["Set-Cookie": "C00KIE", "X-Token": "T0KEN"]))
+    let body = Data("the body holds T0KEN".utf8)
+    let urlError = URLError(
+      .timedOut,
+      userInfo: [
+        NSURLErrorFailingURLErrorKey: url, "NSErrorFailingURLStringKey": url.absoluteString,
+        NSLocalizedDescriptionKey: "S3CRET",
+      ])
+    let simple: [NetworkError] = [
+      .urlError(urlError), .generalError(Chatty()), .noResponse, .invalidResponseType(response), .noResponseData(response),
+      .endpointError(response, body), .cancelled, .invalidRequest(reason: "it has no URL"),
+      .undecodable(Chatty(), response, body), .serviceError(Chatty(), response, body), .middlewareError(Chatty()),
+      .transferFailed(Chatty()), .responseTooLarge(limit: 10),
+    ]
+    return simple
+      + simple.map { error in
+        let attempt = RetryFailure.Attempt(
+          number: 1, startedAt: .zero, duration: .milliseconds(20), error: error, delay: .seconds(1))
+        return .inaccessible(
+          RetryFailure(lastError: error, attempts: [attempt, attempt], stopReason: .retryAfterTooLong(.seconds(90))))
+      }
+  }
+
+  @Test func noTextHoldsACredentialOrAQueryValue() throws {
+    for error in try Self.all() {
+      let texts = [
+        "\(error)", error.debugDescription, String(reflecting: error), error.localizedDescription,
+        error.errorDescription ?? "", (error as NSError).localizedDescription,
+      ]
+      for text in texts { for secret in Self.secrets { #expect(!text.contains(secret), "\(text)") } }
+      #expect(!error.description.contains("\n"))
+      #expect(!(error.errorDescription ?? "").isEmpty)
+    }
+  }
+
+  @Test func aURLIsPrintedWithTheNamesOfItsQuery() throws {
+    let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
+    #expect(url.redacted == "https://example.com:8443/items?token=…&page=…&…")
+    #expect(try #require(URL(string: "http://h/a%20b")).redacted == "http://h/a%20b")
+  }
+
+  @Test func theAccessorsLookThroughARetryFailure() throws {
+    let error = try #require(Self.all().first { $0.stopReason != nil && $0.statusCode == 503 && $0.data != nil })
+    #expect(error.response?.value(forHTTPHeaderField: "X-Token") == "T0KEN")
+    #expect(error.data?.isEmpty == false)
+    #expect(error.attempts.count == 2)
+    #expect(error.stopReason == .retryAfterTooLong(.seconds(90)))
+    #expect(error.shouldRetry)
+    #expect(error.errorDescription?.contains("90.0 s") == true)
+    #expect(NetworkError.cancelled.attempts.isEmpty)
+    #expect(NetworkError.cancelled.stopReason == nil)
+  }
+
+  @Test func theDebugDescriptionHasALineForEachAttempt() async throws {
+    let server = try LoopbackServer(script: .reset, .status(503), .status(502))
+    let url = server.url("/items?token=S3CRET")
+    let policy = RetryPolicy(maxRetries: 2, backoff: .constant(.milliseconds(10)))
+    let session = URLSession(configuration: .ephemeral)
+    let error = try #require(await session.result(of: URLRequest(url: url), policy: policy).error)
+    let lines = error.debugDescription.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(lines[0].contains("gave up after 3 attempts (all retries are used up): 502"))
+    #expect(lines[1].contains("#1") && lines[1].contains("connection lost") && lines[1].contains("then waited 0.01 s"))
+    #expect(lines[2].contains("#2") && lines[2].contains("503"))
+    #expect(lines[3].contains("#3") && !lines[3].contains("waited"))
+  }
+
+  /// The README's way to catch it: where a `do` names its error, or a `catch` its type, the cases are known.
+  @Test func theErrorIsCaughtWithItsType() async throws {
+    let server = try LoopbackServer(script: .status(404, body: "none"))
+    let session = URLSession(configuration: .ephemeral)
+    let url = server.url()
+    let status = await Task { () -> Int? in
+      do throws(NetworkError) {
+        _ = try await session.performNetworkRequest(url)
+        _ = try await session.networkResponse(for: url)
+        return nil
+      } catch {
+        return error.statusCode
+      }
+    }.value
+    #expect(status == 404)
+    let second = await Task { () -> Int? in
+      do {
+        _ = try await session.performNetworkRequest(url)
+        try await Task.sleep(for: .zero)
+        return nil
+      } catch let error as NetworkError {
+        return error.statusCode
+      } catch {
+        return nil
+      }
+    }.value
+    #expect(second == 404)
+  }
+
+  // MARK: Errors of other domains, as they come on Apple's platforms
+
+  static let domains: [(String, Int, URLError.Code?)] = [
+    ("kCFErrorDomainCFNetwork", 303, .cannotParseResponse), ("kCFErrorDomainCFNetwork", -1005, .networkConnectionLost),
+    ("kCFErrorDomainCFNetwork", 1, nil), (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNABORTED.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNRESET.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOTCONN.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.EPIPE.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ETIMEDOUT.rawValue), .timedOut),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOSPC.rawValue), nil), (NSPOSIXErrorDomain, Int.max, nil), ("Mine", -1005, nil),
+  ]
+
+  @Test(arguments: domains.indices) func errorsOfOtherDomainsAreMapped(_ row: Int) {
+    let (domain, code, expected) = Self.domains[row]
+    let result = NetworkOutcome(error: NSError(domain: domain, code: code)).result(isHead: false, allowEmptyData: false)
+    switch result.error {
+    case .urlError(let error):
+      #expect(error.code == expected)
+      #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == domain)
+    case .generalError: #expect(expected == nil)
+    default: Issue.record("\(result)")
+    }
+  }
+
+  @Test func anAnswerThatIsNoneIsSaid() throws {
+    let url = try #require(URL(string: "data:,x"))
+    let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
+    let notHTTP = NetworkOutcome(data: Data(), response: response).result(isHead: false, allowEmptyData: true)
+    guard case .failure(.invalidResponseType) = notHTTP else { Issue.record("\(notHTTP)"); return }
+    let nothing = NetworkOutcome().result(isHead: false, allowEmptyData: true)
+    guard case .failure(.noResponse) = nothing else { Issue.record("\(nothing)"); return }
+  }
+}

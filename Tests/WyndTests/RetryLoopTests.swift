@@ -1,0 +1,214 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The loop with a scripted transport, in virtual time: what a socket cannot do on command.
+@Suite(.timeLimit(.minutes(1))) struct RetryLoopTests {
+  @Test func aTransportThatAnswersTwiceIsHeardOnce() throws {
+    let world = World([.drop, .ok])
+    world.transport.answersTwice = true
+    let answers = world.run(RetryPolicy(backoff: .none))
+    #expect(answers.count == 1)
+    #expect(answers.first?.error == nil)
+    #expect(world.transport.sends == 2)
+  }
+
+  @Test func anAnswerThatComesAfterTheDeadlineIsNotHeard() throws {
+    let world = World([.ok])
+    world.transport.latency = .seconds(5)
+    let answers = world.run(RetryPolicy(deadline: .seconds(2)))
+    #expect(answers.count == 1)
+    #expect(answers.first?.error?.stopReason == .deadline)
+    #expect(answers.first?.error?.attempts.map(\.duration) == [.seconds(2)])
+    #expect(world.transport.cancels == 1)
+  }
+
+  @Test func waitsAndTimesAreReportedAsTheyWere() throws {
+    let world = World([.drop, .drop, .drop])
+    world.transport.latency = .seconds(1)
+    let answers = world.run(RetryPolicy(maxRetries: 2, backoff: .constant(.seconds(3))))
+    let attempts = try #require(answers.first?.error?.attempts)
+    #expect(attempts.map(\.startedAt) == [.zero, .seconds(4), .seconds(8)])
+    #expect(attempts.map(\.duration) == [.seconds(1), .seconds(1), .seconds(1)])
+    #expect(attempts.map(\.delay) == [.seconds(3), .seconds(3), nil])
+    #expect(answers.first?.error?.stopReason == .maxRetries)
+  }
+
+  @Test func anOutageShorterThanTheUnreachableLimitIsSurvived() {
+    for seed in 0..<200 {
+      let world = World([], seed: UInt64(seed))
+      world.transport.outage = (.seconds(9.99), .refused)
+      #expect(world.run(.default).first?.error == nil, "seed \(seed)")
+    }
+  }
+
+  @Test func anOutageLongerThanThatEndsAtTheLimit() {
+    let world = World([])
+    world.transport.outage = (.seconds(1000), .refused)
+    let error = world.run(.default).first?.error
+    #expect(error?.stopReason == .maxUnreachableTime)
+    #expect(world.clock.now == .seconds(10))
+  }
+
+  @Test func theUnreachableLimitCountsFromTheFirstOfARow() {
+    // Busy for 30 s, then restarting: the restart gets its own 10 s.
+    let world = World(Array(repeating: .busy, count: 3) + [.refused, .refused])
+    let error = world.run(RetryPolicy(backoff: .constant(.seconds(9)))).first?.error
+    #expect(error == nil)
+    #expect(world.transport.sends == 6)
+  }
+
+  @Test func aCancellationWhileWaitingSendsNothingMore() {
+    let world = World([.drop, .ok])
+    let answers = world.run(RetryPolicy(backoff: .constant(.seconds(5))), cancelAfter: .seconds(1))
+    guard case .cancelled = answers.first?.error else { Issue.record("\(answers)"); return }
+    #expect(answers.count == 1)
+    #expect(world.transport.sends == 1)
+    #expect(world.clock.isIdle)
+  }
+
+  @Test func nothingIsLeftWaitingAfterAnAnswer() {
+    let world = World([.drop, .ok])
+    _ = world.run(RetryPolicy(backoff: .constant(.seconds(5)), deadline: .seconds(60)))
+    #expect(world.clock.isIdle)
+    #expect(world.clock.now == .seconds(5))
+  }
+
+  @Test func whoListensMayCancelFromWithin() {
+    let world = World([.drop, .ok])
+    let loop = Box<RetryLoop>()
+    var policy = RetryPolicy(backoff: .constant(.seconds(1)))
+    policy.onEvent = { if case .willRetry = $0.kind { loop.value?.cancel() } }
+    let answers = world.run(policy, into: loop)
+    guard case .cancelled = answers.first?.error else { Issue.record("\(answers)"); return }
+    #expect(world.transport.sends == 1)
+  }
+}
+
+/// A clock, a transport, and one request after the other, all in one thread.
+final class World {
+  let clock: VirtualClock
+  let transport: ScriptedTransport
+
+  init(_ script: [ScriptedTransport.Step], seed: UInt64 = 1) {
+    clock = VirtualClock(seed: seed)
+    transport = ScriptedTransport(script, clock)
+  }
+
+  func run(_ policy: RetryPolicy, cancelAfter: Duration? = nil, into box: Box<RetryLoop> = Box()) -> [RetryLoop.Answer] {
+    let answers = Box<[RetryLoop.Answer]>()
+    answers.value = []
+    guard let url = URL(string: "http://127.0.0.1/") else { return [] }
+    let loop = RetryLoop(
+      URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: clock)
+    box.value = loop
+    if let cancelAfter { _ = clock.wait(cancelAfter) { loop.cancel() } }
+    loop.start { answer, _ in answers.value?.append(answer) }
+    clock.runAll()
+    box.value = nil
+    return answers.value ?? []
+  }
+}
+
+/// Time that passes only from one wait to the next.
+final class VirtualClock: RetryClock, @unchecked Sendable {
+  private let lock = NSLock()
+  private var time = Duration.zero
+  private var waits: [(due: Duration, id: UInt64, action: @Sendable () -> Void)] = []
+  private var last: UInt64 = 0
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  var now: Duration { lock.withLock { time } }
+  var date: Date { Date(timeIntervalSince1970: 1_445_412_480 + now.inSeconds) }
+  var isIdle: Bool { lock.withLock { waits.isEmpty } }
+
+  func random() -> Double {
+    lock.withLock {
+      // SplitMix64
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return Double((z ^ (z >> 31)) >> 11) / Double(1 << 53)
+    }
+  }
+
+  func wait(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> RetryWait {
+    lock.withLock {
+      last += 1
+      waits.append((time + max(.zero, delay), last, action))
+      return RetryWait(id: last)
+    }
+  }
+
+  func cancel(_ wait: RetryWait) { lock.withLock { waits.removeAll { $0.id == wait.id } } }
+
+  func runAll() {
+    while true {
+      let action: (@Sendable () -> Void)? = lock.withLock {
+        guard let next = waits.indices.min(by: { (waits[$0].due, waits[$0].id) < (waits[$1].due, waits[$1].id) }) else {
+          return nil
+        }
+        time = max(time, waits[next].due)
+        return waits.remove(at: next).action
+      }
+      guard let action else { return }
+      action()
+    }
+  }
+}
+
+final class ScriptedTransport: NetworkTransport, @unchecked Sendable {
+  enum Step { case ok, drop, refused, busy }
+
+  private let clock: VirtualClock
+  private var script: [Step]
+  var latency = Duration.zero
+  var answersTwice = false
+  /// Until then, this.
+  var outage: (Duration, Step)?
+  private(set) var sends = 0
+  private(set) var cancels = 0
+
+  init(_ script: [Step], _ clock: VirtualClock) {
+    self.script = script
+    self.clock = clock
+  }
+
+  func refusal(of request: URLRequest) -> String? { nil }
+
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    sends += 1
+    var step = script.isEmpty ? Step.ok : script.removeFirst()
+    if let (end, fault) = outage, clock.now < end { step = fault }
+    let outcome: NetworkOutcome =
+      switch step {
+      case .ok: NetworkOutcome(data: Data(), response: Self.response(200))
+      case .busy: NetworkOutcome(data: Data(), response: Self.response(503))
+      case .drop: NetworkOutcome(error: URLError(.networkConnectionLost))
+      case .refused: NetworkOutcome(error: URLError(.cannotConnectToHost))
+      }
+    let times = answersTwice ? 2 : 1
+    _ = clock.wait(latency) { for _ in 0..<times { completion(outcome) } }
+    return Flight(self)
+  }
+
+  private static func response(_ status: Int) -> HTTPURLResponse? {
+    URL(string: "http://127.0.0.1/").flatMap {
+      HTTPURLResponse(url: $0, statusCode: status, httpVersion: nil, headerFields: nil)
+    }
+  }
+
+  final class Flight: NetworkFlight {
+    let transport: ScriptedTransport
+    init(_ transport: ScriptedTransport) { self.transport = transport }
+    func cancel() { transport.cancels += 1 }
+  }
+}
