@@ -1,0 +1,41 @@
+import Foundation
+import LoopbackServer
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A server in this process that misbehaves three times, and a request that survives it.
+enum Demonstration {
+  static func run() async -> Int32 {
+    do {
+      let server = try LoopbackServer(
+        script: Answer(Answer.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]), .reset, .truncated, .ok("Here is your data.\n"))
+      print("A server on 127.0.0.1:\(server.port) will say 503, reset, cut its answer short, and only then be good.\n")
+      var policy = RetryPolicy.default
+      policy.onEvent = { print(line(for: $0)) }
+      let response = try await URLSession.shared.networkResponse(for: server.url("/data"), policy: policy)
+      print("\n\(String(decoding: response.data, as: UTF8.self))")
+      print("\(response.attempts.count) attempts, \(server.requests.count) requests at the server, nothing lost.")
+      return 0
+    } catch {
+      Command.note("wynd: \(error)")
+      return 1
+    }
+  }
+
+  static func line(for event: NetworkEvent) -> String {
+    let time = "\((event.elapsed / .milliseconds(10)).rounded() / 100) s".padding(toLength: 7, withPad: " ", startingAt: 0)
+    switch event.kind {
+    case .attemptStarted: return "\(time) #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent"
+    case .attemptFailed(let error, let safety):
+      return "\(time)     ✗ \(error)\n             \(safety.isSafe ? "may" : "must not") be repeated: \(safety)"
+    case .willRetry(let delay, let source):
+      let word = if case .server(let field) = source { "as the server asked (\(field))" } else { "by backoff" }
+      return "             waits \((delay / .milliseconds(10)).rounded() / 100) s, \(word)"
+    case .succeeded(let status): return "\(time)     ✓ \(status)"
+    case .gaveUp(let reason): return "\(time)     gave up: \(reason)"
+    }
+  }
+}
