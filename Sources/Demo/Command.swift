@@ -93,7 +93,8 @@ struct Options {
         guard let colon = field.firstIndex(of: ":"), colon > field.startIndex else {
           throw Wrong(reason: "'\(field)' is not 'Name: value'")
         }
-        fields.append((String(field[..<colon]), field[field.index(after: colon)...].trimmingCharacters(in: .whitespaces)))
+        fields.append(
+          (String(field[..<colon]), field[field.index(after: colon)...].trimmingCharacters(in: .whitespaces)))
       case "--max-retries":
         guard let number = Int(try value()), number >= 0 else {
           throw Wrong(reason: "--max-retries needs a number, 0 or more")
@@ -109,7 +110,8 @@ struct Options {
         if argument.hasPrefix("-") { throw Wrong(reason: "unknown option \(argument)") }
         guard url == nil else { throw Wrong(reason: "one URL at a time") }
         url = URL(string: argument)
-        guard let scheme = url?.scheme?.lowercased(), ["http", "https"].contains(scheme), url?.host?.isEmpty == false else {
+        guard let scheme = url?.scheme?.lowercased(), ["http", "https"].contains(scheme), url?.host?.isEmpty == false
+        else {
           throw Wrong(reason: "'\(argument)' is not an http or https URL")
         }
       }

@@ -11,7 +11,8 @@ enum Demonstration {
   static func run() async -> Int32 {
     do {
       let server = try LoopbackServer(
-        script: Answer(Answer.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]), .reset, .truncated, .ok("Here is your data.\n"))
+        script: Answer(Answer.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]), .reset, .truncated,
+        .ok("Here is your data.\n"))
       print("A server on 127.0.0.1:\(server.port) will say 503, reset, cut its answer short, and only then be good.\n")
       var policy = RetryPolicy.default
       policy.onEvent = { print(line(for: $0)) }
@@ -26,7 +27,8 @@ enum Demonstration {
   }
 
   static func line(for event: NetworkEvent) -> String {
-    let time = "\((event.elapsed / .milliseconds(10)).rounded() / 100) s".padding(toLength: 7, withPad: " ", startingAt: 0)
+    let time = "\((event.elapsed / .milliseconds(10)).rounded() / 100) s".padding(
+      toLength: 7, withPad: " ", startingAt: 0)
     switch event.kind {
     case .attemptStarted: return "\(time) #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent"
     case .attemptFailed(let error, let safety):

@@ -50,6 +50,7 @@ public final class LoopbackServer: Sendable {
   ///   - onConnect: Asked when a connection (counted from 0) has come and no byte of it is read; nil reads on.
   ///   - beforeBody: Asked when the head has come and the body has not; nil reads on.
   ///   - respond: Asked when the whole request has come.
+  /// - Throws: ``Failure`` if there is no socket to be had.
   public init(
     isListening: Bool = true, onConnect: @escaping @Sendable (Int) -> Answer? = { _ in nil },
     beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
@@ -97,7 +98,8 @@ private final class Core: @unchecked Sendable {
   private var isStopped = false
 
   init(
-    onConnect: @escaping @Sendable (Int) -> Answer?, beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
+    onConnect: @escaping @Sendable (Int) -> Answer?,
+    beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
     respond: @escaping @Sendable (LoopbackServer.Request) -> Answer
   ) throws {
     (listener, port) = try Socket.bound()

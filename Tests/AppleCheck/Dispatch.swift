@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Just the declarations of Dispatch that Sources/Wynd uses, as Apple's SDK has them.
 open class DispatchQueue: @unchecked Sendable {
   public init(label: String, qos: DispatchQoS = .unspecified) {}

@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Just the declarations of Foundation that Sources/Wynd uses, as Apple's SDK has them, each with its availability where
 // that is later than the floor of Package.swift. Value types that stand in the signature of an Objective-C method are
 // classes here, because a type check without the SDK cannot bridge them.

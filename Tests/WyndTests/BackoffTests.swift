@@ -15,11 +15,15 @@ import Testing
     #expect(standard.delay(retry: 3, random: 0.25) == .seconds(1))
   }
 
-  @Test(arguments: [0, 1, 33, 63, 64, 128, 1023, 1024, 100_000, Int.max, -1, Int.min]) func noAttemptOverflows(_ retry: Int) {
+  @Test(arguments: [0, 1, 33, 63, 64, 128, 1023, 1024, 100_000, Int.max, -1, Int.min]) func noAttemptOverflows(
+    _ retry: Int
+  ) {
     for random in [-1, 0, 0.5, 1, 2, Double.nan, Double.infinity] {
-      for backoff in [standard, .exponential(base: .seconds(Int64.max), cap: .seconds(Int64.max)),
+      for backoff in [
+        standard, .exponential(base: .seconds(Int64.max), cap: .seconds(Int64.max)),
         .exponential(base: .seconds(-5), cap: .seconds(1)), .exponential(base: .seconds(1), cap: .seconds(-1)),
-        .exponential(base: .zero, cap: .zero), .constant(.seconds(-1)), .none] {
+        .exponential(base: .zero, cap: .zero), .constant(.seconds(-1)), .none,
+      ] {
         #expect(backoff.delay(retry: retry, random: random) >= .zero)
       }
       #expect(standard.delay(retry: retry, random: random) <= .seconds(20))

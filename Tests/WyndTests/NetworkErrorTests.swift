@@ -29,7 +29,8 @@ import Testing
         NSLocalizedDescriptionKey: "S3CRET",
       ])
     let simple: [NetworkError] = [
-      .urlError(urlError), .generalError(Chatty()), .noResponse, .invalidResponseType(response), .noResponseData(response),
+      .urlError(urlError), .generalError(Chatty()), .noResponse, .invalidResponseType(response),
+      .noResponseData(response),
       .endpointError(response, body), .cancelled, .invalidRequest(reason: "it has no URL"),
       .undecodable(Chatty(), response, body), .serviceError(Chatty(), response, body), .middlewareError(Chatty()),
       .transferFailed(Chatty()), .responseTooLarge(limit: 10),
@@ -120,12 +121,14 @@ import Testing
 
   static let domains: [(String, Int, URLError.Code?)] = [
     ("kCFErrorDomainCFNetwork", 303, .cannotParseResponse), ("kCFErrorDomainCFNetwork", -1005, .networkConnectionLost),
-    ("kCFErrorDomainCFNetwork", 1, nil), (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNABORTED.rawValue), .networkConnectionLost),
+    ("kCFErrorDomainCFNetwork", 1, nil),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNABORTED.rawValue), .networkConnectionLost),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNRESET.rawValue), .networkConnectionLost),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOTCONN.rawValue), .networkConnectionLost),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.EPIPE.rawValue), .networkConnectionLost),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.ETIMEDOUT.rawValue), .timedOut),
-    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOSPC.rawValue), nil), (NSPOSIXErrorDomain, Int.max, nil), ("Mine", -1005, nil),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOSPC.rawValue), nil), (NSPOSIXErrorDomain, Int.max, nil),
+    ("Mine", -1005, nil),
   ]
 
   @Test(arguments: domains.indices) func errorsOfOtherDomainsAreMapped(_ row: Int) {

@@ -126,7 +126,9 @@ import Testing
 
   @Test func a500IsSentThreeTimesAndADefinitiveAnswerComesAsItself() async throws {
     let server = try LoopbackServer(script: .status(500))
-    #expect(await session.result(of: URLRequest(url: server.url()), policy: .immediate).error?.stopReason == .persistentServerError)
+    #expect(
+      await session.result(of: URLRequest(url: server.url()), policy: .immediate).error?.stopReason
+        == .persistentServerError)
     #expect(server.requests.count == 3)
     let gone = try LoopbackServer(script: .status(503), .status(404, body: "gone"))
     let result = await session.result(of: URLRequest(url: gone.url()), policy: .immediate)
@@ -146,7 +148,8 @@ import Testing
       #expect(await session.result(of: URLRequest(url: server.url()), allowEmptyData: true).error == nil)
     }
     for status in [204, 205, 300, 304] {
-      let server = try LoopbackServer(script: Answer([.send(Answer.head(status, status == 204 || status == 304 ? [] : [("Content-Length", "0")]))]))
+      let server = try LoopbackServer(
+        script: Answer([.send(Answer.head(status, status == 204 || status == 304 ? [] : [("Content-Length", "0")]))]))
       #expect(try await session.result(of: URLRequest(url: server.url())).get().isEmpty, "\(status)")
     }
     let server = try LoopbackServer(script: Answer([.send(Answer.head(200, [("Content-Length", "9")]))]))
@@ -202,7 +205,9 @@ import Testing
   @Test func aCancellationOfTheSessionsOwnerIsNotOurs() async throws {
     let server = try LoopbackServer(script: .hang)
     let session = URLSession(configuration: .default)
-    let task = Task { await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(shouldRetry: { _ in true })) }
+    let task = Task {
+      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(shouldRetry: { _ in true }))
+    }
     await until { server.requests.count == 1 }
     session.invalidateAndCancel()
     let result = await task.value
@@ -232,7 +237,8 @@ import Testing
       #expect(result.error?.stopReason == .deadline)
     }
     #expect(server.requests.isEmpty)
-    let ample = RetryPolicy(maxRetryTime: .seconds(Int64.max), maxUnreachableTime: .seconds(Int64.max), deadline: .seconds(Int64.max))
+    let ample = RetryPolicy(
+      maxRetryTime: .seconds(Int64.max), maxUnreachableTime: .seconds(Int64.max), deadline: .seconds(Int64.max))
     #expect(await session.result(of: URLRequest(url: server.url()), policy: ample).error == nil)
   }
 
@@ -290,7 +296,9 @@ import Testing
 
   // MARK: What cannot be sent
 
-  @Test(arguments: ["GE T", "GET\r\nX-Evil: 1", "GET ", "G\u{E9}T"]) func aMethodThatIsNoTokenIsNotSent(_ method: String) async throws {
+  @Test(arguments: ["GE T", "GET\r\nX-Evil: 1", "GET ", "G\u{E9}T"]) func aMethodThatIsNoTokenIsNotSent(
+    _ method: String
+  ) async throws {
     let server = try LoopbackServer(script: .ok())
     let result = await session.result(of: URLRequest(url: server.url(), method: method))
     guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }

@@ -68,7 +68,8 @@ import Testing
   static let origins: [(String, String, Bool)] = [
     ("http://h/a", "http://h:80/b", true), ("https://h/a", "https://h:443/b", true), ("http://H/a", "HTTP://h/b", true),
     ("https://h/a", "http://h/b", false), ("http://h/a", "https://h/b", false), ("http://h/a", "http://h:81/b", false),
-    ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false), ("https://h/", "http://h:443/", false),
+    ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false),
+    ("https://h/", "http://h:443/", false),
   ]
 
   @Test(arguments: origins.indices) func anOriginIsSchemeHostAndPort(_ row: Int) throws {
@@ -91,8 +92,10 @@ import Testing
   /// (status, method) → what arrives at the next place. RFC 9110 §15.4.
   static let methods: [(Int, String, String, keepsBody: Bool)] = [
     (301, "POST", "GET", false), (302, "POST", "GET", false), (303, "POST", "GET", false), (303, "PUT", "GET", false),
-    (303, "DELETE", "GET", false), (301, "PUT", "PUT", true), (302, "PATCH", "PATCH", true), (307, "POST", "POST", true),
-    (308, "POST", "POST", true), (307, "PUT", "PUT", true), (308, "PATCH", "PATCH", true), (302, "DELETE", "DELETE", true),
+    (303, "DELETE", "GET", false), (301, "PUT", "PUT", true), (302, "PATCH", "PATCH", true),
+    (307, "POST", "POST", true),
+    (308, "POST", "POST", true), (307, "PUT", "PUT", true), (308, "PATCH", "PATCH", true),
+    (302, "DELETE", "DELETE", true),
   ]
 
   @Test(arguments: methods.indices) func methodAndBodyGoOnAsTheStandardSays(_ row: Int) async throws {
@@ -113,7 +116,8 @@ import Testing
   @Test func aHeadStaysAHead() async throws {
     for status in [301, 302, 303, 307] {
       let server = try LoopbackServer { request in
-        request.target == "/a" ? .redirect(status, to: "/b") : Answer([.send(Answer.head(200, [("Content-Length", "5")]))])
+        request.target == "/a"
+          ? .redirect(status, to: "/b") : Answer([.send(Answer.head(200, [("Content-Length", "5")]))])
       }
       var request = URLRequest(url: server.url("/a"))
       request.httpMethod = "HEAD"

@@ -21,14 +21,18 @@ import Testing
 
   static let seconds: [(String, Int?)] = [
     ("0", 0), ("2", 2), ("22", 22), ("20", 20), ("60", 60), ("61", 61), ("120", 120), ("121", 121), ("1000", 1000),
-    ("\t42 ", 42), (" 120", 120), ("120 ", 120), ("3600", 3600), ("21600", 21600), ("21601", 21601), ("1", 1), ("200", 200),
+    ("\t42 ", 42), (" 120", 120), ("120 ", 120), ("3600", 3600), ("21600", 21600), ("21601", 21601), ("1", 1),
+    ("200", 200),
     ("007", 7), ("1704067200", RetryAfter.longest), ("9999999999", RetryAfter.longest),
     ("99999999999999999999999999999999999", RetryAfter.longest), ("9223372037", RetryAfter.longest),
     ("9223372036854775808", RetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil), (" ", nil),
-    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.0", nil), ("1.", nil), (".5", nil),
+    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.0", nil), ("1.", nil),
+    (".5", nil),
     ("\u{B2}", nil), ("٣", nil), ("１", nil), ("0x10", nil), ("1e3", nil), ("1e400", nil), ("inf", nil), ("nan", nil),
-    ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil), ("2,3", nil),
-    ("1 2", nil), ("1\u{0}", nil), ("10s", nil), ("\u{A0}5", nil), ("\"5\"", nil), (String(repeating: "9", count: 300_000), RetryAfter.longest),
+    ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil),
+    ("2,3", nil),
+    ("1 2", nil), ("1\u{0}", nil), ("10s", nil), ("\u{A0}5", nil), ("\"5\"", nil),
+    (String(repeating: "9", count: 300_000), RetryAfter.longest),
   ]
 
   @Test(arguments: seconds.indices) func delaySeconds(_ row: Int) throws {
@@ -60,7 +64,8 @@ import Testing
     ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
     ("Sun Nov  6 08:49:37 1994", 784_111_777), ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
     // Edges of the calendar.
-    ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
     ("Thu, 29 Feb 1900 12:00:00 GMT", nil), ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400),
     ("Sun, 29 Feb 2015 00:00:00 GMT", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
@@ -75,14 +80,20 @@ import Testing
     ("Friday, 31-Dec-99 23:59:59 GMT", 946_684_799), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
     // Junk near each form.
     ("Sun, 6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 94 08:49:37 GMT", nil), ("Sun, 06 nov 1994 08:49:37 GMT", nil),
-    ("sun, 06 Nov 1994 08:49:37 GMT", nil), ("Son, 06 Nov 1994 08:49:37 GMT", nil), ("Sun 06 Nov 1994 08:49:37 GMT", nil),
-    ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 08:49:37 UTC", nil), ("Sun, 06 Nov 1994 08:49:37 +0000", nil),
-    ("Sun, 06 Nov 1994 8:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil), ("Sun, 06 Nov 1994 08:49:37 GMT x", nil),
-    ("Sun, 06  Nov 1994 08:49:37 GMT", nil), ("Sun, 06 November 1994 08:49:37 GMT", nil), ("Sun, 06 Nov -994 08:49:37 GMT", nil),
-    ("Sun, 06 Nov 19940 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil), ("Sunday, 06 Nov 1994 08:49:37 GMT", nil),
+    ("sun, 06 Nov 1994 08:49:37 GMT", nil), ("Son, 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
+    ("Sun, 06 Nov 1994 08:49:37 +0000", nil),
+    ("Sun, 06 Nov 1994 8:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37 GMT x", nil),
+    ("Sun, 06  Nov 1994 08:49:37 GMT", nil), ("Sun, 06 November 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov -994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 19940 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil),
+    ("Sunday, 06 Nov 1994 08:49:37 GMT", nil),
     ("Sun, 06-Nov-94 08:49:37 GMT", nil), ("Sunday, 6-Nov-94 08:49:37 GMT", nil), ("Sun Nov 6 08:49:37 1994", nil),
     ("Sun Nov 06 08:49:37 1994", 784_111_777), ("Sun Nov  6 08:49:37 94", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil),
-    ("Sunday Nov  6 08:49:37 1994", nil), ("Sun Nov   6 08:49:37 1994", nil), ("Sun,", nil), ("Sun, ", nil), (", ", nil), ("Sun", nil),
+    ("Sunday Nov  6 08:49:37 1994", nil), ("Sun Nov   6 08:49:37 1994", nil), ("Sun,", nil), ("Sun, ", nil),
+    (", ", nil), ("Sun", nil),
     ("Sun ", nil), ("Sun Nov", nil), ("1994-11-06T08:49:37Z", nil), ("Sun, 0\u{B2} Nov 1994 08:49:37 GMT", nil),
     ("Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", nil), ("", nil),
   ]
@@ -92,7 +103,8 @@ import Testing
     #expect(RetryAfter.httpDate(value, now: Self.now) == expected, "\(value)")
   }
 
-  @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func noClockTrapsTheYearOfTwoDigits(_ now: Double) {
+  @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func noClockTrapsTheYearOfTwoDigits(_ now: Double)
+  {
     _ = RetryAfter.httpDate("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
   }
 
@@ -120,24 +132,29 @@ import Testing
   // MARK: Rate limits
 
   static let limits: [(Int, [String: String], Int?)] = [
-    (429, ["RateLimit-Reset": "50"], 50), (429, ["X-RateLimit-Reset": "50"], 50), (429, ["X-Rate-Limit-Reset": "50"], 50),
+    (429, ["RateLimit-Reset": "50"], 50), (429, ["X-RateLimit-Reset": "50"], 50),
+    (429, ["X-Rate-Limit-Reset": "50"], 50),
     (503, ["RateLimit-Reset": "50"], nil), (503, ["RateLimit-Reset": "50", "RateLimit-Remaining": "0"], 50),
     (503, ["X-RateLimit-Reset": "50", "X-RateLimit-Remaining": "3"], nil),
     (503, ["X-RateLimit-Reset": "50", "RateLimit-Remaining": "0"], nil),
     // An hour ahead on a 502 that has nothing to do with the limit.
-    (502, ["X-RateLimit-Reset": "3600", "X-RateLimit-Remaining": "4999"], nil), (502, ["X-RateLimit-Reset": "1445416080"], nil),
+    (502, ["X-RateLimit-Reset": "3600", "X-RateLimit-Remaining": "4999"], nil),
+    (502, ["X-RateLimit-Reset": "1445416080"], nil),
     // A point in time.
     (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),
     (429, ["X-RateLimit-Reset": "1000000000"], 0), (429, ["X-RateLimit-Reset": "999999999"], 999_999_999),
     (429, ["X-RateLimit-Reset": "99999999999999999999"], RetryAfter.longest),
     (429, ["X-RateLimit-Reset": "1413876510", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
-    (429, ["X-RateLimit-Reset": "-5"], nil), (429, ["X-RateLimit-Reset": "1.5"], nil), (429, ["X-RateLimit-Reset": "soon"], nil),
+    (429, ["X-RateLimit-Reset": "-5"], nil), (429, ["X-RateLimit-Reset": "1.5"], nil),
+    (429, ["X-RateLimit-Reset": "soon"], nil),
     // Structured fields.
     (429, ["RateLimit": #""default";r=0;t=50"#], 50), (503, ["RateLimit": #""default";r=0;t=50"#], 50),
     (503, ["RateLimit": #""default";r=5;t=50"#], nil), (429, ["RateLimit": #""burst";r=0;t=5, "day";r=90;t=3600"#], 5),
-    (429, ["RateLimit": #""burst";r=0;t=5, "day";r=0;t=3600"#], 3600), (429, ["RateLimit": "limit=10, remaining=0, reset=7"], 7),
+    (429, ["RateLimit": #""burst";r=0;t=5, "day";r=0;t=3600"#], 3600),
+    (429, ["RateLimit": "limit=10, remaining=0, reset=7"], 7),
     (502, ["RateLimit": "limit=10, remaining=3, reset=3600"], nil), (429, ["RateLimit": ";;=;,t=;r="], nil),
-    (429, ["RateLimit": #""d";t=50"#], 50), (429, ["RateLimit": #""d";r=0;t=99999999999999999999"#], RetryAfter.longest),
+    (429, ["RateLimit": #""d";t=50"#], 50),
+    (429, ["RateLimit": #""d";r=0;t=99999999999999999999"#], RetryAfter.longest),
     (429, [:], nil),
   ]
 

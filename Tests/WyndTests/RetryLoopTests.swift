@@ -100,7 +100,8 @@ final class World {
     transport = ScriptedTransport(script, clock)
   }
 
-  func run(_ policy: RetryPolicy, cancelAfter: Duration? = nil, into box: Box<RetryLoop> = Box()) -> [RetryLoop.Answer] {
+  func run(_ policy: RetryPolicy, cancelAfter: Duration? = nil, into box: Box<RetryLoop> = Box()) -> [RetryLoop.Answer]
+  {
     let answers = Box<[RetryLoop.Answer]>()
     answers.value = []
     guard let url = URL(string: "http://127.0.0.1/") else { return [] }

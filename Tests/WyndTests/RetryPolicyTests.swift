@@ -18,7 +18,8 @@ import Testing
 
   func decide(
     _ error: NetworkError, _ policy: RetryPolicy = .default, method: String = "GET", key: Bool = false,
-    stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero, errors500: Int = 1,
+    stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
+    errors500: Int = 1,
     reached: Bool = false, random: Double = 0.5
   ) -> RetryDecision {
     policy.decision(
@@ -48,7 +49,8 @@ import Testing
   @Test func otherErrorsAreNot() throws {
     let response = try #require(Self.status(200).response)
     let rest: [NetworkError] = [
-      .generalError(URLError(.timedOut)), .noResponse, .noResponseData(response), .cancelled, .invalidRequest(reason: ""),
+      .generalError(URLError(.timedOut)), .noResponse, .noResponseData(response), .cancelled,
+      .invalidRequest(reason: ""),
       .undecodable(URLError(.timedOut), response, Data()), .serviceError(URLError(.timedOut), response, Data()),
       .middlewareError(URLError(.timedOut)), .transferFailed(URLError(.timedOut)), .responseTooLarge(limit: 1),
       .invalidResponseType(response),
@@ -82,7 +84,8 @@ import Testing
       #expect(policy.safety(error, post, CallSoFar(reachedServer: reached)) == expected, "\(error)")
     }
     #expect(
-      policy.safety(Self.status(503), RequestFacts(method: "POST", hasIdempotencyKey: true), CallSoFar()) == .idempotencyKey)
+      policy.safety(Self.status(503), RequestFacts(method: "POST", hasIdempotencyKey: true), CallSoFar())
+        == .idempotencyKey)
     let bold = RetryPolicy(retriesNonIdempotent: true)
     #expect(bold.safety(Self.status(503), post, CallSoFar()) == .allowedByPolicy)
   }
@@ -121,13 +124,17 @@ import Testing
     let asked = Self.status(503, ["Retry-After": "10"])
     #expect(decide(asked, random: 0) == .retry(after: .seconds(10), .server(field: "Retry-After")))
     #expect(decide(asked, random: 0.5) == .retry(after: .seconds(10.5), .server(field: "Retry-After")))
-    #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.9) == .retry(after: .zero, .server(field: "Retry-After")))
+    #expect(
+      decide(Self.status(503, ["Retry-After": "0"]), random: 0.9) == .retry(after: .zero, .server(field: "Retry-After"))
+    )
   }
 
   @Test func aWaitThatCannotEndInAnAttemptIsNotBegun() {
     let asked = Self.status(503, ["Retry-After": "10"])
     #expect(decide(asked, RetryPolicy(deadline: .seconds(10))) == .stop(.retryAfterTooLong(.seconds(10))))
-    #expect(decide(asked, RetryPolicy(deadline: .seconds(15)), elapsed: .seconds(6)) == .stop(.retryAfterTooLong(.seconds(10))))
+    #expect(
+      decide(asked, RetryPolicy(deadline: .seconds(15)), elapsed: .seconds(6))
+        == .stop(.retryAfterTooLong(.seconds(10))))
     #expect(decide(asked, RetryPolicy(maxRetryTime: .seconds(9))) == .stop(.maxRetryTime))
     #expect(decide(asked, RetryPolicy(maxRetryAfter: .seconds(9))) == .stop(.retryAfterTooLong(.seconds(10))))
     let slow = RetryPolicy(backoff: .constant(.seconds(5)), maxRetryTime: .seconds(20), deadline: .seconds(15))
@@ -143,7 +150,9 @@ import Testing
     #expect(decide(refused, policy, unreachable: .seconds(9)) == .retry(after: .seconds(1), .backoff))
     #expect(decide(refused, policy, unreachable: .seconds(10)) == .stop(.maxUnreachableTime))
     #expect(decide(refused, .patient, elapsed: .seconds(60), unreachable: .seconds(60)) != .stop(.maxUnreachableTime))
-    #expect(decide(Self.url(.timedOut), policy, elapsed: .seconds(60), unreachable: .zero) == .retry(after: .seconds(4), .backoff))
+    #expect(
+      decide(Self.url(.timedOut), policy, elapsed: .seconds(60), unreachable: .zero)
+        == .retry(after: .seconds(4), .backoff))
   }
 
   @Test func presets() {

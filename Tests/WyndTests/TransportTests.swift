@@ -37,7 +37,9 @@ import Testing
     let result = await session.result(of: request, policy: .never)
     let error = result.error?.urlError
     #expect(error?.code == code, "\(name): \(String(describing: result))")
-    if code != .timedOut, server.requests.count == 1, answer.steps.count > 0, error != nil, name != "RST before the answer" {
+    if code != .timedOut, server.requests.count == 1, answer.steps.count > 0, error != nil,
+      name != "RST before the answer"
+    {
       #expect(error?.userInfo[NSUnderlyingErrorKey] is any Error || error?.code == .networkConnectionLost, "\(name)")
     }
   }
@@ -76,7 +78,9 @@ import Testing
     (.unknown, "SSL certificate problem: certificate is not yet valid", .serverCertificateNotYetValid),
     (.unknown, "SSL certificate problem: self-signed certificate", .serverCertificateUntrusted),
     (.unknown, "SSL certificate problem: unable to get local issuer certificate", .serverCertificateUntrusted),
-    (.unknown, "SSL: no alternative certificate subject name matches target host name 'h'", .serverCertificateUntrusted),
+    (
+      .unknown, "SSL: no alternative certificate subject name matches target host name 'h'", .serverCertificateUntrusted
+    ),
     (.unknown, "OpenSSL/3.0.15: error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed),
     (.unknown, "OpenSSL SSL_connect: Connection reset by peer in connection to h:443", .secureConnectionFailed),
     (.unknown, "OpenSSL SSL_write: Broken pipe, errno 32", .networkConnectionLost),

@@ -1,0 +1,37 @@
+// The app that Sources/Wynd was dragged into: what a newcomer writes first.
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+final class Model {
+  var text = ""
+  let session = URLSession.shared
+
+  func loadWithCallback(_ request: URLRequest) {
+    session.performNetworkRequest(request, maxRetries: 3) { result in
+      switch result {
+      case .success(let data): print(data.count)
+      case .failure(.cancelled): break
+      case .failure(let error): print(error.localizedDescription, error.statusCode ?? 0)
+      }
+    }
+  }
+
+  func load(_ url: URL) async {
+    do throws(NetworkError) {
+      let data = try await session.performNetworkRequest(url, policy: .patient)
+      text = String(decoding: data, as: UTF8.self)
+    } catch {
+      text = "\(error)"
+    }
+  }
+}
+
+func policy() -> RetryPolicy {
+  var policy = RetryPolicy(maxRetries: 3, deadline: .seconds(10))
+  policy.onEvent = { event in print(event) }
+  policy.shouldRetry = { error in error.statusCode == 404 || error.shouldRetry }
+  return policy
+}
