@@ -19,19 +19,20 @@ nonisolated public enum Backoff: Sendable, Equatable {
     case .constant(let wait): max(.zero, wait)
     case .exponential(let base, let cap):
       // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
-      Duration.clamped(
+      Duration.bounded(
         seconds: min(
-          cap.inSeconds, base.inSeconds * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1))
+          cap.secondsAsDouble,
+          base.secondsAsDouble * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1))
           * min(max(random, 0), 1))
     }
   }
 }
 
 nonisolated extension Duration {
-  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+  var secondsAsDouble: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
 
   /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 10¹⁰ s for anything.
-  static func clamped(seconds: Double) -> Duration {
+  static func bounded(seconds: Double) -> Duration {
     seconds > 0 ? .nanoseconds(Int64(min(seconds, 9e9) * 1e9)) : .zero
   }
 }

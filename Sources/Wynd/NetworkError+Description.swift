@@ -10,10 +10,10 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   /// One line, fit for a log.
   public var description: String {
     switch self {
-    case .urlError(let error): error.name + (error.failingURL.map { " for \($0.redacted)" } ?? "")
+    case .urlError(let error): error.name + (error.failingURL.map { " for \($0.redactedForLog)" } ?? "")
     case .generalError(let error): "error of another kind: \(Self.kind(of: error))"
     case .noResponse: "neither an error nor a response"
-    case .invalidResponseType(let response): "response is not HTTP: \(response.url?.redacted ?? "(no URL)")"
+    case .invalidResponseType(let response): "response is not HTTP: \(response.url?.redactedForLog ?? "(no URL)")"
     case .noResponseData(let response): "empty body: \(Self.head(of: response))"
     case .endpointError(let response, let data): "\(Self.head(of: response)), \(data?.count ?? 0) bytes"
     case .inaccessible(let failure):
@@ -32,15 +32,15 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   /// The same, with a line for each attempt.
   public var debugDescription: String {
     attempts.reduce("NetworkError: \(self)") { text, attempt in
-      "\(text)\n  #\(attempt.number) at \(attempt.startedAt.text) for \(attempt.duration.text): "
+      "\(text)\n  #\(attempt.number) at \(attempt.startedAt.logText) for \(attempt.duration.logText): "
         + "\(attempt.error.map(String.init(describing:)) ?? "succeeded")"
-        + (attempt.delay.map { "; then waited \($0.text)" } ?? "")
+        + (attempt.delay.map { "; then waited \($0.logText)" } ?? "")
     }
   }
 
   private static func head(of response: HTTPURLResponse) -> String {
     "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
-      + (response.url.map { " from \($0.redacted)" } ?? "")
+      + (response.url.map { " from \($0.redactedForLog)" } ?? "")
   }
 
   /// Somebody else's error may say anything in its texts, a token included: only its type and code are printed.
@@ -57,7 +57,7 @@ nonisolated extension NetworkError: LocalizedError {
     case .urlError(let error): error.advice
     case .inaccessible(let failure):
       if case .retryAfterTooLong(let asked) = failure.stopReason {
-        "The server is busy and asks to be left alone for \(asked.text). Please try again after that."
+        "The server is busy and asks to be left alone for \(asked.logText). Please try again after that."
       } else {
         failure.lastError.errorDescription
       }
@@ -94,7 +94,7 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
     case .maxRetryTime: "the time for retries is over"
     case .maxUnreachableTime: "no server could be reached"
     case .deadline: "the deadline leaves no time"
-    case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.text)"
+    case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.logText)"
     case .budget: "the retry budget of this host is used up"
     case .cancelled: "cancelled by the caller"
     }
@@ -146,7 +146,7 @@ nonisolated extension URLError {
 
 nonisolated extension URL {
   /// Without user, password, fragment and the values of the query.
-  var redacted: String {
+  var redactedForLog: String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
     parts.user = nil
     parts.password = nil

@@ -52,17 +52,17 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       case .attemptStarted: "started"
       case .attemptFailed(let error, let safety):
         "failed with \(error); \(safety.isSafe ? "safe" : "not safe") to repeat: \(safety)"
-      case .willRetry(let delay, .backoff): "next attempt in \(delay.text), by backoff"
-      case .willRetry(let delay, .server(let field)): "next attempt in \(delay.text), as the server asked (\(field))"
+      case .willRetry(let delay, .backoff): "next attempt in \(delay.logText), by backoff"
+      case .willRetry(let delay, .server(let field)): "next attempt in \(delay.logText), as the server asked (\(field))"
       case .succeeded(let status): "succeeded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
     return
-      "\(request.httpMethod ?? "GET") \(request.url?.redacted ?? "(no URL)") #\(attempt) (\(elapsed.text)): \(what)"
+      "\(request.httpMethod ?? "GET") \(request.url?.redactedForLog ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }
 
 nonisolated extension Duration {
   /// «0.52 s»: two decimals, without `String(format:)`.
-  var text: String { "\((min(max(inSeconds, 0), 1e10) * 100).rounded() / 100) s" }
+  var logText: String { "\((min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100) s" }
 }

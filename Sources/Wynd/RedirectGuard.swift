@@ -11,67 +11,69 @@ import Foundation
 nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   // A task's delegate methods are called one after the other, and before its completion handler.
   private var current: URLRequest
-  private var hasFollowed = false
+  private(set) var hasFollowed = false
   weak var task: URLSessionTask?
 
   init(_ request: URLRequest) { current = request }
 
-  var reachedServer: Bool { hasFollowed || task?.countOfBytesSent ?? 0 > 0 }
+  var hasSentBody: Bool { task?.countOfBytesSent ?? 0 > 0 }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
     hasFollowed = true
-    let next = request.keepingCredentials(of: current, additional: session.configuration.httpAdditionalHeaders)
-    current = next
-    session.askDelegate(task: task, redirect: response, to: next, completionHandler: completionHandler)
+    let next = Self.request(request, after: current, additional: session.configuration.httpAdditionalHeaders)
+    session.askDelegateAboutRedirect(task: task, redirect: response, to: next) { [self] chosen in
+      if let chosen { current = chosen }
+      completionHandler(chosen)
+    }
   }
-}
 
-nonisolated extension URLRequest {
-  /// This request, as the redirect of `previous`, with the credentials of `previous` if it stays with the same origin and
-  /// without any if it leaves it, a step from https to http included (RFC 9110 §15.4).
-  func keepingCredentials(of previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
-    var next = self
-    if url?.origin == previous.url?.origin {
+  /// `next` as the redirect of `previous`: with its credentials if it stays with the same origin, without any if it leaves
+  /// it, a step from https to http included (RFC 9110 §15.4).
+  static func request(_ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
+    var next = next
+    if origin(next.url) == origin(previous.url) {
       for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
-        next.setValue(previous.value(forHTTPHeaderField: name), forHTTPHeaderField: name)
+        next.setValue(
+          previous.value(forHTTPHeaderField: name) ?? additional?[name] as? String, forHTTPHeaderField: name)
       }
       return next
     }
-    for (name, value) in next.allHTTPHeaderFields ?? [:] where Self.isCredential(name, value) {
+    for (name, value) in next.allHTTPHeaderFields ?? [:] where isCredential(name, value) {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add these again to any request that lacks them; a blank value is sent as nothing.
-    for case (let name as String, let value as String) in additional ?? [:] where Self.isCredential(name, value) {
+    for case (let name as String, let value as String) in additional ?? [:] where isCredential(name, value) {
       next.setValue(" ", forHTTPHeaderField: name)
     }
     return next
   }
 
-  /// Does this header field carry a secret? By its name, or by a value that begins with an authentication scheme.
+  /// Does this header field carry a secret? Nobody can know for sure: it does if its name sounds like one, or if its value
+  /// begins with an authentication scheme.
   static func isCredential(_ name: String, _ value: String) -> Bool {
     let name = name.lowercased()
     if name == "idempotency-key" || name == "x-idempotency-key" { return false }
-    return ["auth", "cookie", "token", "key", "secret", "password", "credential", "session", "signature", "jwt"]
-      .contains { name.contains($0) }
+    return [
+      "auth", "cookie", "token", "key", "secret", "passw", "passphrase", "credential", "session", "signature", "jwt",
+    ]
+    .contains { name.contains($0) }
       || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
   }
-}
 
-nonisolated extension URL {
   /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where none is written.
-  var origin: String {
-    let scheme = scheme?.lowercased() ?? ""
-    return "\(scheme)://\(host?.lowercased() ?? ""):\(port ?? (scheme == "https" ? 443 : 80))"
+  private static func origin(_ url: URL?) -> String {
+    let scheme = url?.scheme?.lowercased() ?? ""
+    return "\(scheme)://\(url?.host?.lowercased() ?? ""):\(url?.port ?? (scheme == "https" ? 443 : 80))"
   }
 }
 
 // A task delegate hides the session's own: what it implements, that one no longer gets. So it is asked from here. The
 // methods are optional on Apple's platforms, and have default implementations elsewhere.
 nonisolated extension URLSession {
-  func askDelegate(
+  func askDelegateAboutRedirect(
     task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {

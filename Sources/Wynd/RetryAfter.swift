@@ -118,9 +118,9 @@ nonisolated enum RetryAfter {
     guard text.bytes.count == text.position, let day, let month, var year, let time, day >= 1 else { return nil }
     if twoDigitYear {
       // «94» is the year of that ending which is not more than 50 years ahead.
-      let limit = Int(min(max(now.timeIntervalSince1970, -6e10), 2e11)) + 50 * 31_556_952
-      year += (1970 + limit / 31_556_952) / 100 * 100
-      while seconds1970(year, month, day) + time > limit { year -= 100 }
+      let now = Int(min(max(now.timeIntervalSince1970, -6e10), 2e11))
+      year += (1970 + now / 31_556_952 + 50) / 100 * 100 + 100
+      while seconds1970(year - 50, month, day) + time > now { year -= 100 }
     }
     guard day <= (month == 2 && isLeap(year) ? 29 : [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1])
     else { return nil }

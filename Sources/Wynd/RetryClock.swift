@@ -18,8 +18,8 @@ nonisolated struct RetryWait: Sendable { let id: UInt64 }
 
 /// Real time. All waits of the process share one timer and one queue: ten thousand waiting calls cost no thread, and a
 /// wait that is cancelled is gone at once (a cancelled `asyncAfter` stays in memory until its time).
-nonisolated final class SystemClock: RetryClock, @unchecked Sendable {
-  static let shared = SystemClock()
+nonisolated final class SharedRetryClock: RetryClock, @unchecked Sendable {
+  static let shared = SharedRetryClock()
 
   private let lock = NSLock()
   private let timer: any DispatchSourceTimer
@@ -40,7 +40,7 @@ nonisolated final class SystemClock: RetryClock, @unchecked Sendable {
   func random() -> Double { Double.random(in: 0..<1) }
 
   func wait(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> RetryWait {
-    let nanoseconds = UInt64(min(max(delay.inSeconds, 0), 9e9) * 1e9)
+    let nanoseconds = UInt64(min(max(delay.secondsAsDouble, 0), 9e9) * 1e9)
     return lock.withLock {
       lastID += 1
       let due = DispatchTime.now().uptimeNanoseconds &+ nanoseconds

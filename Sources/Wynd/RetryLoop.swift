@@ -25,14 +25,14 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private var flight: (any NetworkFlight)?
   private var wait: RetryWait?
   private var deadlineWait: RetryWait?
-  private var call = CallSoFar()
+  private var call = RetryCallState()
   private var attempts: [RetryFailure.Attempt] = []
   private var attemptBegan = Duration.zero
   private var unreachableSince: Duration?
 
   init(
     _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
-    clock: any RetryClock = SystemClock.shared
+    clock: any RetryClock = SharedRetryClock.shared
   ) {
     self.request = request
     self.policy = policy
@@ -68,6 +68,12 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   private func send(after previous: Int) {
     let now = clock.now - began
+    if previous > 0 {
+      // An app that was suspended wakes up long after the wait was over. A second is left for a timer that comes late.
+      if let deadline = policy.deadline, now >= deadline { return deadlineIsOver() }
+      if let limit = policy.maxRetryTime, now - .seconds(1) > limit { return stop(.maxRetryTime) }
+    }
+    emit(.attemptStarted, attempt: 1)
     let step = lock.withLock { () -> Int? in
       guard answer != nil, self.step == previous else { return nil }
       self.step += 1
@@ -78,7 +84,6 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       return self.step
     }
     guard let step else { return }
-    if policy.onEvent != nil { emit(.attemptStarted) }
     let flight = transport.send(request) { [self] in finish($0, step: step) }
     let isOver = lock.withLock {
       if answer != nil, self.step == step { self.flight = flight }
@@ -90,47 +95,42 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func finish(_ outcome: NetworkOutcome, step: Int) {
     let now = clock.now - began
     let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-    let error: NetworkError? = if case .failure(let error) = result { error } else { nil }
-    let recorded: (RetryFailure.Attempt, previous: [RetryFailure.Attempt], CallSoFar)? = lock.withLock {
-      guard answer != nil, self.step == step else { return nil }
-      self.step += 1
-      isSending = false
-      flight = nil
-      let previous = attempts
-      let attempt = RetryFailure.Attempt(
-        number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan, error: error)
-      if let error {
-        attempts.append(attempt)
-        unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
-        call.unreachableFor = now - (unreachableSince ?? now)
-        call.elapsed = now
-        call.reachedServer = outcome.reachedServer
-        call.internalErrors += error.statusCode == 500 ? 1 : 0
-      }
-      return (attempt, previous, call)
-    }
-    guard let (attempt, previous, call) = recorded else { return }
+    lock.lock()
+    guard answer != nil, self.step == step else { return lock.unlock() }
+    self.step += 1
+    isSending = false
+    flight = nil
+    var attempt = RetryFailure.Attempt(
+      number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan)
     switch result {
     case .success(let (data, response)):
-      end(
-        .success(NetworkResponse(data: data, response: response, failures: previous, success: attempt)),
-        .succeeded(statusCode: response.statusCode), fromTransport: true)
-    case .failure(let error): decide(error, call, step: step + 1)
+      let success = NetworkResponse(data: data, response: response, failures: attempts, success: attempt)
+      let ended = takeEverything()
+      lock.unlock()
+      deliver(.success(success), .succeeded(statusCode: response.statusCode), to: ended, fromTransport: true)
+    case .failure(let error):
+      attempt.error = error
+      attempts.append(attempt)
+      unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
+      call.unreachableFor = now - (unreachableSince ?? now)
+      call.elapsed = now
+      call.hasFollowedRedirect = outcome.hasFollowedRedirect
+      call.hasSentBody = outcome.hasSentBody
+      call.internalErrors += error.statusCode == 500 ? 1 : 0
+      let call = call
+      lock.unlock()
+      decide(error, call, step: step + 1)
     }
   }
 
-  private func decide(_ error: NetworkError, _ call: CallSoFar, step: Int) {
-    let facts = RequestFacts(request)
+  private func decide(_ error: NetworkError, _ call: RetryCallState, step: Int) {
+    let facts = RetryRequestFacts(request)
     if policy.onEvent != nil { emit(.attemptFailed(error, policy.safety(error, facts, call))) }
     switch policy.decision(error, facts, call, now: clock.date, random: clock.random()) {
-    case .stop(let reason):
-      let attempts = lock.withLock { self.attempts }
-      let told = reason.endsEvenAFirstAttempt || attempts.count > 1 && reason != .notRetryable
-      let failure = RetryFailure(lastError: error, attempts: attempts, stopReason: reason)
-      end(.failure(told ? .inaccessible(failure) : error), .gaveUp(reason), fromTransport: true)
+    case .stop(let reason): stop(reason, fromTransport: true)
     case .retry(let delay, let source):
       lock.withLock { attempts[attempts.count - 1].delay = delay }
-      if policy.onEvent != nil { emit(.willRetry(after: delay, source)) }
+      emit(.willRetry(after: delay, source))
       if delay <= .zero { return send(after: step) }
       let wait = clock.wait(delay) { [self] in send(after: step) }
       keep(wait, in: \.wait, step: step)
@@ -145,6 +145,15 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       return true
     }
     if !isCurrent { clock.cancel(wait) }
+  }
+
+  /// Ends the call with its last error, as itself or with its history.
+  private func stop(_ reason: RetryFailure.StopReason, fromTransport: Bool = false) {
+    let attempts = lock.withLock { self.attempts }
+    guard let error = attempts.last?.error else { return }
+    let told = reason.endsEvenAFirstAttempt || attempts.count > 1 && reason != .notRetryable
+    let failure = RetryFailure(lastError: error, attempts: attempts, stopReason: reason)
+    end(.failure(told ? .inaccessible(failure) : error), .gaveUp(reason), fromTransport: fromTransport)
   }
 
   private func deadlineIsOver() {
@@ -162,22 +171,35 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   }
 
   private func end(_ result: Answer, _ event: NetworkEvent.Kind, fromTransport: Bool = false) {
-    lock.lock()
-    let (answer, flight, waits) = (answer, flight, (wait, deadlineWait))
-    self.answer = nil
-    self.flight = nil
-    lock.unlock()
-    guard let answer else { return }
-    flight?.cancel()
-    if let wait = waits.0 { clock.cancel(wait) }
-    if let wait = waits.1 { clock.cancel(wait) }
-    if policy.onEvent != nil { emit(event) }
+    let ended = lock.withLock { takeEverything() }
+    deliver(result, event, to: ended, fromTransport: fromTransport)
+  }
+
+  private typealias Ended = (
+    answer: (@Sendable (Answer, Bool) -> Void)?, flight: (any NetworkFlight)?, wait: RetryWait?, deadline: RetryWait?
+  )
+
+  /// Under the lock: from here on nothing more happens in this call.
+  private func takeEverything() -> Ended {
+    defer { (answer, flight, wait, deadlineWait) = (nil, nil, nil, nil) }
+    return (answer, flight, wait, deadlineWait)
+  }
+
+  private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, fromTransport: Bool) {
+    guard let answer = ended.answer else { return }
+    ended.flight?.cancel()
+    if let wait = ended.wait { clock.cancel(wait) }
+    if let wait = ended.deadline { clock.cancel(wait) }
+    emit(event, isLast: true)
     answer(result, fromTransport)
   }
 
-  private func emit(_ kind: NetworkEvent.Kind) {
-    let attempt = lock.withLock { call.attempts }
-    policy.onEvent?(NetworkEvent(request: request, attempt: attempt, elapsed: clock.now - began, kind: kind))
+  /// Nothing comes after the last event, whatever another thread is about to say.
+  private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, attempt next: Int = 0, isLast: Bool = false) {
+    guard let onEvent = policy.onEvent else { return }
+    let attempt: Int? = lock.withLock { answer != nil || isLast ? call.attempts + next : nil }
+    guard let attempt else { return }
+    onEvent(NetworkEvent(request: request, attempt: attempt, elapsed: clock.now - began, kind: kind()))
   }
 }
 
@@ -191,11 +213,12 @@ nonisolated extension RetryFailure.StopReason {
   }
 }
 
-nonisolated extension RequestFacts {
+nonisolated extension RetryRequestFacts {
   init(_ request: URLRequest) {
     method = request.httpMethod ?? "GET"
     hasIdempotencyKey = ["Idempotency-Key", "X-Idempotency-Key"].contains {
-      request.value(forHTTPHeaderField: $0)?.isEmpty == false
+      // A blank value is not sent, so it protects nothing.
+      request.value(forHTTPHeaderField: $0)?.contains { !$0.isWhitespace } == true
     }
     hasBodyStream = request.httpBodyStream != nil
   }

@@ -29,11 +29,11 @@ nonisolated public struct RetryPolicy: Sendable {
   public var deadline: Duration?
   /// Repeats POST, PATCH and the like even where the first attempt may have been applied: an order may be placed twice.
   public var retriesNonIdempotent: Bool
-  /// Answers instead of ``NetworkError/shouldRetry`` whether another try may help. Where it is set, the limit of two
-  /// retries after a 500 is its own business too. It is not asked after a cancellation, and it cannot make an unsafe
-  /// repetition safe.
+  /// Answers instead of ``NetworkError/shouldRetry`` whether another try may help. It is not asked after a cancellation;
+  /// it cannot make an unsafe repetition safe, and a 500 is tried again at most twice whatever it says.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
-  /// Is told everything that happens. It is called on internal queues and must return quickly.
+  /// Is told everything that happens, at once and on whatever thread it happens: the caller's own when a call is started
+  /// or cancelled, else an internal one that other calls wait for. It must return quickly.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
 
   /// Makes a policy; every field has the default of ``default``.
@@ -98,14 +98,14 @@ nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertib
 // MARK: - The decision, pure
 
 /// What the decision has to know of the request; read only once something has failed.
-nonisolated struct RequestFacts: Sendable {
+nonisolated struct RetryRequestFacts: Sendable {
   var method: String
   var hasIdempotencyKey = false
   var hasBodyStream = false
 }
 
 /// What the decision has to know of the call so far.
-nonisolated struct CallSoFar: Sendable {
+nonisolated struct RetryCallState: Sendable {
   /// Attempts made, the failed one included.
   var attempts = 0
   /// Time since the call began, and since the first of the unbroken row of attempts that reached no server.
@@ -113,8 +113,10 @@ nonisolated struct CallSoFar: Sendable {
   var unreachableFor = Duration.zero
   /// Answers with status 500 so far.
   var internalErrors = 0
-  /// The failed attempt got further than its error says: it followed a redirect, or its body was under way.
-  var reachedServer = false
+  /// The failed attempt followed a redirect: what its error says is true of the last host only.
+  var hasFollowedRedirect = false
+  /// A part of the body was on its way: an error that looks like «nothing was sent» proves nothing.
+  var hasSentBody = false
 }
 
 nonisolated enum RetryDecision: Sendable, Equatable {
@@ -125,7 +127,8 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 nonisolated extension RetryPolicy {
   /// The first rule that applies wins; each line is one reason.
   func decision(
-    _ error: NetworkError, _ request: RequestFacts, _ call: CallSoFar, now: Date, random: @autoclosure () -> Double
+    _ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState, now: Date,
+    random: @autoclosure () -> Double
   ) -> RetryDecision {
     // The session of a foreign cancellation may be invalidated, and a task asked of it kills the process.
     if error.isCancellation { return .stop(.notRetryable) }
@@ -133,16 +136,22 @@ nonisolated extension RetryPolicy {
     guard safety(error, request, call).isSafe else { return .stop(.notSafeToRepeat(method: request.method)) }
     if request.hasBodyStream { return .stop(.bodyNotReplayable) }
     if call.attempts > max(0, maxRetries) { return .stop(.maxRetries) }
-    if error.statusCode == 500, call.internalErrors > 2, shouldRetry == nil { return .stop(.persistentServerError) }
+    if error.statusCode == 500, call.internalErrors > 2 { return .stop(.persistentServerError) }
 
     var delay: Duration
     let source: NetworkEvent.DelaySource
     let random = random()
-    if let (asked, field) = error.response.flatMap({ RetryAfter.wait(asked: $0, now: now) }) {
+    if let response = error.response, response.statusCode >= 400,
+      let (asked, field) = RetryAfter.wait(asked: response, now: now)
+    {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // Jitter is only ever added to the server's word: clients told the same second do not come back as one.
-      delay = asked + .clamped(seconds: min(asked.inSeconds / 10, 1) * random)
+      // It takes no time that the call does not have.
+      let left = [deadline, maxRetryTime].compactMap { $0 }.min().map {
+        ($0 - call.elapsed - asked).secondsAsDouble / 2
+      }
+      delay = asked + .bounded(seconds: min(asked.secondsAsDouble / 10, 1, left ?? 1) * random)
       source = .server(field: field)
     } else {
       delay = backoff.delay(retry: call.attempts - 1, random: random)
@@ -160,13 +169,13 @@ nonisolated extension RetryPolicy {
 
   /// Is it safe to repeat the request after this failure? Decided from the request, never from the answer's request: after
   /// a redirect that may be a GET, though the POST before it was applied.
-  func safety(_ error: NetworkError, _ request: RequestFacts, _ call: CallSoFar) -> RepeatSafety {
+  func safety(_ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState) -> RepeatSafety {
     if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.method) {
       return .idempotentMethod
     }
     if request.hasIdempotencyKey { return .idempotencyKey }
-    if !call.reachedServer {
-      if error.provesNothingSent { return .nothingSent }
+    if !call.hasFollowedRedirect {
+      if error.provesNothingSent, !call.hasSentBody { return .nothingSent }
       if let status = error.statusCode, [421, 425, 429].contains(status) { return .refusedBeforeProcessing }
     }
     return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied

@@ -22,8 +22,8 @@ nonisolated struct NetworkOutcome: Sendable {
   var data: Data?
   var response: URLResponse?
   var error: (any Error)?
-  /// A redirect was followed, or a part of the body was sent: an error that looks like «nothing was sent» proves nothing.
-  var reachedServer = false
+  var hasFollowedRedirect = false
+  var hasSentBody = false
 
   /// The answer if it is one, or the reason why it is not. `isHead`: an answer to HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<(Data, HTTPURLResponse), NetworkError> {
@@ -58,7 +58,7 @@ nonisolated struct NetworkOutcome: Sendable {
       }
     default: return nil
     }
-    return code.map { URLError($0, userInfo: [NSUnderlyingErrorKey: original]) }
+    return code.map { URLError($0, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 }) }
   }
 }
 
@@ -69,10 +69,10 @@ nonisolated struct SessionTransport: NetworkTransport {
   func refusal(of request: URLRequest) -> String? {
     guard request.url != nil else { return "it has no URL" }
     // URLSession sends whatever stands there, so a method with a space or a line break would forge the request.
-    guard let method = request.httpMethod?.utf8, !method.isEmpty, method.allSatisfy(\.isTokenCharacter) else {
+    guard let method = request.httpMethod?.utf8, !method.isEmpty, method.allSatisfy(Self.isTokenCharacter) else {
       return "the method is not a token (RFC 9110 §5.6.2)"
     }
-    return session.refusal
+    return session.reasonToRefuseRequests
   }
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
@@ -80,19 +80,27 @@ nonisolated struct SessionTransport: NetworkTransport {
     // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or trap.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
-    return session.startAttempt(request, completion: completion)
+    return session.startNetworkAttempt(request, completion: completion)
+  }
+
+  /// RFC 9110 §5.6.2: letters, digits and a few signs.
+  private static func isTokenCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 48...57, 65...90, 97...122, 33, 35...39, 42, 43, 45, 46, 94...96, 124, 126: true
+    default: false
+    }
   }
 }
 
 nonisolated extension URLSessionTask: NetworkFlight {}
 
-/// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startAttempt` on `URLSession` itself, so that
+/// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startNetworkAttempt` on `URLSession` itself, so that
 /// the folder can be deleted and nothing here names it.
-nonisolated protocol AttemptStarter: URLSession {}
-nonisolated extension URLSession: AttemptStarter {}
-nonisolated extension AttemptStarter {
+nonisolated protocol NetworkAttemptStarter: URLSession {}
+nonisolated extension URLSession: NetworkAttemptStarter {}
+nonisolated extension NetworkAttemptStarter {
   /// Why this session cannot carry any request; nil if it can.
-  var refusal: String? {
+  var reasonToRefuseRequests: String? {
     #if canImport(FoundationNetworking)
       return nil
     #else
@@ -101,26 +109,19 @@ nonisolated extension AttemptStarter {
     #endif
   }
 
-  func startAttempt(
+  func startNetworkAttempt(
     _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
   ) -> any NetworkFlight {
     let guardian = RedirectGuard(request)
     let task = dataTask(with: request) { [guardian] data, response, error in
-      completion(NetworkOutcome(data: data, response: response, error: error, reachedServer: guardian.reachedServer))
+      completion(
+        NetworkOutcome(
+          data: data, response: response, error: error, hasFollowedRedirect: guardian.hasFollowed,
+          hasSentBody: guardian.hasSentBody))
     }
     guardian.task = task
     task.delegate = guardian
     task.resume()
     return task
-  }
-}
-
-nonisolated extension UInt8 {
-  /// RFC 9110 §5.6.2: letters, digits and a few signs.
-  var isTokenCharacter: Bool {
-    switch self {
-    case 48...57, 65...90, 97...122, 33, 35...39, 42, 43, 45, 46, 94...96, 124, 126: true
-    default: false
-    }
   }
 }

@@ -7,7 +7,7 @@ import Testing
 
   @Test func theCeilingDoublesUpToTheCap() {
     let ceilings = (0..<9).map { standard.delay(retry: $0, random: 1) }
-    #expect(ceilings.map(\.inSeconds) == [0.5, 1, 2, 4, 8, 16, 20, 20, 20])
+    #expect(ceilings.map(\.secondsAsDouble) == [0.5, 1, 2, 4, 8, 16, 20, 20, 20])
   }
 
   @Test func jitterIsFull() {
@@ -36,11 +36,11 @@ import Testing
   }
 
   @Test(arguments: [Double.nan, -Double.infinity, -1, 0]) func nonsenseIsZeroSeconds(_ seconds: Double) {
-    #expect(Duration.clamped(seconds: seconds) == .zero)
+    #expect(Duration.bounded(seconds: seconds) == .zero)
   }
 
   @Test func hugeSecondsAreBounded() {
-    #expect(Duration.clamped(seconds: Double.infinity) == .seconds(9_000_000_000))
-    #expect(Duration.clamped(seconds: 1e300) == .seconds(9_000_000_000))
+    #expect(Duration.bounded(seconds: Double.infinity) == .seconds(9_000_000_000))
+    #expect(Duration.bounded(seconds: 1e300) == .seconds(9_000_000_000))
   }
 }

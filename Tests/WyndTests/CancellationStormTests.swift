@@ -61,7 +61,7 @@ import Testing
       }
       live.add(task.loop)
       if index % 5 < 3 {
-        _ = SystemClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { task.cancel() }
+        _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { task.cancel() }
       }
     }
     await total.reaches(count)
@@ -76,13 +76,19 @@ import Testing
     let server = try Self.server()
     let session = URLSession(configuration: .default)
     let count = 3000
+    // Each call holds its policy, and with it this.
+    let token = Box<RetryClockTests.Token.Value>()
+    token.value = RetryClockTests.Token.Value()
+    weak let live = token.value
+    var policy = Self.policy
+    policy.onEvent = { [value = token.value] _ in _ = value }
     let answers = await withTaskGroup(of: Int.self) { group in
       for index in 0..<count {
         let request = Self.request(index, server.url())
-        group.addTask {
-          let call = Task { await session.result(of: request, allowEmptyData: true, policy: Self.policy) }
+        group.addTask { [policy] in
+          let call = Task { [policy] in await session.result(of: request, allowEmptyData: true, policy: policy) }
           if index % 5 < 3 {
-            _ = SystemClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { call.cancel() }
+            _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { call.cancel() }
           }
           _ = await call.value
           return 1
@@ -91,6 +97,9 @@ import Testing
       return await group.reduce(0, +)
     }
     #expect(answers == count)
+    policy = .never
+    token.value = nil
+    while live != nil { await Task.yield() }
   }
 
   /// URLSession traps when a redirect is answered after a cancellation, if the task has any delegate.
@@ -98,14 +107,20 @@ import Testing
     let server = try LoopbackServer { .redirect($0.index % 2 == 0 ? 302 : 307, to: "/\($0.index)") }
     let session = URLSession(configuration: .default)
     let total = Counter()
+    let twice = Counter()
     for index in 0..<1500 {
+      let answers = Counter()
       var request = URLRequest(url: server.url(), method: index % 2 == 0 ? "GET" : "PUT")
       if index % 2 == 1 { request.httpBody = Data("x".utf8) }
-      let task = session.performNetworkRequest(request, maxRetries: 0) { _ in total.add() }
-      _ = SystemClock.shared.wait(.microseconds(Int.random(in: 0...20_000))) { task.cancel() }
+      let task = session.performNetworkRequest(request, maxRetries: 0) { _ in
+        if answers.add() > 1 { twice.add() }
+        total.add()
+      }
+      _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...20_000))) { task.cancel() }
       if index % 50 == 0 { await total.reaches(index / 2) }
     }
     await total.reaches(1500)
+    #expect(twice.value == 0)
   }
 
   /// URLSession traps when a task of a session with a cache is cancelled right after it was started.

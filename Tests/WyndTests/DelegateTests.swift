@@ -48,10 +48,10 @@ import Testing
     request.setValue("K", forHTTPHeaderField: "X-Api-Key")
     let sent = request
     let outcome = await withCheckedContinuation { continuation in
-      _ = (session as any AttemptStarter).startAttempt(sent) { continuation.resume(returning: $0) }
+      _ = (session as any NetworkAttemptStarter).startNetworkAttempt(sent) { continuation.resume(returning: $0) }
     }
     #expect(outcome.data == Data("there".utf8))
-    #expect(outcome.reachedServer)
+    #expect(outcome.hasFollowedRedirect)
     #expect(other.requests.first?.value("Authorization") == nil)
     #expect(other.requests.first?.value("X-Api-Key") == nil)
   }
@@ -77,5 +77,22 @@ import Testing
     defer { session.invalidateAndCancel() }
     #expect(try await session.performNetworkRequest(server.url("/open")) == Data("welcome".utf8))
     #expect(await session.result(of: URLRequest(url: server.url("/closed"))).error?.statusCode == 401)
+    var post = URLRequest(url: server.url("/open"), method: "POST")
+    post.httpBody = Data("the body".utf8)
+    #expect(try await session.performNetworkRequest(post) == Data("welcome".utf8))
+    #expect(server.requests.last?.text == "the body")
+  }
+
+  @Test func aCredentialThatIsNoneDoesNotTrap() async throws {
+    final class Delegate: NSObject, URLSessionTaskDelegate {
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+      ) { completionHandler(.useCredential, nil) }
+    }
+    let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]))
+    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
   }
 }

@@ -283,6 +283,44 @@ import Testing
     #expect(log.events.contains { if case .attemptFailed(_, .nothingSent) = $0.kind { true } else { false } })
   }
 
+  @Test(arguments: [302, 307, 308]) func aBodyStreamIsNotSentEmptyAfterARedirect(_ status: Int) async throws {
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(status, to: "/b") : .ok() }
+    var request = URLRequest(url: server.url("/a"), method: "PUT")
+    request.httpBodyStream = InputStream(data: Data("streamed".utf8))
+    #expect(await session.result(of: request).error?.urlError?.code == .requestBodyStreamExhausted)
+    #expect(server.requests.map(\.target) == ["/a"])
+  }
+
+  @Test(arguments: ["", " ", "\t"]) func aBlankIdempotencyKeyProtectsNothing(_ key: String) async throws {
+    let server = try LoopbackServer(script: .status(503), .ok())
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBody = Data("order".utf8)
+    request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
+    #expect(await session.result(of: request).error?.statusCode == 503)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func aCancelledCallIsLetGoLongBeforeItsTimeout() async throws {
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .hang }
+    for (path, timeout) in [("/a", 30.5), ("/b", 30.5), ("/b", 30)] {
+      let live = Live()
+      let answered = Gate()
+      var request = URLRequest(url: server.url(path))
+      request.timeoutInterval = timeout
+      let before = server.requests.count
+      do {
+        let task = session.performNetworkRequest(request) { _ in answered.open() }
+        live.add(task.loop)
+        await until { server.requests.count == before + (path == "/a" ? 2 : 1) }
+        task.cancel()
+      }
+      await answered.wait()
+      let began = ContinuousClock.now
+      await until { live.count == 0 }
+      #expect(ContinuousClock.now - began < .seconds(10))
+    }
+  }
+
   @Test func aBodyStreamIsSentOnceAndSaysWhy() async throws {
     let server = try LoopbackServer(script: .status(503), .ok())
     var request = URLRequest(url: server.url(), method: "PUT")
@@ -331,7 +369,7 @@ import Testing
       switch event.kind {
       case .attemptStarted: "started \(event.attempt)"
       case .attemptFailed(_, let safety): "failed \(event.attempt) \(safety.isSafe)"
-      case .willRetry(let delay, let source): "retry \(delay.text) \(source)"
+      case .willRetry(let delay, let source): "retry \(delay.logText) \(source)"
       case .succeeded(let status): "succeeded \(status)"
       case .gaveUp: "gave up"
       }

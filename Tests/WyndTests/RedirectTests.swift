@@ -81,7 +81,8 @@ import Testing
     var proposed = previous
     proposed.url = URL(string: to)
     proposed.setValue(nil, forHTTPHeaderField: "Authorization")
-    let next = proposed.keepingCredentials(of: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
+    let next = RedirectGuard.request(
+      proposed, after: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
     #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
     #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
     #expect(next.value(forHTTPHeaderField: "Accept") == nil)

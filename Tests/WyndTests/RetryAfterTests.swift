@@ -43,7 +43,7 @@ import Testing
       let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
       let decision = policy.decision(
-        error, RequestFacts(method: "GET"), CallSoFar(attempts: 1), now: Self.now, random: 0)
+        error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0)
       if let expected {
         let fits = cap.map { .seconds(expected) <= $0 } ?? true
         #expect(
@@ -74,7 +74,9 @@ import Testing
     // A leap second, and what is none.
     ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Sat, 31 Dec 2016 23:59:61 GMT", nil),
     ("Sat, 31 Dec 2016 24:00:00 GMT", nil), ("Sat, 31 Dec 2016 23:60:00 GMT", nil),
-    // Fifty years: from 2015-10-21 the 66 of a month ago is 1966, the 65 of a month before is 2065.
+    // Fifty years, from 2015-10-21 07:28:00: up to exactly that the year is ahead, a second more and it is behind.
+    ("Wednesday, 21-Oct-65 07:28:00 GMT", 3_023_335_680), ("Wednesday, 21-Oct-65 07:28:01 GMT", -132_424_319),
+    ("Wednesday, 21-Oct-65 07:27:59 GMT", 3_023_335_679), ("Tuesday, 20-Oct-65 12:00:00 GMT", 3_023_265_600),
     ("Wednesday, 21-Oct-15 07:28:00 GMT", 1_445_412_480), ("Thursday, 01-Oct-65 00:00:00 GMT", 3_021_580_800),
     ("Thursday, 01-Nov-65 00:00:00 GMT", -131_500_800), ("Saturday, 01-Jan-66 00:00:00 GMT", -126_230_400),
     ("Friday, 31-Dec-99 23:59:59 GMT", 946_684_799), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
@@ -101,6 +103,51 @@ import Testing
   @Test(arguments: dates.indices) func httpDates(_ row: Int) {
     let (value, expected) = Self.dates[row]
     #expect(RetryAfter.httpDate(value, now: Self.now) == expected, "\(value)")
+  }
+
+  @Test func aClockNearACenturyFindsTheRightOne() {
+    // 1999-12-31 → 00…49 lie ahead in the next century, 50…99 behind or now.
+    let now = Date(timeIntervalSince1970: 946_598_400)
+    #expect(RetryAfter.httpDate("Saturday, 01-Jan-00 00:00:00 GMT", now: now) == 946_684_800)
+    #expect(RetryAfter.httpDate("Friday, 31-Dec-49 00:00:00 GMT", now: now) == 2_524_521_600)
+    #expect(RetryAfter.httpDate("Sunday, 01-Jan-50 00:00:00 GMT", now: now) == -631_152_000)
+  }
+
+  @Test(arguments: [0, 1, 60, nil] as [Int64?]) func datesMeetTheSameCaps(_ cap: Int64?) throws {
+    for (value, seconds) in [
+      ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("Wed, 21 Oct 2015 07:28:01 GMT", 1),
+      ("Wednesday, 21-Oct-15 07:29:00 GMT", 60),
+      ("Wed Oct 21 07:29:01 2015", 61), ("Sun Nov  6 08:49:37 1994", 0),
+      ("Fri, 31 Dec 9999 23:59:59 GMT", RetryAfter.longest),
+    ] {
+      let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) }, maxRetryTime: nil)
+      let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
+      let decision = policy.decision(
+        error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0)
+      let fits = cap.map { seconds <= $0 } ?? true
+      #expect(
+        decision
+          == (fits
+            ? .retry(after: .seconds(seconds), .server(field: "Retry-After"))
+            : .stop(.retryAfterTooLong(.seconds(seconds)))),
+        "\(value)")
+    }
+  }
+
+  @Test func anOrdinaryAnswerIsNotAskedHowLongToWait() throws {
+    // 200 with Retry-After, retried by an override: it is no refusal.
+    let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
+    let error = NetworkError.noResponseData(try Self.response(200, ["Retry-After": "120"]))
+    let decision = policy.decision(
+      error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0)
+    #expect(decision == .retry(after: .seconds(7), .backoff))
+  }
+
+  @Test func anHourOnABadGatewayDoesNotStopTheRetries() throws {
+    let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
+    let decision = RetryPolicy.default.decision(
+      error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0.5)
+    #expect(decision == .retry(after: .milliseconds(250), .backoff))
   }
 
   @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func noClockTrapsTheYearOfTwoDigits(_ now: Double)

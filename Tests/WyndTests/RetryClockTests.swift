@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct RetryClockTests {
   @Test func tenThousandWaitsFireOnceInOrderAndNeverEarly() async {
-    let clock = SystemClock.shared
+    let clock = SharedRetryClock.shared
     let count = 10_000
     let fired = Counter()
     let early = Counter()
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func aCancelledWaitDoesNotFireAndLetsItsActionGo() async {
-    let clock = SystemClock.shared
+    let clock = SharedRetryClock.shared
     let fired = Counter()
     let token = Token()
     weak let held = token.value
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test func absurdDelaysDoNotTrap() {
-    let clock = SystemClock.shared
+    let clock = SharedRetryClock.shared
     for delay in [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(-1)] {
       clock.cancel(clock.wait(delay) {})
     }

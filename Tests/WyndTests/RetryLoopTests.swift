@@ -79,6 +79,36 @@ import Testing
     #expect(world.clock.now == .seconds(5))
   }
 
+  @Test(arguments: [1, 2]) func whoListensMayCancelAnAttemptBeforeItIsSent(_ attempt: Int) {
+    let world = World([.drop, .ok])
+    let loop = Box<RetryLoop>()
+    let log = EventLog()
+    var policy = RetryPolicy(backoff: .constant(.seconds(1)))
+    policy.onEvent = {
+      log.add($0)
+      if case .attemptStarted = $0.kind, $0.attempt == attempt { loop.value?.cancel() }
+    }
+    let answers = world.run(policy, into: loop)
+    guard case .cancelled = answers.first?.error else { Issue.record("\(answers)"); return }
+    #expect(world.transport.sends == attempt - 1)
+    #expect(log.gaveUp == .cancelled)
+    guard case .gaveUp = log.events.last?.kind else { Issue.record("an event after the last"); return }
+  }
+
+  @Test func anAppThatSleptThroughItsLimitsSendsNothingMore() {
+    for (policy, reason) in [
+      (RetryPolicy(backoff: .constant(.seconds(1))), RetryFailure.StopReason.maxRetryTime),
+      (RetryPolicy(backoff: .constant(.seconds(1)), deadline: .seconds(30)), .deadline),
+    ] {
+      let world = World([.drop, .ok])
+      world.clock.sleepsOnce = .seconds(600)
+      let error = world.run(policy).first?.error
+      #expect(world.transport.sends == 1)
+      // Alone in its history, the failure comes as itself unless the deadline ended the call.
+      #expect(error?.stopReason == (reason == .deadline ? .deadline : nil))
+    }
+  }
+
   @Test func whoListensMayCancelFromWithin() {
     let world = World([.drop, .ok])
     let loop = Box<RetryLoop>()
@@ -123,11 +153,13 @@ final class VirtualClock: RetryClock, @unchecked Sendable {
   private var waits: [(due: Duration, id: UInt64, action: @Sendable () -> Void)] = []
   private var last: UInt64 = 0
   private var state: UInt64
+  /// The device sleeps for so long once the first wait of a second or more is due.
+  var sleepsOnce = Duration.zero
 
   init(seed: UInt64) { state = seed }
 
   var now: Duration { lock.withLock { time } }
-  var date: Date { Date(timeIntervalSince1970: 1_445_412_480 + now.inSeconds) }
+  var date: Date { Date(timeIntervalSince1970: 1_445_412_480 + now.secondsAsDouble) }
   var isIdle: Bool { lock.withLock { waits.isEmpty } }
 
   func random() -> Double {
@@ -156,6 +188,10 @@ final class VirtualClock: RetryClock, @unchecked Sendable {
       let action: (@Sendable () -> Void)? = lock.withLock {
         guard let next = waits.indices.min(by: { (waits[$0].due, waits[$0].id) < (waits[$1].due, waits[$1].id) }) else {
           return nil
+        }
+        if waits[next].due - time >= .seconds(1) {
+          time += sleepsOnce
+          sleepsOnce = .zero
         }
         time = max(time, waits[next].due)
         return waits.remove(at: next).action

@@ -7,34 +7,34 @@
   nonisolated extension LinuxAttempt {
     /// A redirect is never answered: URLSession would send a 307 without its body and resolve a relative Location
     /// wrongly, and an answer that meets its time-out or a cancellation traps. The task is ended, and the hop is a task
-    /// of its own. Only where the session's delegate wants the 3xx itself, it gets it.
+    /// of its own. If the session's delegate refuses it, the 3xx is the answer, without its body.
     func urlSession(
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest _: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+      newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      Self.queue.async { [self] in
-        guard !isDead else { return }
-        guard let proposed = request.following(response, additional: session.configuration.httpAdditionalHeaders) else {
-          settle(NetworkOutcome(error: URLError(.unsupportedURL)))
-          return kill()
-        }
-        session.askDelegate(task: task, redirect: response, to: proposed) { chosen in
-          Self.queue.async { [self] in
-            guard !isDead else { return }
-            if let chosen { follow(chosen, from: task) } else { completionHandler(nil) }
-          }
+      // This runs on the delegate queue, where the session's delegate expects to be asked. `request` was last written
+      // before this task started.
+      guard let proposed = request.followingRedirect(response, additional: session.configuration.httpAdditionalHeaders)
+      else {
+        return Self.queue.async { [self] in end(URLError(.unsupportedURL)) }
+      }
+      session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
+        Self.queue.async { [self] in
+          guard !isDead, task === current else { return }
+          if let chosen { return follow(chosen) }
+          settle(NetworkOutcome(data: Data(), response: response))
+          kill()
         }
       }
     }
 
     /// On `queue`.
-    private func follow(_ next: URLRequest, from task: URLSessionTask) {
+    private func follow(_ next: URLRequest) {
       hops += 1
+      if hops > 20 { return end(URLError(.httpTooManyRedirects)) }
+      // The first send has read the stream; a second would be empty, and look like success.
+      if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted)) }
       endTask()
-      guard hops <= 20 else {
-        settle(NetworkOutcome(error: URLError(.httpTooManyRedirects)))
-        return isDead = true
-      }
       request = next
       start()
     }
@@ -47,10 +47,7 @@
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
       completionHandler(nil)
-      Self.queue.async { [self] in
-        settle(NetworkOutcome(error: URLError(.networkConnectionLost)))
-        kill()
-      }
+      Self.queue.async { [self] in end(URLError(.networkConnectionLost)) }
     }
 
     /// After a 401 with a Basic challenge that nobody answers, URLSession up to 6.3.1 forgets the task
@@ -64,6 +61,8 @@
         [self] choice, credential in
         Self.queue.async { [self] in
           guard !isDead else { return }
+          // «Use a credential» without one traps there.
+          let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
           completionHandler(choice, credential)
           guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
             let response = challenge.failureResponse
@@ -87,7 +86,7 @@
   nonisolated extension URLRequest {
     /// The next request after a 3xx (RFC 9110 §15.4): POST becomes GET after 301 and 302, everything but HEAD after 303;
     /// what stays keeps its body. Nil if Location names nothing that HTTP can fetch.
-    func following(_ response: HTTPURLResponse, additional: [AnyHashable: Any]?) -> URLRequest? {
+    func followingRedirect(_ response: HTTPURLResponse, additional: [AnyHashable: Any]?) -> URLRequest? {
       guard let location = response.value(forHTTPHeaderField: "Location"), let base = response.url ?? url,
         let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
         ["http", "https"].contains(target.scheme?.lowercased())
@@ -103,27 +102,7 @@
           next.setValue(nil, forHTTPHeaderField: name)
         }
       }
-      return next.keepingCredentials(of: self, additional: additional)
-    }
-
-    /// Seconds, in a range that URLSession can convert. 60 is what a request has that never said anything, and then the
-    /// session's value rules.
-    func effectiveTimeout(_ configuration: URLSessionConfiguration) -> TimeInterval {
-      min(max(timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : timeoutInterval, 0.001), 1e8)
-    }
-
-    /// A body this small leaves in one piece, so silence after it is the server's. While a larger one is under way, only
-    /// URLSession knows whether it moves.
-    var isSentAtOnce: Bool { httpBodyStream == nil && httpBody?.count ?? 0 <= 16_384 }
-  }
-
-  nonisolated extension URL {
-    var withLowercaseScheme: URL {
-      guard let scheme, scheme != scheme.lowercased(),
-        var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
-      else { return self }
-      parts.scheme = scheme.lowercased()
-      return parts.url ?? self
+      return RedirectGuard.request(next, after: self, additional: additional)
     }
   }
 #endif

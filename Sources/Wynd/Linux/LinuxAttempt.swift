@@ -18,7 +18,7 @@
     var request: URLRequest
     var hops = 0
     var isDead = false
-    private weak var task: URLSessionTask?
+    private(set) weak var current: URLSessionTask?
     private var startedAt = DispatchTime.now()
     private var timer: RetryWait?
 
@@ -26,7 +26,7 @@
       self.session = session
       self.request = request
       self.completion = completion
-      timeout = request.effectiveTimeout(session.configuration)
+      timeout = Self.timeout(of: request, session.configuration)
     }
 
     /// Called once before anybody else knows the attempt, then on `queue`.
@@ -35,16 +35,16 @@
       // URLSession cuts the fraction off, so 0.4 s would end at once: it gets the next whole second, and what is shorter
       // is ours. It also takes only a lower-case scheme.
       outgoing.timeoutInterval = timeout.rounded(.up)
-      outgoing.url = outgoing.url?.withLowercaseScheme
+      outgoing.url = outgoing.url.map(Self.withLowercaseScheme)
       let hop = hops
       let task = session.dataTask(with: outgoing) { [self] data, response, error in
         finished(NetworkOutcome(data: data, response: response, error: error), hop: hop)
       }
       task.delegate = self
-      self.task = task
+      current = task
       startedAt = .now()
-      if timeout != timeout.rounded(.up), request.isSentAtOnce {
-        timer = SystemClock.shared.wait(.clamped(seconds: timeout)) { [self] in headIsDue(hop: hop) }
+      if timeout != timeout.rounded(.up), Self.isSentAtOnce(request) {
+        timer = SharedRetryClock.shared.wait(.bounded(seconds: timeout)) { [self] in headIsDue(hop: hop) }
       }
       task.resume()
     }
@@ -59,11 +59,18 @@
     }
 
     func settle(_ outcome: NetworkOutcome) {
-      if let timer { SystemClock.shared.cancel(timer) }
+      stopTimer()
       var outcome = outcome
-      outcome.reachedServer = hops > 0
+      outcome.hasFollowedRedirect = hops > 0
       outcome.error = outcome.error.map { LinuxFault.normalised($0) }
       completion(outcome)
+    }
+
+    /// On `queue`.
+    func end(_ error: URLError) {
+      guard !isDead else { return }
+      settle(NetworkOutcome(error: error))
+      kill()
     }
 
     /// On `queue`.
@@ -74,7 +81,8 @@
 
     /// On `queue`. A task of a session with a cache must not be cancelled while it still looks there: that traps.
     func endTask() {
-      guard let task else { return }
+      stopTimer()
+      guard let task = current else { return }
       let earliest = session.configuration.urlCache == nil ? startedAt : startedAt + .milliseconds(50)
       if earliest > .now() {
         Self.queue.asyncAfter(deadline: earliest) { task.cancel() }
@@ -83,18 +91,40 @@
       }
     }
 
+    /// The clock would hold the attempt, and with it the whole call, until the time-out.
+    private func stopTimer() { if let timer { SharedRetryClock.shared.cancel(timer) } }
+
     /// Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
     private func headIsDue(hop: Int) {
       Self.queue.async { [self] in
-        guard hop == hops, !isDead, let task, task.countOfBytesExpectedToReceive == 0 else { return }
-        settle(NetworkOutcome(error: URLError(.timedOut)))
-        kill()
+        if hop == hops, current?.countOfBytesExpectedToReceive == 0 { end(URLError(.timedOut)) }
       }
+    }
+
+    /// Seconds, in a range that URLSession can convert. 60 is what a request has that never said anything, and then the
+    /// session's value rules.
+    private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
+      let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
+    }
+
+    /// A body this small leaves in one piece, so silence after it is the server's. While a larger one is under way, only
+    /// URLSession knows whether it moves.
+    private static func isSentAtOnce(_ request: URLRequest) -> Bool {
+      request.httpBodyStream == nil && request.httpBody?.count ?? 0 <= 16_384
+    }
+
+    private static func withLowercaseScheme(_ url: URL) -> URL {
+      guard let scheme = url.scheme, scheme != scheme.lowercased(),
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+      else { return url }
+      parts.scheme = scheme.lowercased()
+      return parts.url ?? url
     }
   }
 
   nonisolated extension URLSession {
-    func startAttempt(
+    func startNetworkAttempt(
       _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) -> any NetworkFlight {
       let attempt = LinuxAttempt(session: self, request: request, completion: completion)
@@ -102,7 +132,7 @@
       return attempt
     }
 
-    var refusal: String? {
+    var reasonToRefuseRequests: String? {
       // URLSession converts it to whole milliseconds for every task, whatever the request says, and traps.
       let seconds = configuration.timeoutIntervalForRequest
       return seconds >= 0 && seconds <= 1e15 ? nil : "timeoutIntervalForRequest of the session is not a usable number"

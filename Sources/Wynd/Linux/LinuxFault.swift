@@ -37,7 +37,7 @@
       if text.hasPrefix("SSL certificate problem: certificate is not yet valid") {
         return .serverCertificateNotYetValid
       }
-      if has(text, "SSL certificate problem", "no alternative certificate subject name") {
+      if has(text, "SSL certificate problem", "certificate subject name", "peer certificate", "certificate verif") {
         return .serverCertificateUntrusted
       }
       // What breaks after the handshake may follow a request that was read: only a failed handshake proves that none was.
