@@ -101,10 +101,10 @@ struct Options {
         }
         maxRetries = number
       case "--deadline":
-        guard let seconds = Double(try value()), seconds > 0, seconds <= 1e9 else {
+        guard let seconds = Double(try value()), seconds > 0, seconds <= 9e9 else {
           throw Wrong(reason: "--deadline needs a number of seconds above 0")
         }
-        deadline = .milliseconds(Int64(seconds * 1000))
+        deadline = .nanoseconds(Int64(seconds * 1e9))
       case "--quiet": isQuiet = true
       default:
         if argument.hasPrefix("-") { throw Wrong(reason: "unknown option \(argument)") }
@@ -120,6 +120,6 @@ struct Options {
     request = URLRequest(url: url)
     request.httpMethod = method ?? (body == nil ? "GET" : "POST")
     request.httpBody = body
-    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    for (name, value) in fields { request.addValue(value, forHTTPHeaderField: name) }
   }
 }

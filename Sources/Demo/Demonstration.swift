@@ -27,15 +27,14 @@ enum Demonstration {
   }
 
   static func line(for event: NetworkEvent) -> String {
-    let time = "\((event.elapsed / .milliseconds(10)).rounded() / 100) s".padding(
-      toLength: 7, withPad: " ", startingAt: 0)
+    let time = String(format: "%5.2f s", event.elapsed / .seconds(1))
     switch event.kind {
-    case .attemptStarted: return "\(time) #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent"
+    case .attemptStarted: return "\(time)  #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent"
     case .attemptFailed(let error, let safety):
       return "\(time)     ✗ \(error)\n             \(safety.isSafe ? "may" : "must not") be repeated: \(safety)"
     case .willRetry(let delay, let source):
       let word = if case .server(let field) = source { "as the server asked (\(field))" } else { "by backoff" }
-      return "             waits \((delay / .milliseconds(10)).rounded() / 100) s, \(word)"
+      return String(format: "             waits %.2f s, \(word)", delay / .seconds(1))
     case .succeeded(let status): return "\(time)     ✓ \(status)"
     case .gaveUp(let reason): return "\(time)     gave up: \(reason)"
     }

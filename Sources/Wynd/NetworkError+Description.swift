@@ -10,7 +10,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   /// One line, fit for a log.
   public var description: String {
     switch self {
-    case .urlError(let error): error.name + (error.failingURL.map { " for \($0.redactedForLog)" } ?? "")
+    case .urlError(let error): Self.name(of: error)
     case .generalError(let error): "error of another kind: \(Self.kind(of: error))"
     case .noResponse: "neither an error nor a response"
     case .invalidResponseType(let response): "response is not HTTP: \(response.url?.redactedForLog ?? "(no URL)")"
@@ -54,7 +54,7 @@ nonisolated extension NetworkError: LocalizedError {
   /// A sentence for the person in front of the screen.
   public var errorDescription: String? {
     switch self {
-    case .urlError(let error): error.advice
+    case .urlError(let error): Self.advice(on: error.code)
     case .inaccessible(let failure):
       if case .retryAfterTooLong(let asked) = failure.stopReason {
         "The server is busy and asks to be left alone for \(asked.logText). Please try again after that."
@@ -101,12 +101,11 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
   }
 }
 
-nonisolated extension URLError {
-  fileprivate var failingURL: URL? { userInfo[NSURLErrorFailingURLErrorKey] as? URL }
-
-  fileprivate var name: String {
+// Members of our own type: an app may well have a `URLError.name` of its own.
+nonisolated extension NetworkError {
+  private static func name(of error: URLError) -> String {
     let name: String? =
-      switch code {
+      switch error.code {
       case .timedOut: "timed out"
       case .cancelled: "cancelled by the session"
       case .cannotFindHost, .dnsLookupFailed: "host not found"
@@ -123,10 +122,12 @@ nonisolated extension URLError {
       case .badURL, .unsupportedURL: "URL not supported"
       default: nil
       }
-    return (name.map { $0 + ", " } ?? "") + "URLError \(code.rawValue)"
+    let url = error.userInfo[NSURLErrorFailingURLErrorKey] as? URL
+    return (name.map { $0 + ", " } ?? "") + "URLError \(error.code.rawValue)"
+      + (url.map { " for \($0.redactedForLog)" } ?? "")
   }
 
-  fileprivate var advice: String {
+  private static func advice(on code: URLError.Code) -> String {
     switch code {
     case .timedOut: "The server did not answer in time. Please try again later."
     case .cannotFindHost, .dnsLookupFailed: "The server was not found. Please check the address and your connection."

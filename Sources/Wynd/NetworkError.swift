@@ -101,7 +101,7 @@ nonisolated extension NetworkError {
   /// May another try help? Not: is it safe to repeat; that depends on the request, and ``RetryPolicy`` decides it.
   public var shouldRetry: Bool {
     switch self {
-    case .urlError(let error): error.code == .unknown || error.isTransient
+    case .urlError(let error): Self.isTransient(error)
     case .endpointError(let response, _):
       switch response.statusCode {
       case 408, 421, 425, 429,  // took too long · wrong server · too early · too many
@@ -173,22 +173,20 @@ nonisolated extension NetworkError {
   var isCancellation: Bool {
     if case .cancelled = self { true } else { urlError?.code == .cancelled }
   }
-}
 
-nonisolated extension URLError {
-  fileprivate var isTransient: Bool {
+  private static func isTransient(_ error: URLError) -> Bool {
     #if !canImport(FoundationNetworking)
       // Low Data Mode or a cellular switch: the user's own setting, which no waiting changes.
-      if networkUnavailableReason != nil { return false }
+      if error.networkUnavailableReason != nil { return false }
       // The handshake was refused, or ATS forbids the cipher or version: that stays.
-      if code == .secureConnectionFailed, let stream = userInfo["_kCFStreamErrorCodeKey"] as? Int,
+      if error.code == .secureConnectionFailed, let stream = error.userInfo["_kCFStreamErrorCodeKey"] as? Int,
         [-9824, -9801, -9802].contains(stream)
       {
         return false
       }
     #endif
-    switch code {
-    case .timedOut, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .networkConnectionLost,
+    switch error.code {
+    case .unknown, .timedOut, .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .networkConnectionLost,
       .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed, .secureConnectionFailed,
       .badServerResponse, .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData:
       return true

@@ -11,7 +11,7 @@
 /// var policy = RetryPolicy.default
 /// policy.onEvent = { event in print(event) }
 /// // GET https://example.com/items #1 (0.31 s): failed with 503 Service Unavailable; safe to repeat: …
-/// // GET https://example.com/items #1 (0.31 s): next attempt in 2.0 s, as the server asked (Retry-After)
+/// // GET https://example.com/items #1 (0.31 s): next attempt in 2 s, as the server asked (Retry-After)
 /// ```
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
@@ -63,6 +63,9 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
 }
 
 nonisolated extension Duration {
-  /// «0.52 s»: two decimals, without `String(format:)`.
-  var logText: String { "\((min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100) s" }
+  /// «0.52 s», «60 s»: at most two decimals.
+  var logText: String {
+    let seconds = "\((min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100)"
+    return (seconds.hasSuffix(".0") ? String(seconds.dropLast(2)) : seconds) + " s"
+  }
 }

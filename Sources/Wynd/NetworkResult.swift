@@ -25,6 +25,7 @@ nonisolated public struct NetworkTask: Sendable {
   let loop: RetryLoop
 
   /// Ends the call wherever it is, in flight or waiting: the completion handler gets `.failure(.cancelled)`, and
-  /// nothing more is sent. After the answer has come this does nothing. May be called from any thread, more than once.
+  /// no further attempt is made; one that is on its way may still reach the server. After the answer has come this does
+  /// nothing. May be called from any thread, more than once.
   public func cancel() { loop.cancel() }
 }

@@ -141,7 +141,7 @@ nonisolated extension RetryPolicy {
     var delay: Duration
     let source: NetworkEvent.DelaySource
     let random = random()
-    if let response = error.response, response.statusCode >= 400,
+    if let response = error.response, error.statusCode ?? 0 >= 400,
       let (asked, field) = RetryAfter.wait(asked: response, now: now)
     {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }

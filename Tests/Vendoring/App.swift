@@ -35,3 +35,26 @@ func policy() -> RetryPolicy {
   policy.shouldRetry = { error in error.statusCode == 404 || error.shouldRetry }
   return policy
 }
+
+// What an app that has been around for a while has already.
+extension URL {
+  var origin: String { "" }
+  var redacted: String { "" }
+}
+extension URLError {
+  var name: String { "" }
+  var advice: String { "" }
+  var isTransient: Bool { false }
+}
+extension Duration {
+  var text: String { "" }
+  var inSeconds: Double { 0 }
+  static func clamped(seconds: Double) -> Duration { .zero }
+}
+extension URLRequest {
+  var isSafe: Bool { true }
+}
+extension Data { mutating func append(_ string: String) { append(contentsOf: Data(string.utf8)) } }
+struct Cursor {}
+struct Live {}
+enum Backend { case live }

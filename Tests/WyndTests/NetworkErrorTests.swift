@@ -69,7 +69,7 @@ import Testing
     #expect(error.attempts.count == 2)
     #expect(error.stopReason == .retryAfterTooLong(.seconds(90)))
     #expect(error.shouldRetry)
-    #expect(error.errorDescription?.contains("90.0 s") == true)
+    #expect(error.errorDescription?.contains("90 s") == true)
     #expect(NetworkError.cancelled.attempts.isEmpty)
     #expect(NetworkError.cancelled.stopReason == nil)
   }

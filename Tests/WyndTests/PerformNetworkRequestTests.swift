@@ -14,53 +14,6 @@ import Testing
 
   // MARK: The forms
 
-  @Test func theCallbackFormAnswersOnceOnTheDelegateQueue() async throws {
-    let server = try LoopbackServer(script: .status(503), .ok("hello"))
-    let queue = OperationQueue()
-    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-    let policy = RetryPolicy(backoff: .none)
-    let answers = Counter()
-    let result: NetworkResult = await withCheckedContinuation { continuation in
-      session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
-        #expect(OperationQueue.current === queue)
-        if answers.add() == 1 { continuation.resume(returning: result) }
-      }
-    }
-    #expect(try result.get() == Data("hello".utf8))
-    // A handler called a second time would still be on the queue.
-    await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
-    #expect(answers.value == 1)
-  }
-
-  @Test func failuresAndCancellationsArriveOnTheDelegateQueueToo() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let queue = OperationQueue()
-    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-    let invalid = URLRequest(url: server.url(), method: "GE T")
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(invalid) { _ in
-        #expect(OperationQueue.current === queue)
-        continuation.resume()
-      }
-    }
-    await withCheckedContinuation { continuation in
-      let task = session.performNetworkRequest(server.url()) { result in
-        #expect(OperationQueue.current === queue)
-        #expect(result.error?.isCancellation == true)
-        continuation.resume()
-      }
-      task.cancel()
-      task.cancel()
-    }
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(server.url(), policy: RetryPolicy(deadline: .milliseconds(50))) { result in
-        #expect(OperationQueue.current === queue)
-        #expect(result.error?.stopReason == .deadline)
-        continuation.resume()
-      }
-    }
-  }
-
   /// None of these may become the async form, which has no closure: then the closure would never be called.
   @Test func insideAsyncCodeTheCallbackCallStaysTheCallbackCall() async throws {
     let server = try LoopbackServer(script: .ok("hello"))
@@ -156,114 +109,6 @@ import Testing
     #expect(try await session.result(of: URLRequest(url: server.url(), method: "HEAD")).get().isEmpty)
   }
 
-  // MARK: Cancelling
-
-  @Test func aCallThatIsCancelledBeforeItStartsSendsNothing() async throws {
-    let server = try LoopbackServer(script: .ok())
-    let started = Gate()
-    let log = EventLog()
-    let task = Task { [session] in
-      await started.wait()
-      return await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
-    }
-    task.cancel()
-    started.open()
-    let result = await task.value
-    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
-    #expect(server.requests.isEmpty)
-    #expect(log.gaveUp == .cancelled)
-    #expect(log.events.count == 1)
-  }
-
-  @Test func cancellingInFlightAnswersAtOnce() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let log = EventLog()
-    let task = Task { [session] in
-      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
-    }
-    await until { server.requests.count == 1 }
-    let began = ContinuousClock.now
-    task.cancel()
-    guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
-    #expect(ContinuousClock.now - began < .seconds(5))
-  }
-
-  @Test func cancellingAWaitAnswersAtOnceAndSendsNothingMore() async throws {
-    let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
-    let log = EventLog()
-    let task = Task { [session] in
-      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
-    }
-    await until { !log.delays.isEmpty }
-    let began = ContinuousClock.now
-    task.cancel()
-    guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
-    #expect(ContinuousClock.now - began < .seconds(5))
-    #expect(server.requests.count == 1)
-  }
-
-  @Test func aCancellationOfTheSessionsOwnerIsNotOurs() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let session = URLSession(configuration: .default)
-    let task = Task {
-      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(shouldRetry: { _ in true }))
-    }
-    await until { server.requests.count == 1 }
-    session.invalidateAndCancel()
-    let result = await task.value
-    guard case .failure(.urlError(let error)) = result else { Issue.record("\(result)"); return }
-    #expect(error.code == .cancelled)
-    #expect(server.requests.count == 1)
-  }
-
-  // MARK: Limits in time
-
-  @Test func theDeadlineEndsAnAttemptInFlight() async throws {
-    let server = try LoopbackServer(script: .status(503), .hang)
-    let began = ContinuousClock.now
-    let policy = RetryPolicy(backoff: .none, deadline: .milliseconds(300))
-    let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
-    #expect(ContinuousClock.now - began < .seconds(5))
-    #expect(result.error?.stopReason == .deadline)
-    #expect(result.error?.attempts.count == 2)
-    #expect(result.error?.attempts.first?.error?.statusCode == 503)
-    #expect(result.error?.urlError?.code == .timedOut)
-  }
-
-  @Test func aDeadlineThatIsOverSendsNothing() async throws {
-    let server = try LoopbackServer(script: .ok())
-    for deadline in [Duration.zero, .seconds(-1)] {
-      let result = await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(deadline: deadline))
-      #expect(result.error?.stopReason == .deadline)
-    }
-    #expect(server.requests.isEmpty)
-    let ample = RetryPolicy(
-      maxRetryTime: .seconds(Int64.max), maxUnreachableTime: .seconds(Int64.max), deadline: .seconds(Int64.max))
-    #expect(await session.result(of: URLRequest(url: server.url()), policy: ample).error == nil)
-  }
-
-  @Test func aRetryAfterIsWaitedForAndNeverShortened() async throws {
-    let server = try LoopbackServer(script: .status(429, [("Retry-After", "1")]), .ok("hello"))
-    let began = ContinuousClock.now
-    let log = EventLog()
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("x".utf8)
-    #expect(await session.result(of: request, policy: RetryPolicy(onEvent: log.add)).error == nil)
-    #expect(ContinuousClock.now - began >= .seconds(1))
-    #expect(server.requests.count == 2)
-    #expect(log.delays.allSatisfy { $0 >= .seconds(1) && $0 <= .milliseconds(1100) })
-  }
-
-  @Test func aRetryAfterThatIsTooLongStopsAndIsReported() async throws {
-    let server = try LoopbackServer(script: .status(503, [("Retry-After", "3600")], body: "later"))
-    let result = await session.result(of: URLRequest(url: server.url()))
-    #expect(result.error?.stopReason == .retryAfterTooLong(.seconds(3600)))
-    #expect(result.error?.attempts.count == 1)
-    #expect(result.error?.statusCode == 503)
-    #expect(result.error?.data == Data("later".utf8))
-    #expect(server.requests.count == 1)
-  }
-
   // MARK: Side effects
 
   @Test func aPostToAPortThatListensAMomentLaterIsSentOnce() async throws {
@@ -298,27 +143,6 @@ import Testing
     request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
     #expect(await session.result(of: request).error?.statusCode == 503)
     #expect(server.requests.count == 1)
-  }
-
-  @Test func aCancelledCallIsLetGoLongBeforeItsTimeout() async throws {
-    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .hang }
-    for (path, timeout) in [("/a", 30.5), ("/b", 30.5), ("/b", 30)] {
-      let live = Live()
-      let answered = Gate()
-      var request = URLRequest(url: server.url(path))
-      request.timeoutInterval = timeout
-      let before = server.requests.count
-      do {
-        let task = session.performNetworkRequest(request) { _ in answered.open() }
-        live.add(task.loop)
-        await until { server.requests.count == before + (path == "/a" ? 2 : 1) }
-        task.cancel()
-      }
-      await answered.wait()
-      let began = ContinuousClock.now
-      await until { live.count == 0 }
-      #expect(ContinuousClock.now - began < .seconds(10))
-    }
   }
 
   @Test func aBodyStreamIsSentOnceAndSaysWhy() async throws {

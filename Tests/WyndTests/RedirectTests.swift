@@ -230,6 +230,7 @@ import Testing
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+      #expect(OperationQueue.current === session.delegateQueue)
       lock.withLock { count += 1 }
       var request = request
       request.setValue("by the delegate", forHTTPHeaderField: "X-Added")

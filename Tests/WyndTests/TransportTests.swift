@@ -208,21 +208,47 @@ import Testing
 
   @Test(arguments: ["POST", "PUT", "PATCH"]) func aDeadConnectionIsReportedAtOnce(_ method: String) async throws {
     for end in [Answer.close, .reset] {
-      let server = try LoopbackServer { $0.indexOnConnection == 0 ? .ok() : end }
-      _ = try await session.performNetworkRequest(server.url("/first"))
-      var request = URLRequest(url: server.url("/second"))
-      request.httpMethod = method
-      request.httpBody = Data("the body".utf8)
-      let began = ContinuousClock.now
-      let result = await session.result(of: request, maxRetries: method == "PUT" ? 1 : 10)
-      #expect((ContinuousClock.now - began).secondsAsDouble < 5)
-      if method == "PUT" {
-        #expect(result.error == nil)
-      } else {
-        #expect(result.error?.urlError?.code == .networkConnectionLost)
-        #expect(server.requests.filter { $0.target == "/second" && $0.isComplete }.count == 1)
+      // The machine may be busy, so the best of five counts: a wait for the time-out would show in every one.
+      var best = Duration.seconds(60)
+      for _ in 0..<5 {
+        let server = try LoopbackServer { $0.indexOnConnection == 0 ? .ok() : end }
+        _ = try await session.performNetworkRequest(server.url("/first"))
+        var request = URLRequest(url: server.url("/second"), method: method)
+        request.httpBody = Data("the body".utf8)
+        let policy = RetryPolicy(backoff: .none)
+        let began = ContinuousClock.now
+        let result = await session.result(of: request, maxRetries: method == "PUT" ? 1 : 10, policy: policy)
+        best = min(best, ContinuousClock.now - began)
+        if method == "PUT" {
+          #expect(result.error == nil)
+        } else {
+          #expect(result.error?.urlError?.code == .networkConnectionLost)
+          #expect(server.requests.filter { $0.target == "/second" && $0.isComplete }.count == 1)
+        }
       }
+      #expect(best < .milliseconds(200))
     }
+  }
+
+  /// The server looks at the head and hangs up before the body: a large body is cut off in the middle.
+  @Test func aBodyThatIsCutOffMayHaveBeenApplied() async throws {
+    let server = try LoopbackServer(beforeBody: { _ in .reset }) { _ in .ok() }
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBody = Data(count: 8 << 20)
+    let log = EventLog()
+    let result = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
+    #expect(result.error?.urlError?.code == .networkConnectionLost)
+    #expect(log.gaveUp == .notSafeToRepeat(method: "POST"))
+    #expect(server.requests.count == 1)
+    // An answer that comes before the body was sent is an answer.
+    let refusing = try LoopbackServer(
+      beforeBody: { _ in
+        Answer(
+          Answer.status(413, [("Connection", "close")], body: "too large").steps + [.pause(milliseconds: 200), .close])
+      }, respond: { _ in .ok() })
+    request.url = refusing.url()
+    #expect(await session.result(of: request).error?.statusCode == 413)
+    #expect(refusing.requests.count == 1)
   }
 
   // MARK: Odd URLs

@@ -1,0 +1,101 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The handler runs where `dataTask`'s would.
+@Suite(.timeLimit(.minutes(1))) struct DelegateQueueTests {
+  @Test func theCallbackFormAnswersOnceOnTheDelegateQueue() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("hello"))
+    let queue = OperationQueue()
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let policy = RetryPolicy(backoff: .none)
+    let answers = Counter()
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
+        #expect(OperationQueue.current === queue)
+        if answers.add() == 1 { continuation.resume(returning: result) }
+      }
+    }
+    #expect(try result.get() == Data("hello".utf8))
+    // A handler called a second time would still be on the queue.
+    await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
+    #expect(answers.value == 1)
+  }
+
+  @Test func failuresAndCancellationsArriveOnTheDelegateQueueToo() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let queue = OperationQueue()
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let invalid = URLRequest(url: server.url(), method: "GE T")
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(invalid) { _ in
+        #expect(OperationQueue.current === queue)
+        continuation.resume()
+      }
+    }
+    await withCheckedContinuation { continuation in
+      let task = session.performNetworkRequest(server.url()) { result in
+        #expect(OperationQueue.current === queue)
+        #expect(result.error?.isCancellation == true)
+        continuation.resume()
+      }
+      task.cancel()
+      task.cancel()
+    }
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(server.url(), policy: RetryPolicy(deadline: .milliseconds(50))) { result in
+        #expect(OperationQueue.current === queue)
+        #expect(result.error?.stopReason == .deadline)
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test func theMainQueueIsAQueueToo() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("hello"))
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)
+    let policy = RetryPolicy(backoff: .none)
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      session.performNetworkRequest(server.url(), policy: policy) { result in
+        #expect(OperationQueue.current === OperationQueue.main)
+        continuation.resume(returning: result)
+      }
+    }
+    #expect(result.error == nil)
+  }
+
+  @Test func theSharedSessionWorks() async throws {
+    let server = try LoopbackServer(script: .reset, .ok("hello"))
+    let policy = RetryPolicy(backoff: .none)
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      URLSession.shared.performNetworkRequest(server.url(), policy: policy) { result in
+        #expect(OperationQueue.current === URLSession.shared.delegateQueue)
+        continuation.resume(returning: result)
+      }
+    }
+    #expect(try result.get() == Data("hello".utf8))
+  }
+
+  @Test func aSuspendedQueueHoldsTheAnswerBackAndLosesNothing() async throws {
+    let server = try LoopbackServer(script: .ok("hello"))
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let answers = Counter()
+    session.performNetworkRequest(server.url()) { _ in answers.add() }
+    let task = session.performNetworkRequest(server.url()) { result in
+      #expect(result.error?.isCancellation == true)
+      answers.add()
+    }
+    task.cancel()
+    #expect(answers.value == 0)
+    queue.isSuspended = false
+    await answers.reaches(2)
+  }
+}
