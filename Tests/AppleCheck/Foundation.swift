@@ -8,6 +8,7 @@
 open class NSError: NSObject, Error, @unchecked Sendable {
   open var domain: String { "" }
   open var code: Int { 0 }
+  open var userInfo: [String: Any] { [:] }
 }
 public let NSPOSIXErrorDomain = ""
 public let NSUnderlyingErrorKey = ""
