@@ -30,6 +30,8 @@ enum Command {
     }
   }
 
+  /// At once, into a pipe too, where `print` waits for 4 KB.
+  static func say(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8)) }
   static func note(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8)) }
 
   private static func fetch(_ options: Options) async -> Int32 {
@@ -65,6 +67,14 @@ enum Command {
 
 /// The command line, read.
 struct Options {
+  /// RFC 9110 §5.6.2
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.unicodeScalars.allSatisfy {
+        $0.properties.isAlphabetic && $0.isASCII || "0123456789!#$%&'*+-.^_`|~".unicodeScalars.contains($0)
+      }
+  }
+
   struct Wrong: Error { var reason: String }
 
   var request: URLRequest
@@ -86,22 +96,30 @@ struct Options {
       }
       switch argument {
       case "-o": file = try value()
-      case "-X": method = try value()
+      case "-X":
+        let name = try value()
+        guard Self.isToken(name) else { throw Wrong(reason: "'\(name)' is not a method") }
+        method = name
       case "-d": body = Data(try value().utf8)
       case "-H":
         let field = try value()
         guard let colon = field.firstIndex(of: ":"), colon > field.startIndex else {
           throw Wrong(reason: "'\(field)' is not 'Name: value'")
         }
-        fields.append(
-          (String(field[..<colon]), field[field.index(after: colon)...].trimmingCharacters(in: .whitespaces)))
+        let name = String(field[..<colon])
+        let content = field[field.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
+        // Foundation drops a field with such a character, and the request would go out without it.
+        guard Self.isToken(name), !content.unicodeScalars.contains(where: { $0.value < 32 && $0 != "\t" }) else {
+          throw Wrong(reason: "'\(field)' is not a header field")
+        }
+        fields.append((name, content))
       case "--max-retries":
         guard let number = Int(try value()), number >= 0 else {
           throw Wrong(reason: "--max-retries needs a number, 0 or more")
         }
         maxRetries = number
       case "--deadline":
-        guard let seconds = Double(try value()), seconds > 0, seconds <= 9e9 else {
+        guard let seconds = Double(try value()), seconds >= 1e-9, seconds <= 9e9 else {
           throw Wrong(reason: "--deadline needs a number of seconds above 0")
         }
         deadline = .nanoseconds(Int64(seconds * 1e9))

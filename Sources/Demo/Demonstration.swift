@@ -9,16 +9,19 @@ import Wynd
 /// A server in this process that misbehaves three times, and a request that survives it.
 enum Demonstration {
   static func run() async -> Int32 {
+    // A proxy could not reach this process.
+    for name in ["no_proxy", "NO_PROXY"] { setenv(name, "127.0.0.1", 1) }
     do {
       let server = try LoopbackServer(
         script: Answer(Answer.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]), .reset, .truncated,
         .ok("Here is your data.\n"))
-      print("A server on 127.0.0.1:\(server.port) will say 503, reset, cut its answer short, and only then be good.\n")
+      Command.say(
+        "A server on 127.0.0.1:\(server.port) will say 503, reset, cut its answer short, and only then be good.\n")
       var policy = RetryPolicy.default
-      policy.onEvent = { print(line(for: $0)) }
+      policy.onEvent = { Command.say(line(for: $0)) }
       let response = try await URLSession.shared.networkResponse(for: server.url("/data"), policy: policy)
-      print("\n\(String(decoding: response.data, as: UTF8.self))")
-      print("\(response.attempts.count) attempts, \(server.requests.count) requests at the server, nothing lost.")
+      Command.say("\n\(String(decoding: response.data, as: UTF8.self))")
+      Command.say("\(response.attempts.count) attempts, \(server.requests.count) requests at the server, nothing lost.")
       return 0
     } catch {
       Command.note("wynd: \(error)")

@@ -16,7 +16,7 @@ nonisolated public enum Backoff: Sendable, Equatable {
   func delay(retry: Int, random: Double) -> Duration {
     switch self {
     case .none: .zero
-    case .constant(let wait): max(.zero, wait)
+    case .constant(let wait): min(max(.zero, wait), .seconds(9_000_000_000))
     case .exponential(let base, let cap):
       // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
       Duration.bounded(
@@ -29,7 +29,8 @@ nonisolated public enum Backoff: Sendable, Equatable {
 }
 
 nonisolated extension Duration {
-  var secondsAsDouble: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+  // `components` traps where the seconds do not fit into an Int64.
+  var secondsAsDouble: Double { self / .seconds(1) }
 
   /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 10¹⁰ s for anything.
   static func bounded(seconds: Double) -> Duration {

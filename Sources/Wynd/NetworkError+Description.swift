@@ -21,7 +21,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     case .cancelled: "cancelled"
     case .invalidRequest(let reason): "invalid request: \(reason)"
     case .undecodable(let error, let response, let data):
-      "not decodable (\(Self.kind(of: error))): \(Self.head(of: response)), \(data.count) bytes"
+      "\(Self.reason(of: error)) (\(Self.head(of: response)), \(data.count) bytes: \(Self.snippet(of: data)))"
     case .serviceError(let error, let response, _): "\(Self.kind(of: error)): \(Self.head(of: response))"
     case .middlewareError(let error): "middleware failed: \(Self.kind(of: error))"
     case .transferFailed(let error): "transfer failed: \(Self.kind(of: error))"
@@ -47,6 +47,48 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   private static func kind(of error: any Error) -> String {
     if let error = error as? NetworkError { return error.description }
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
+  }
+}
+
+// What could not be parsed.
+nonisolated extension NetworkError {
+  /// «users[3].email: expected String, found null»
+  private static func reason(of error: any Error) -> String {
+    switch error as? DecodingError {
+    case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+      "\(place(context.codingPath)): expected \(type), found \(found(context.debugDescription))"
+    case .keyNotFound(let key, let context): "\(place(context.codingPath + [key])): is missing"
+    case .dataCorrupted(let context):
+      "\(place(context.codingPath)): \(context.debugDescription)"
+        + (context.underlyingError.map { " (\(($0 as NSError).userInfo[NSDebugDescriptionErrorKey] ?? kind(of: $0)))" }
+          ?? "")
+    default: "not decodable: \(kind(of: error))"
+    }
+  }
+
+  static func place(_ path: [any CodingKey]) -> String {
+    if path.isEmpty { return "the body" }
+    return path.reduce("") { $0 + ($1.intValue.map { "[\($0)]" } ?? ($0.isEmpty ? "" : ".") + $1.stringValue) }
+  }
+
+  /// «Expected to decode Int but found a string instead.» → «string»
+  private static func found(_ text: String) -> String {
+    if text.contains("null") { return "null" }
+    if text.contains("at end") { return "the end of the array" }
+    let words = text.components(separatedBy: "found ").dropFirst().first?.components(separatedBy: " instead").first
+    guard let words else { return text }
+    return words.replacingOccurrences(of: "^an? ", with: "", options: .regularExpression)
+  }
+
+  /// The first 200 bytes on one line, without what may be a secret: values of names that sound like one, and whatever is
+  /// long and looks like a token.
+  private static func snippet(of data: Data) -> String {
+    var text = String(decoding: data.prefix(200).map { $0 < 32 ? 32 : $0 }, as: UTF8.self)
+    text = text.replacing(#/"([^"]*)"(\s*:\s*)"(?:[^"\\]|\\.)*"?/#.matchingSemantics(.unicodeScalar)) { match in
+      RedirectGuard.isCredential(String(match.1), "") ? "\"\(match.1)\"\(match.2)\"…\"" : String(match.0)
+    }
+    text = text.replacing(#/[A-Za-z0-9+\/_.=\-]{24,}/#) { match in match.0.contains(where: \.isNumber) ? "…" : match.0 }
+    return text + (data.count > 200 ? "…" : "")
   }
 }
 
@@ -149,6 +191,8 @@ nonisolated extension URL {
   /// Without user, password, fragment and the values of the query.
   var redactedForLog: String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
+    // What is no address of a server is all content: «data:text/plain,secret».
+    if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
     parts.user = nil
     parts.password = nil
     parts.fragment = nil

@@ -10,7 +10,7 @@
 /// ```swift
 /// var policy = RetryPolicy.default
 /// policy.onEvent = { event in print(event) }
-/// // GET https://example.com/items #1 (0.31 s): failed with 503 Service Unavailable; safe to repeat: …
+/// // GET https://example.com/items #1 (0.31 s): failed with 503 Service Unavailable from https://…
 /// // GET https://example.com/items #1 (0.31 s): next attempt in 2 s, as the server asked (Retry-After)
 /// ```
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
@@ -57,8 +57,10 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       case .succeeded(let status): "succeeded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
+    // A line break in it would forge a line of the log.
+    let method = request.httpMethod.flatMap { SessionTransport.isToken($0) ? $0 : nil } ?? "(no method)"
     return
-      "\(request.httpMethod ?? "GET") \(request.url?.redactedForLog ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
+      "\(method) \(request.url?.redactedForLog ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }
 

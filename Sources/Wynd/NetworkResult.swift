@@ -22,10 +22,14 @@ nonisolated public struct NetworkResponse: Sendable {
 
 /// A call that has been started with a completion handler. Dropping it does not end the call.
 nonisolated public struct NetworkTask: Sendable {
-  let loop: RetryLoop
+  // Weak: a handle that is kept would keep the request, every answer so far and `onEvent` with what it captures. Whoever
+  // will answer holds the loop.
+  private(set) weak var loop: RetryLoop?
+
+  init(loop: RetryLoop?) { self.loop = loop }
 
   /// Ends the call wherever it is, in flight or waiting: the completion handler gets `.failure(.cancelled)`, and
   /// no further attempt is made; one that is on its way may still reach the server. After the answer has come this does
   /// nothing. May be called from any thread, more than once.
-  public func cancel() { loop.cancel() }
+  public func cancel() { loop?.cancel() }
 }

@@ -36,12 +36,13 @@ nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchec
     var next = next
     if origin(next.url) == origin(previous.url) {
       for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
-        next.setValue(
-          previous.value(forHTTPHeaderField: name) ?? additional?[name] as? String, forHTTPHeaderField: name)
+        let own = additional?.first { ($0.key as? String)?.lowercased() == name.lowercased() }?.value as? String
+        next.setValue(previous.value(forHTTPHeaderField: name) ?? own, forHTTPHeaderField: name)
       }
       return next
     }
-    for (name, value) in next.allHTTPHeaderFields ?? [:] where isCredential(name, value) {
+    for (name, value) in next.allHTTPHeaderFields ?? [:] where isCredential(name, value) || name.lowercased() == "host"
+    {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add these again to any request that lacks them; a blank value is sent as nothing.
@@ -64,7 +65,7 @@ nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchec
   }
 
   /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where none is written.
-  private static func origin(_ url: URL?) -> String {
+  static func origin(_ url: URL?) -> String {
     let scheme = url?.scheme?.lowercased() ?? ""
     return "\(scheme)://\(url?.host?.lowercased() ?? ""):\(url?.port ?? (scheme == "https" ? 443 : 80))"
   }

@@ -17,7 +17,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   private let lock = NSLock()
   // Everything below is under the lock, and nothing foreign is called with it held.
-  private var isCancelled = false
+  private var wasCancelled = false
   private var answer: (@Sendable (Answer, _ fromTransport: Bool) -> Void)?
   // Whoever comes with an old step is ignored: a transport that answers twice, a timer that fires during a cancellation.
   private var step = 0
@@ -29,6 +29,8 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private var attempts: [RetryFailure.Attempt] = []
   private var attemptBegan = Duration.zero
   private var unreachableSince: Duration?
+  private var events: [NetworkEvent] = []
+  private var isTelling = false
 
   init(
     _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
@@ -44,10 +46,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   /// `answer` is called exactly once; `fromTransport` is true on the thread where the transport answered.
   func start(answer: @escaping @Sendable (Answer, _ fromTransport: Bool) -> Void) {
-    let isCancelled = lock.withLock {
-      self.answer = answer
-      return self.isCancelled
-    }
+    lock.withLock { self.answer = answer }
     if isCancelled { return cancel() }
     if let reason = transport.refusal(of: request) {
       return end(.failure(.invalidRequest(reason: reason)), .gaveUp(.notRetryable))
@@ -62,13 +61,16 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   /// Also before the start: then nothing is sent.
   func cancel() {
-    lock.withLock { isCancelled = true }
+    lock.withLock { wasCancelled = true }
     end(.failure(.cancelled), .gaveUp(.cancelled))
   }
+
+  var isCancelled: Bool { lock.withLock { wasCancelled } }
 
   private func send(after previous: Int) {
     let now = clock.now - began
     if previous > 0 {
+      if transport.isOver { return end(.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
       // An app that was suspended wakes up long after the wait was over. A second is left for a timer that comes late.
       if let deadline = policy.deadline, now >= deadline { return deadlineIsOver() }
       if let limit = policy.maxRetryTime, now - .seconds(1) > limit { return stop(.maxRetryTime) }
@@ -115,7 +117,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       call.unreachableFor = now - (unreachableSince ?? now)
       call.elapsed = now
       call.hasFollowedRedirect = outcome.hasFollowedRedirect
-      call.hasSentBody = outcome.hasSentBody
+      call.mayHaveSent = outcome.mayHaveSent
       call.internalErrors += error.statusCode == 500 ? 1 : 0
       let call = call
       lock.unlock()
@@ -159,15 +161,19 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func deadlineIsOver() {
     let now = clock.now - began
     let timedOut = NetworkError.urlError(URLError(.timedOut))
-    let failure: RetryFailure = lock.withLock {
-      if isSending {
-        attempts.append(
-          RetryFailure.Attempt(
-            number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan, error: timedOut))
-      }
-      return RetryFailure(lastError: attempts.last?.error ?? timedOut, attempts: attempts, stopReason: .deadline)
+    lock.lock()
+    // An answer that came first has ended the call.
+    guard answer != nil else { return lock.unlock() }
+    if isSending {
+      attempts.append(
+        RetryFailure.Attempt(
+          number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan, error: timedOut))
     }
-    end(.failure(.inaccessible(failure)), .gaveUp(.deadline))
+    let failure = RetryFailure(
+      lastError: attempts.last?.error ?? timedOut, attempts: attempts, stopReason: .deadline)
+    let ended = takeEverything()
+    lock.unlock()
+    deliver(.failure(.inaccessible(failure)), .gaveUp(.deadline), to: ended)
   }
 
   private func end(_ result: Answer, _ event: NetworkEvent.Kind, fromTransport: Bool = false) {
@@ -185,7 +191,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     return (answer, flight, wait, deadlineWait)
   }
 
-  private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, fromTransport: Bool) {
+  private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, fromTransport: Bool = false) {
     guard let answer = ended.answer else { return }
     ended.flight?.cancel()
     if let wait = ended.wait { clock.cancel(wait) }
@@ -194,12 +200,24 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     answer(result, fromTransport)
   }
 
-  /// Nothing comes after the last event, whatever another thread is about to say.
+  /// One event after the other, none after the last, and none with the lock held: whoever comes while another thread
+  /// tells, leaves it to that one.
   private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, attempt next: Int = 0, isLast: Bool = false) {
     guard let onEvent = policy.onEvent else { return }
-    let attempt: Int? = lock.withLock { answer != nil || isLast ? call.attempts + next : nil }
-    guard let attempt else { return }
-    onEvent(NetworkEvent(request: request, attempt: attempt, elapsed: clock.now - began, kind: kind()))
+    lock.lock()
+    guard answer != nil || isLast else { return lock.unlock() }
+    events.append(
+      NetworkEvent(request: request, attempt: call.attempts + next, elapsed: clock.now - began, kind: kind()))
+    if isTelling { return lock.unlock() }
+    isTelling = true
+    while let event = events.first {
+      events.removeFirst()
+      lock.unlock()
+      onEvent(event)
+      lock.lock()
+    }
+    isTelling = false
+    lock.unlock()
   }
 }
 

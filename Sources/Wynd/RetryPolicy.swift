@@ -30,7 +30,8 @@ nonisolated public struct RetryPolicy: Sendable {
   /// Repeats POST, PATCH and the like even where the first attempt may have been applied: an order may be placed twice.
   public var retriesNonIdempotent: Bool
   /// Answers instead of ``NetworkError/shouldRetry`` whether another try may help. It is not asked after a cancellation;
-  /// it cannot make an unsafe repetition safe, and a 500 is tried again at most twice whatever it says.
+  /// it cannot make an unsafe repetition safe, and a 500 is tried again at most twice whatever it says. It must return
+  /// quickly: other calls wait for the queue it is asked on.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
   /// Is told everything that happens, at once and on whatever thread it happens: the caller's own when a call is started
   /// or cancelled, else an internal one that other calls wait for. It must return quickly.
@@ -115,8 +116,8 @@ nonisolated struct RetryCallState: Sendable {
   var internalErrors = 0
   /// The failed attempt followed a redirect: what its error says is true of the last host only.
   var hasFollowedRedirect = false
-  /// A part of the body was on its way: an error that looks like «nothing was sent» proves nothing.
-  var hasSentBody = false
+  /// Something may have been on its way before: an error that looks like «nothing was sent» proves nothing.
+  var mayHaveSent = false
 }
 
 nonisolated enum RetryDecision: Sendable, Equatable {
@@ -175,7 +176,7 @@ nonisolated extension RetryPolicy {
     }
     if request.hasIdempotencyKey { return .idempotencyKey }
     if !call.hasFollowedRedirect {
-      if error.provesNothingSent, !call.hasSentBody { return .nothingSent }
+      if error.provesNothingSent, !call.mayHaveSent { return .nothingSent }
       if let status = error.statusCode, [421, 425, 429].contains(status) { return .refusedBeforeProcessing }
     }
     return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied

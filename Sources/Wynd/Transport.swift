@@ -10,6 +10,8 @@ nonisolated protocol NetworkTransport: Sendable {
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight
   /// Why the request cannot be sent this way at all; nil if it can.
   func refusal(of request: URLRequest) -> String?
+  /// The session was invalidated meanwhile: a task asked of it would stop the process.
+  var isOver: Bool { get }
 }
 
 /// An attempt under way.
@@ -23,7 +25,7 @@ nonisolated struct NetworkOutcome: Sendable {
   var response: URLResponse?
   var error: (any Error)?
   var hasFollowedRedirect = false
-  var hasSentBody = false
+  var mayHaveSent = false
 
   /// The answer if it is one, or the reason why it is not. `isHead`: an answer to HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<(Data, HTTPURLResponse), NetworkError> {
@@ -65,37 +67,53 @@ nonisolated struct NetworkOutcome: Sendable {
 /// The transport of every call on a session.
 nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
+  /// The body, if it is sent from disk.
+  var file: URL?
 
-  func refusal(of request: URLRequest) -> String? {
-    guard request.url != nil else { return "it has no URL" }
-    // URLSession sends whatever stands there, so a method with a space or a line break would forge the request.
-    guard let method = request.httpMethod?.utf8, !method.isEmpty, method.allSatisfy(Self.isTokenCharacter) else {
-      return "the method is not a token (RFC 9110 §5.6.2)"
-    }
-    return session.reasonToRefuseRequests
-  }
+  func refusal(of request: URLRequest) -> String? { Self.flaw(in: request) ?? session.reasonToRefuseRequests }
+
+  var isOver: Bool { session.isKnownToBeInvalidated }
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
     var request = request
     // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or trap.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
-    return session.startNetworkAttempt(request, completion: completion)
+    return session.startNetworkAttempt(request, file: file, completion: completion)
+  }
+
+  /// What makes a request unfit to be sent. URLSession sends whatever stands there, so a space or a line break in a
+  /// method or a header field would forge the request.
+  static func flaw(in request: URLRequest) -> String? {
+    guard request.url != nil else { return "it has no URL" }
+    guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    guard let fields = request.allHTTPHeaderFields else { return nil }
+    for (name, value) in fields { if let flaw = flaw(inField: name, value) { return flaw } }
+    return nil
+  }
+
+  static func flaw(inField name: String, _ value: String) -> String? {
+    guard isToken(name) else { return "the name of a header field is not a token (RFC 9110 §5.6.2)" }
+    let isBroken = value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
+    return isBroken ? "the header field \(name) holds a line break or NUL" : nil
   }
 
   /// RFC 9110 §5.6.2: letters, digits and a few signs.
-  private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 48...57, 65...90, 97...122, 33, 35...39, 42, 43, 45, 46, 94...96, 124, 126: true
-    default: false
-    }
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.utf8.allSatisfy {
+        switch $0 {
+        case 48...57, 65...90, 97...122, 33, 35...39, 42, 43, 45, 46, 94...96, 124, 126: true
+        default: false
+        }
+      }
   }
 }
 
 nonisolated extension URLSessionTask: NetworkFlight {}
 
-/// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startNetworkAttempt` on `URLSession` itself, so that
-/// the folder can be deleted and nothing here names it.
+/// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startNetworkAttempt` on `URLSession` itself,
+/// so that the folder can be deleted and nothing here names it.
 nonisolated protocol NetworkAttemptStarter: URLSession {}
 nonisolated extension URLSession: NetworkAttemptStarter {}
 nonisolated extension NetworkAttemptStarter {
@@ -109,19 +127,34 @@ nonisolated extension NetworkAttemptStarter {
     #endif
   }
 
+  /// Only where there is a way to know.
+  var isKnownToBeInvalidated: Bool { false }
+
   func startNetworkAttempt(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+    _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
   ) -> any NetworkFlight {
     let guardian = RedirectGuard(request)
-    let task = dataTask(with: request) { [guardian] data, response, error in
+    let completion: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { [guardian] data, response, error in
       completion(
         NetworkOutcome(
           data: data, response: response, error: error, hasFollowedRedirect: guardian.hasFollowed,
-          hasSentBody: guardian.hasSentBody))
+          mayHaveSent: guardian.hasSentBody))
     }
+    let task = networkTask(with: request, file: file, completionHandler: completion)
     guardian.task = task
     task.delegate = guardian
     task.resume()
     return task
+  }
+}
+
+nonisolated extension URLSession {
+  /// A task with the body of the request, or that of a file.
+  func networkTask(
+    with request: URLRequest, file: URL?,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionTask {
+    if let file { return uploadTask(with: request, fromFile: file, completionHandler: completionHandler) }
+    return dataTask(with: request, completionHandler: completionHandler)
   }
 }

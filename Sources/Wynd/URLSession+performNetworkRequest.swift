@@ -112,15 +112,7 @@ nonisolated extension URLSession {
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
     let loop = RetryLoop(self, urlRequest, maxRetries, allowEmptyData, policy)
-    loop.start { [delegateQueue] result, fromTransport in
-      // URLSession answers on its delegate queue, so a success needs no further hop. A cancellation always takes one:
-      // a handler that ran inside `cancel()` would meet whatever lock its caller holds.
-      if fromTransport, OperationQueue.current === delegateQueue {
-        completionHandler(result)
-      } else {
-        delegateQueue.addOperation { completionHandler(result) }
-      }
-    }
+    loop.start(answer: RetryLoop.answering(on: delegateQueue, completionHandler))
     return NetworkTask(loop: loop)
   }
 
@@ -156,15 +148,8 @@ nonisolated extension URLSession {
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    // The loop is made before it is started, so a cancellation at any moment finds it.
     let loop = RetryLoop(self, urlRequest, maxRetries, allowEmptyData, policy)
-    return try await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        loop.start { result, _ in continuation.resume(returning: result) }
-      }
-    } onCancel: {
-      loop.cancel()
-    }.get()
+    return try await loop.run { loop.start(answer: $0) }.get()
   }
 
   /// The same as a GET of a URL.
@@ -184,12 +169,40 @@ nonisolated extension URLSession {
   }
 }
 
+// The two ways to wait for the answer of a loop.
 nonisolated extension RetryLoop {
-  fileprivate convenience init(
-    _ session: URLSession, _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy
+  convenience init(
+    _ session: URLSession, _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
+    file: URL? = nil
   ) {
     var policy = policy
     if let maxRetries { policy.maxRetries = maxRetries }
-    self.init(request, policy: policy, allowEmptyData: allowEmptyData, transport: SessionTransport(session: session))
+    self.init(
+      request, policy: policy, allowEmptyData: allowEmptyData, transport: SessionTransport(session: session, file: file)
+    )
+  }
+
+  /// A handler that calls `completionHandler` on `queue`.
+  static func answering(
+    on queue: OperationQueue, _ completionHandler: @escaping @Sendable (Answer) -> Void
+  ) -> @Sendable (Answer, _ fromTransport: Bool) -> Void {
+    { result, fromTransport in
+      // URLSession answers on its delegate queue, so a success needs no further hop. A cancellation always takes one:
+      // a handler that ran inside `cancel()` would meet whatever lock its caller holds.
+      if fromTransport, OperationQueue.current === queue {
+        completionHandler(result)
+      } else {
+        queue.addOperation { completionHandler(result) }
+      }
+    }
+  }
+
+  /// Starts the loop, which was made before, so that a cancellation at any moment finds it.
+  func run(_ start: (@escaping @Sendable (Answer, Bool) -> Void) -> Void) async -> Answer {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in start { result, _ in continuation.resume(returning: result) } }
+    } onCancel: {
+      cancel()
+    }
   }
 }

@@ -5,6 +5,14 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct BackoffTests {
   let standard = Backoff.exponential(base: .milliseconds(500), cap: .seconds(20))
 
+  @Test func noDurationIsTooLong() {
+    let longest = Duration.seconds(Int64.max) * 10
+    #expect(longest.secondsAsDouble > 9e19)
+    #expect((.zero - longest).secondsAsDouble < 0)
+    #expect(Backoff.constant(longest).delay(retry: 0, random: 0) == .seconds(9_000_000_000))
+    #expect(Backoff.exponential(base: longest, cap: longest).delay(retry: 9, random: 1) <= .seconds(9_000_000_000))
+  }
+
   @Test func theCeilingDoublesUpToTheCap() {
     let ceilings = (0..<9).map { standard.delay(retry: $0, random: 1) }
     #expect(ceilings.map(\.secondsAsDouble) == [0.5, 1, 2, 4, 8, 16, 20, 20, 20])

@@ -59,7 +59,7 @@ import Testing
         answers[index].add()
         total.add()
       }
-      live.add(task.loop)
+      task.loop.map(live.add)
       if index % 5 < 3 {
         _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { task.cancel() }
       }

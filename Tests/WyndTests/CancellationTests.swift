@@ -56,6 +56,68 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
+  @Test func whateverMeetsACancellationNothingIsToldAfterTheEnd() async throws {
+    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok() }
+    let logs = (0..<600).map { _ in EventLog() }
+    await withTaskGroup(of: Void.self) { group in
+      for (number, log) in logs.enumerated() {
+        let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
+        let policy = RetryPolicy(backoff: .none, deadline: deadline, onEvent: log.add)
+        group.addTask { [session] in
+          let task = Task { try await session.networkResponse(for: server.url(), policy: policy).attempts }
+          for _ in 0..<number % 50 { await Task.yield() }
+          if !number.isMultiple(of: 3) { task.cancel() }
+          let result = await task.result
+          var numbers = (try? result.get())?.map(\.number) ?? []
+          if case .failure(let error as NetworkError) = result { numbers = error.attempts.map(\.number) }
+          #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is told twice")
+        }
+      }
+    }
+    for log in logs {
+      await until { log.isOver }
+      #expect(log.events.filter(\.isLast).count == 1)
+      #expect(log.events.last?.isLast == true)
+    }
+  }
+
+  /// «Make a session, start, finish and invalidate» is a common way to use one.
+  @Test func aSessionThatIsInvalidatedMeanwhileDoesNotStopTheProcess() async throws {
+    for answer in [Answer.redirect(to: "/there"), .status(503)] {
+      let asked = Gate()
+      let invalidated = DispatchSemaphore(value: 0)
+      let server = try LoopbackServer { _ in
+        asked.open()
+        invalidated.wait()
+        return answer
+      }
+      let session = URLSession(configuration: .ephemeral)
+      let task = Task { await session.result(of: URLRequest(url: server.url()), policy: .immediate) }
+      await asked.wait()
+      session.finishTasksAndInvalidate()
+      invalidated.signal()
+      #expect(await task.value.error?.urlError?.code == .cancelled)
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func aHandleThatIsKeptKeepsNothing() async throws {
+    final class Held: Sendable {}
+    let server = try LoopbackServer(script: .status(503), .ok())
+    weak var weakHeld: Held?
+    var task: NetworkTask?
+    do {
+      let held = Held()
+      weakHeld = held
+      let policy = RetryPolicy(backoff: .none, onEvent: { _ in _ = held })
+      await withCheckedContinuation { continuation in
+        task = session.performNetworkRequest(server.url(), policy: policy) { _ in continuation.resume() }
+      }
+    }
+    while weakHeld != nil { await Task.yield() }
+    task?.cancel()
+  }
+
   @Test func aCancellationOfTheSessionsOwnerIsNotOurs() async throws {
     let server = try LoopbackServer(script: .hang)
     let session = URLSession(configuration: .default)
@@ -80,7 +142,7 @@ import Testing
       let before = server.requests.count
       do {
         let task = session.performNetworkRequest(request) { _ in answered.open() }
-        live.add(task.loop)
+        task.loop.map(live.add)
         await until { server.requests.count == before + (path == "/a" ? 2 : 1) }
         task.cancel()
       }

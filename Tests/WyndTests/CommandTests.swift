@@ -100,7 +100,11 @@
       (["http://a/", "http://b/"], "one URL at a time"), (["--frob", "http://a/"], "unknown option --frob"),
       (["http://a/", "-o"], "-o needs a value"), (["http://a/", "-H", "nocolon"], "is not 'Name: value'"),
       (["http://a/", "--max-retries", "-1"], "0 or more"), (["http://a/", "--deadline", "nan"], "seconds above 0"),
-      (["-d", "x"], "no URL"),
+      (["-d", "x"], "no URL"), (["http://a/", "-X", "GE T"], "'GE T' is not a method"),
+      (["http://a/", "-X", ""], "'' is not a method"), (["http://a/", "-H", " X: y"], "is not a header field"),
+      (["http://a/", "-H", "X-A\r\nX-Evil: y"], "is not a header field"),
+      (["http://a/", "-H", "X-A: a\r\nX-Evil: y"], "is not a header field"),
+      (["http://a/", "--deadline", "1e-12"], "seconds above 0"),
     ]
 
     @Test(arguments: wrong.indices) func wrongArgumentsGetTheUsage(_ row: Int) async throws {

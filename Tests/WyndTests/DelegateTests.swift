@@ -48,7 +48,9 @@ import Testing
     request.setValue("K", forHTTPHeaderField: "X-Api-Key")
     let sent = request
     let outcome = await withCheckedContinuation { continuation in
-      _ = (session as any NetworkAttemptStarter).startNetworkAttempt(sent) { continuation.resume(returning: $0) }
+      _ = (session as any NetworkAttemptStarter).startNetworkAttempt(sent, file: nil) {
+        continuation.resume(returning: $0)
+      }
     }
     #expect(outcome.data == Data("there".utf8))
     #expect(outcome.hasFollowedRedirect)

@@ -13,12 +13,22 @@ final class EventLog: @unchecked Sendable {
   @Sendable func add(_ event: NetworkEvent) { lock.withLock { list.append(event) } }
   var events: [NetworkEvent] { lock.withLock { list } }
 
+  var isOver: Bool { events.contains(where: \.isLast) }
   var gaveUp: RetryFailure.StopReason? {
     for case .gaveUp(let reason) in events.map(\.kind) { return reason }
     return nil
   }
   var delays: [Duration] {
     events.compactMap { if case .willRetry(let delay, _) = $0.kind { delay } else { nil } }
+  }
+}
+
+extension NetworkEvent {
+  var isLast: Bool {
+    switch kind {
+    case .succeeded, .gaveUp: true
+    default: false
+    }
   }
 }
 

@@ -21,7 +21,7 @@ import Testing
     let response = try #require(
       HTTPURLResponse(
         url: url, statusCode: 503, httpVersion: nil, headerFields: ["Set-Cookie": "C00KIE", "X-Token": "T0KEN"]))
-    let body = Data("the body holds T0KEN".utf8)
+    let body = Data(#"{"token":"T0KEN","jwt":"T0KEN"}"#.utf8)
     let urlError = URLError(
       .timedOut,
       userInfo: [
@@ -115,6 +115,13 @@ import Testing
       }
     }.value
     #expect(second == 404)
+  }
+
+  static let opaque = ["data:text/plain,SECRET", "mailto:u:SECRET@x", "http:u:SECRET@h", "foo:SECRET"]
+  @Test(arguments: opaque) func aURLWithoutAServerIsNotPrinted(_ text: String) throws {
+    let url = try #require(URL(string: text))
+    #expect(!url.redactedForLog.contains("SECRET"))
+    #expect(url.redactedForLog.hasPrefix(url.scheme ?? "?"))
   }
 
   // MARK: Errors of other domains, as they come on Apple's platforms

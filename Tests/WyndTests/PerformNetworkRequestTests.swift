@@ -128,6 +128,25 @@ import Testing
     #expect(log.events.contains { if case .attemptFailed(_, .nothingSent) = $0.kind { true } else { false } })
   }
 
+  /// The server reads the order, applies it, and goes away; a moment later it is back. libcurl's own new connection is
+  /// refused, which looks as if nothing had been sent.
+  @Test(arguments: [1, 100_000]) func anOrderWhoseServerDiesIsNotSentTwice(_ size: Int) async throws {
+    let place = Box<LoopbackServer>()
+    let server = try LoopbackServer { request in
+      if request.target == "/warm" { return .ok() }
+      place.value?.stop()
+      return .close
+    }
+    place.value = server
+    _ = try await session.performNetworkRequest(server.url("/warm"))
+    var request = URLRequest(url: server.url("/order"), method: "POST")
+    request.httpBody = Data(count: size)
+    let log = EventLog()
+    #expect(await session.result(of: request, policy: RetryPolicy(onEvent: log.add)).error != nil)
+    #expect(log.gaveUp == .notSafeToRepeat(method: "POST"))
+    #expect(server.requests.filter { $0.target == "/order" && $0.isComplete }.count == 1)
+  }
+
   @Test(arguments: [302, 307, 308]) func aBodyStreamIsNotSentEmptyAfterARedirect(_ status: Int) async throws {
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(status, to: "/b") : .ok() }
     var request = URLRequest(url: server.url("/a"), method: "PUT")
@@ -164,6 +183,15 @@ import Testing
     let server = try LoopbackServer(script: .ok())
     let result = await session.result(of: URLRequest(url: server.url(), method: method))
     guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test(arguments: ["X: 1\r\nContent-Length: 0\r\n\r\nDELETE /all HTTP/1.1\r\nY", "X-A: 1\r\nX-B", " X", "X Y", ""])
+  func aFieldNameThatIsNoTokenIsNotSent(_ name: String) async throws {
+    let server = try LoopbackServer(script: .ok())
+    var request = URLRequest(url: server.url())
+    request.setValue("1", forHTTPHeaderField: name)
+    guard case .failure(.invalidRequest) = await session.result(of: request) else { Issue.record("sent"); return }
     #expect(server.requests.isEmpty)
   }
 

@@ -208,7 +208,53 @@ import Testing
     #expect(applied.requests.count == 1)
   }
 
+  @Test func aHostFieldStaysWithItsOrigin() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: other.url().absoluteString) : .ok() }
+    var request = URLRequest(url: server.url("/a"))
+    request.setValue("internal.example.com", forHTTPHeaderField: "Host")
+    #expect(await session.result(of: request).error == nil)
+    #expect(other.requests.first?.value("Host") == "127.0.0.1:\(other.port)")
+  }
+
   // MARK: The session's delegate
+
+  /// Answers a redirect with whatever it is told; with nothing at all if that is nil.
+  final class OddDelegate: NSObject, URLSessionTaskDelegate, Sendable {
+    let change: (@Sendable (inout URLRequest) -> Void)?
+    init(_ change: (@Sendable (inout URLRequest) -> Void)?) { self.change = change }
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      guard let change else { return }
+      var request = request
+      change(&request)
+      completionHandler(request)
+    }
+  }
+
+  @Test func whatTheDelegateReturnsIsLookedAt() async throws {
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .ok() }
+    let changes: [@Sendable (inout URLRequest) -> Void] = [
+      { $0.url = nil }, { $0.httpMethod = "GE T" }, { $0.setValue("1", forHTTPHeaderField: "X\r\nY") },
+    ]
+    for change in changes {
+      let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(change), delegateQueue: nil)
+      defer { session.invalidateAndCancel() }
+      #expect(await session.result(of: URLRequest(url: server.url("/a"))).error?.urlError?.code == .badURL)
+    }
+    #expect(server.requests.map(\.target) == ["/a", "/a", "/a"])
+  }
+
+  @Test(arguments: [0.4, 1]) func aDelegateThatNeverAnswersDoesNotKeepTheCall(_ timeout: Double) async throws {
+    let server = try LoopbackServer(script: .redirect(to: "/b"))
+    let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(nil), delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    var request = URLRequest(url: server.url("/a"))
+    request.timeoutInterval = timeout
+    #expect(await session.result(of: request, policy: .never).error?.urlError?.code == .timedOut)
+  }
 
   @Test func theSessionsDelegateIsAsked() async throws {
     let delegate = Delegate()

@@ -203,6 +203,7 @@ final class VirtualClock: RetryClock, @unchecked Sendable {
 }
 
 final class ScriptedTransport: NetworkTransport, @unchecked Sendable {
+  var isOver: Bool { false }
   enum Step { case ok, drop, refused, busy }
 
   private let clock: VirtualClock

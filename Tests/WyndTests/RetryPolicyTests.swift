@@ -88,7 +88,7 @@ import Testing
       (Self.status(408), .body, .mayHaveBeenApplied),
     ]
     for (error, got, expected) in rows {
-      let call = RetryCallState(hasFollowedRedirect: got == .redirect, hasSentBody: got == .body)
+      let call = RetryCallState(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
       #expect(policy.safety(error, post, call) == expected, "\(error) \(got)")
     }
     #expect(

@@ -12,12 +12,15 @@
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
+      LinuxConnections.shared.add(session, request.url)
       // This runs on the delegate queue, where the session's delegate expects to be asked. `request` was last written
       // before this task started.
       guard let proposed = request.followingRedirect(response, additional: session.configuration.httpAdditionalHeaders)
       else {
         return Self.queue.async { [self] in end(URLError(.unsupportedURL)) }
       }
+      // A delegate that never answers would leave the call without an answer.
+      if session.delegate != nil { Self.queue.async { [self] in if task === current { startTimer() } } }
       session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
         Self.queue.async { [self] in
           guard !isDead, task === current else { return }
@@ -34,7 +37,10 @@
       if hops > 20 { return end(URLError(.httpTooManyRedirects)) }
       // The first send has read the stream; a second would be empty, and look like success.
       if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted)) }
+      if SessionTransport.flaw(in: next) != nil { return end(URLError(.badURL)) }
+      if session.isKnownToBeInvalidated { return end(URLError(.cancelled)) }
       endTask()
+      if next.httpMethod != request.httpMethod { file = nil }
       request = next
       start()
     }

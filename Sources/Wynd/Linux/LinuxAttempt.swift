@@ -16,15 +16,19 @@
     private let completion: @Sendable (NetworkOutcome) -> Void
     // Written before the first task starts, then only on `queue`, and there before the next one starts.
     var request: URLRequest
+    var file: URL?
     var hops = 0
     var isDead = false
     private(set) weak var current: URLSessionTask?
     private var startedAt = DispatchTime.now()
     private var timer: RetryWait?
 
-    init(session: URLSession, request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) {
+    init(
+      session: URLSession, request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
+    ) {
       self.session = session
       self.request = request
+      self.file = file
       self.completion = completion
       timeout = Self.timeout(of: request, session.configuration)
     }
@@ -37,14 +41,17 @@
       outgoing.timeoutInterval = timeout.rounded(.up)
       outgoing.url = outgoing.url.map(Self.withLowercaseScheme)
       let hop = hops
-      let task = session.dataTask(with: outgoing) { [self] data, response, error in
+      let task = session.networkTask(with: outgoing, file: file) { [self] data, response, error in
         finished(NetworkOutcome(data: data, response: response, error: error), hop: hop)
       }
       task.delegate = self
       current = task
       startedAt = .now()
-      if timeout != timeout.rounded(.up), Self.isSentAtOnce(request) {
-        timer = SharedRetryClock.shared.wait(.bounded(seconds: timeout)) { [self] in headIsDue(hop: hop) }
+      if isTimed {
+        Self.queue.async { [self] in
+          // Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
+          startTimer { $0.countOfBytesExpectedToReceive == 0 }
+        }
       }
       task.resume()
     }
@@ -59,8 +66,10 @@
     }
 
     func settle(_ outcome: NetworkOutcome) {
-      stopTimer()
+      if isTimed || hops > 0 { Self.queue.async { [self] in stopTimer() } }
       var outcome = outcome
+      if outcome.response != nil { LinuxConnections.shared.add(session, request.url) }
+      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.shared.mayHold(session, request.url)
       outcome.hasFollowedRedirect = hops > 0
       outcome.error = outcome.error.map { LinuxFault.normalised($0) }
       completion(outcome)
@@ -91,14 +100,28 @@
       }
     }
 
-    /// The clock would hold the attempt, and with it the whole call, until the time-out.
-    private func stopTimer() { if let timer { SharedRetryClock.shared.cancel(timer) } }
-
-    /// Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
-    private func headIsDue(hop: Int) {
-      Self.queue.async { [self] in
-        if hop == hops, current?.countOfBytesExpectedToReceive == 0 { end(URLError(.timedOut)) }
+    /// On `queue`. Ends the attempt after its time-out, if the task is still the current one and `isDue` then.
+    func startTimer(isDue: @escaping @Sendable (URLSessionTask) -> Bool = { _ in true }) {
+      stopTimer()
+      guard !isDead else { return }
+      timer = SharedRetryClock.shared.wait(.bounded(seconds: timeout)) { [self, hop = hops] in
+        Self.queue.async { [self] in
+          if hop == hops, let current, isDue(current) { end(URLError(.timedOut)) }
+        }
       }
+    }
+
+    /// On `queue`. The clock would hold the attempt, and with it the whole call, until the time-out.
+    private func stopTimer() {
+      if let timer { SharedRetryClock.shared.cancel(timer) }
+      timer = nil
+    }
+
+    /// URLSession counts whole seconds, so a fraction is ours to time. A body this small leaves in one piece, so silence
+    /// after it is the server's; while a larger one is under way, only URLSession knows whether it moves.
+    private var isTimed: Bool {
+      timeout != timeout.rounded(.up) && file == nil && request.httpBodyStream == nil
+        && request.httpBody?.count ?? 0 <= 16_384
     }
 
     /// Seconds, in a range that URLSession can convert. 60 is what a request has that never said anything, and then the
@@ -106,12 +129,6 @@
     private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
       let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
       return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
-    }
-
-    /// A body this small leaves in one piece, so silence after it is the server's. While a larger one is under way, only
-    /// URLSession knows whether it moves.
-    private static func isSentAtOnce(_ request: URLRequest) -> Bool {
-      request.httpBodyStream == nil && request.httpBody?.count ?? 0 <= 16_384
     }
 
     private static func withLowercaseScheme(_ url: URL) -> URL {
@@ -125,11 +142,16 @@
 
   nonisolated extension URLSession {
     func startNetworkAttempt(
-      _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+      _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) -> any NetworkFlight {
-      let attempt = LinuxAttempt(session: self, request: request, completion: completion)
+      let attempt = LinuxAttempt(session: self, request: request, file: file, completion: completion)
       attempt.start()
       return attempt
+    }
+
+    /// There is no way to ask, but to look. A later release that stores it elsewhere is taken at its word.
+    var isKnownToBeInvalidated: Bool {
+      Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
     }
 
     var reasonToRefuseRequests: String? {

@@ -1,0 +1,45 @@
+#if canImport(FoundationNetworking)
+  import Dispatch
+  import Foundation
+  import FoundationNetworking
+
+  /// Where a kept-alive connection may lie.
+  ///
+  /// If it turns out dead after the request was sent, libcurl connects anew, and may be refused: then the error says that
+  /// nothing was sent, while the server has read the request, applied it and gone. So that error proves it only where
+  /// there was no connection to re-use.
+  nonisolated final class LinuxConnections: @unchecked Sendable {
+    static let shared = LinuxConnections()
+
+    private struct Place: Hashable {
+      var session: ObjectIdentifier
+      var origin: String
+    }
+    private let lock = NSLock()
+    private var lastAnswers: [Place: DispatchTime] = [:]
+    private var limit = 1000
+    // Connections to a proxy are shared by all origins.
+    private let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
+      ProcessInfo.processInfo.environment[$0]?.isEmpty == false
+    }
+
+    func add(_ session: URLSession, _ url: URL?) {
+      let place = Place(session: ObjectIdentifier(session), origin: RedirectGuard.origin(url))
+      let now = DispatchTime.now()
+      lock.withLock {
+        lastAnswers[place] = now
+        guard lastAnswers.count > limit else { return }
+        lastAnswers = lastAnswers.filter { Self.isFresh($0.value, now) }
+        limit = max(1000, 2 * lastAnswers.count)
+      }
+    }
+
+    func mayHold(_ session: URLSession, _ url: URL?) -> Bool {
+      let place = Place(session: ObjectIdentifier(session), origin: RedirectGuard.origin(url))
+      return hasProxy || lock.withLock { lastAnswers[place].map { Self.isFresh($0, .now()) } ?? false }
+    }
+
+    /// libcurl does not re-use a connection that lay idle for more than 118 s.
+    private static func isFresh(_ answer: DispatchTime, _ now: DispatchTime) -> Bool { answer + .seconds(150) > now }
+  }
+#endif
