@@ -2,9 +2,11 @@
 // Just the declarations of Dispatch that Sources/Wynd uses, as Apple's SDK has them.
 open class DispatchQueue: @unchecked Sendable {
   public init(label: String, qos: DispatchQoS = .unspecified) {}
+  public class func global(qos: DispatchQoS.QoSClass = .userInitiated) -> DispatchQueue { fatalError() }
   public func async(execute work: @escaping @Sendable () -> Void) {}
 }
 public struct DispatchQoS: Sendable {
+  public enum QoSClass: Sendable { case userInitiated, utility }
   public static let unspecified = DispatchQoS()
   public static let userInitiated = DispatchQoS()
 }

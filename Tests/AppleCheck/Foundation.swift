@@ -14,6 +14,11 @@ public let NSPOSIXErrorDomain = ""
 public let NSUnderlyingErrorKey = ""
 public let NSURLErrorFailingURLErrorKey = ""
 public let NSLocalizedDescriptionKey = ""
+public let NSDebugDescriptionErrorKey = ""
+public struct CocoaError: Error, Sendable {
+  public init(_ code: Code, userInfo: [String: Any] = [:]) {}
+  public struct Code: Sendable { public static let fileWriteUnknown = Code() }
+}
 public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
@@ -23,10 +28,37 @@ public struct Date: Sendable {
   public init(timeIntervalSince1970: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
 }
-public struct Data: Sendable {
+public struct Data: Sendable, Hashable, Codable, RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
   public init() {}
-  public var count: Int { 0 }
-  public var isEmpty: Bool { true }
+  public init(count: Int) {}
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { 0 }
+  public subscript(position: Int) -> UInt8 {
+    get { 0 }
+    set {}
+  }
+  public subscript(bounds: Range<Int>) -> Data {
+    get { self }
+    set {}
+  }
+  public mutating func replaceSubrange<C: Collection>(_ range: Range<Int>, with elements: C) where C.Element == UInt8 {}
+  public mutating func append(_ other: Data) {}
+  public func base64EncodedString() -> String { "" }
+}
+public struct UUID: Sendable, Hashable {
+  public init() {}
+  public var uuidString: String { "" }
+}
+public struct Decimal: Sendable, Hashable, Codable, CustomStringConvertible {
+  public var description: String { "" }
+}
+public struct URLQueryItem: Sendable, Hashable {
+  public init(name: String, value: String?) {
+    self.name = name
+    self.value = value
+  }
+  public var name: String
+  public var value: String?
 }
 public struct URL: Sendable, Hashable {
   public init?(string: String) {}
@@ -36,9 +68,18 @@ public struct URL: Sendable, Hashable {
   public var scheme: String? { nil }
   public var host: String? { nil }
   public var port: Int? { nil }
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func path(percentEncoded: Bool = true) -> String { "" }
+  public init(fileURLWithPath: String) {}
+  public var path: String { "" }
+  public var isFileURL: Bool { false }
+  public var lastPathComponent: String { "" }
+  public func appendingPathComponent(_ component: String) -> URL { self }
   public var absoluteURL: URL { self }
 }
 public struct URLComponents: Sendable {
+  public init() {}
+  public var host: String?
   public init?(url: URL, resolvingAgainstBaseURL: Bool) {}
   public var scheme: String?
   public var user: String?
@@ -58,14 +99,69 @@ open class NSLock: NSObject, NSLocking, @unchecked Sendable {
   open func lock() {}
   open func unlock() {}
 }
+public struct FileAttributeKey: Hashable, Sendable {
+  public static let posixPermissions = FileAttributeKey()
+}
 open class FileManager: NSObject {
   nonisolated(unsafe) public static let `default` = FileManager()
+  open var temporaryDirectory: URL { fatalError() }
+  open func createFile(atPath: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil) -> Bool { true }
+  open func removeItem(at url: URL) throws {}
+}
+open class FileHandle: NSObject {
+  public init(forReadingFrom url: URL) throws {}
+  public init(forWritingTo url: URL) throws {}
+  open func write<T: Collection>(contentsOf data: T) throws where T.Element == UInt8 {}
+  open func read(upToCount count: Int) throws -> Data? { nil }
+  open func close() throws {}
+}
+
+public class JSONDecoder: @unchecked Sendable {
+  public init() {}
+  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+public class JSONEncoder: @unchecked Sendable {
+  public enum DateEncodingStrategy: Sendable { case iso8601, secondsSince1970, millisecondsSince1970 }
+  public init() {}
+  public var dateEncodingStrategy = DateEncodingStrategy.iso8601
+  public func encode<T: Encodable>(_ value: T) throws -> Data { Data() }
+}
+public class PropertyListDecoder {
+  public init() {}
+  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+public class PropertyListEncoder {
+  public init() {}
+  public func encode<Value: Encodable>(_ value: Value) throws -> Data { Data() }
 }
 open class OperationQueue: NSObject, @unchecked Sendable {
   open class var current: OperationQueue? { nil }
   open func addOperation(_ block: @escaping @Sendable () -> Void) {}
 }
-extension String { public func contains<T: StringProtocol>(_ other: T) -> Bool { false } }
+extension StringProtocol {
+  public func contains<T: StringProtocol>(_ other: T) -> Bool { false }
+  public func components<T: StringProtocol>(separatedBy separator: T) -> [String] { [] }
+  public func replacingOccurrences<Target: StringProtocol, Replacement: StringProtocol>(
+    of target: Target, with replacement: Replacement, options: String.CompareOptions = [], range: Range<Index>? = nil
+  ) -> String { "" }
+  public var removingPercentEncoding: String? { nil }
+}
+extension String {
+  public struct CompareOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let regularExpression = CompareOptions(rawValue: 1)
+  }
+  public struct Encoding: Sendable {
+    public static let utf8 = Encoding()
+    public static let utf16 = Encoding()
+    public static let isoLatin1 = Encoding()
+    public static let windowsCP1252 = Encoding()
+    public static let shiftJIS = Encoding()
+    public static let japaneseEUC = Encoding()
+  }
+  public init?(data: Data, encoding: Encoding) { nil }
+}
 
 open class InputStream: NSObject {}
 public class URLRequest: NSObject, @unchecked Sendable {
@@ -78,6 +174,7 @@ public class URLRequest: NSObject, @unchecked Sendable {
   public var allHTTPHeaderFields: [String: String]?
   public func value(forHTTPHeaderField name: String) -> String? { nil }
   public func setValue(_ value: String?, forHTTPHeaderField name: String) {}
+  public func addValue(_ value: String, forHTTPHeaderField name: String) {}
 }
 open class URLResponse: NSObject, @unchecked Sendable {
   open var url: URL? { nil }
@@ -99,6 +196,10 @@ open class URLSession: NSObject, @unchecked Sendable {
   open func dataTask(
     with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionDataTask { fatalError() }
+  open func uploadTask(
+    with request: URLRequest, fromFile file: URL,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask { fatalError() }
 }
 open class URLSessionTask: NSObject, @unchecked Sendable {
   open var delegate: (any URLSessionTaskDelegate)?
@@ -107,6 +208,7 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
   open func cancel() {}
 }
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
 @objc public protocol URLSessionDelegate: NSObjectProtocol, Sendable {}
 @objc public protocol URLSessionTaskDelegate: URLSessionDelegate {
   @objc optional func urlSession(

@@ -1,0 +1,97 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// Bytes → values. `JSONDecoder` and `PropertyListDecoder` are such decoders; any format fits.
+nonisolated public protocol EndpointDecoder {
+  /// What an endpoint with this decoder accepts, `application/json`.
+  var mediaType: String { get }
+  /// Makes a value of a body.
+  func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
+}
+
+/// Values → bytes. `JSONEncoder` and `PropertyListEncoder` are such encoders.
+nonisolated public protocol EndpointEncoder {
+  /// The Content-Type of what it makes.
+  var mediaType: String { get }
+  /// Makes a body of a value.
+  func encode<Value: Encodable>(_ value: Value) throws -> Data
+}
+
+nonisolated extension JSONDecoder: EndpointDecoder {
+  /// `application/json`
+  public var mediaType: String { "application/json" }
+}
+nonisolated extension JSONEncoder: EndpointEncoder {
+  /// `application/json`
+  public var mediaType: String { "application/json" }
+}
+nonisolated extension PropertyListDecoder: EndpointDecoder {
+  /// `application/x-plist`
+  public var mediaType: String { "application/x-plist" }
+}
+nonisolated extension PropertyListEncoder: EndpointEncoder {
+  /// `application/x-plist`
+  public var mediaType: String { "application/x-plist" }
+}
+
+nonisolated extension Endpoint where Response: Decodable {
+  /// An empty body is ``NetworkError/noResponseData(_:)``.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response {
+    if data.isEmpty { throw NetworkError.noResponseData(response) }
+    return try decoder.decode(Response.self, from: data)
+  }
+}
+nonisolated extension Endpoint where Response: Decodable & ExpressibleByNilLiteral {
+  /// An empty body is nil.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response {
+    data.isEmpty ? nil : try decoder.decode(Response.self, from: data)
+  }
+}
+nonisolated extension Endpoint where Response == Data {
+  /// The body as it is.
+  public func parse(data: Data, response: HTTPURLResponse) -> Data { data }
+}
+nonisolated extension Endpoint where Response == Data? {
+  /// The body as it is; nil if it is empty.
+  public func parse(data: Data, response: HTTPURLResponse) -> Data? { data.isEmpty ? nil : data }
+}
+nonisolated extension Endpoint where Response == String {
+  /// The text in the charset of its Content-Type; UTF-8 where that names none.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> String { try response.text(of: data) }
+}
+nonisolated extension Endpoint where Response == String? {
+  /// The text in the charset of its Content-Type; nil if it is empty.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> String? {
+    data.isEmpty ? nil : try response.text(of: data)
+  }
+}
+nonisolated extension Endpoint where Response == Void {
+  /// Whatever the body is, it does not matter.
+  public func parse(data: Data, response: HTTPURLResponse) {}
+}
+nonisolated extension Endpoint where Response == HTTPURLResponse {
+  /// The head of the answer.
+  public func parse(data: Data, response: HTTPURLResponse) -> HTTPURLResponse { response }
+}
+
+nonisolated extension HTTPURLResponse {
+  fileprivate func text(of data: Data) throws -> String {
+    let charset = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
+      .dropFirst()
+      .first?.prefix { $0 != ";" && $0 != " " }.replacingOccurrences(of: "\"", with: "")
+    let encoding: String.Encoding =
+      switch charset {
+      case "iso-8859-1", "latin1": .isoLatin1
+      case "windows-1252": .windowsCP1252
+      case "utf-16": .utf16
+      case "shift_jis": .shiftJIS
+      case "euc-jp": .japaneseEUC
+      default: .utf8
+      }
+    if let text = String(data: data, encoding: encoding) { return text }
+    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset ?? "utf-8")"))
+  }
+}

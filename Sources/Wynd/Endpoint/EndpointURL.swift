@@ -1,0 +1,113 @@
+public import Foundation
+
+nonisolated extension Endpoint {
+  /// The address, of scheme, host, port, path and query.
+  ///
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
+  public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
+
+  /// `baseURL` counts where the endpoint names no host; its path comes before the endpoint's.
+  func url(baseURL: URL?) throws(NetworkError) -> URL {
+    let base = host.isEmpty ? baseURL : nil
+    let scheme = (base?.scheme ?? scheme).lowercased()
+    guard scheme == "https" || scheme == "http" else {
+      throw .invalidRequest(reason: "the scheme is not http or https")
+    }
+    var text = try "\(scheme)://\(EndpointURL.host(base?.host ?? host))"
+    if let port = base == nil ? port : base?.port {
+      guard 1...65_535 ~= port else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
+      text += ":\(port)"
+    }
+    text += try EndpointURL.path(percentEncodedPath, after: base?.path(percentEncoded: true) ?? "")
+    let items: [URLQueryItem]
+    do {
+      items = try queryItems
+    } catch {
+      throw .unencodable(error, as: "query")
+    }
+    if !items.isEmpty { text += "?" + PercentEncoding.query(items) }
+    guard let url = URL(string: text) else { throw .invalidRequest(reason: "host and path do not make a URL") }
+    return url
+  }
+}
+
+/// The parts of a URL, checked.
+nonisolated enum EndpointURL {
+  /// A host as it stands in a URL: ASCII, IPv6 in brackets.
+  static func host(_ host: String) throws(NetworkError) -> String {
+    if host.isEmpty { throw .invalidRequest(reason: "there is no host, and no base URL") }
+    let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    if inner.contains(":") || inner != host {
+      guard inner.utf8.count <= 45, inner.split(separator: ":", omittingEmptySubsequences: false).count > 2,
+        inner.utf8.allSatisfy({ PercentEncoding.isHexDigit($0) || $0 == 58 || $0 == 46 })
+      else {
+        throw .invalidRequest(reason: "the host has a colon and is no IPv6 address; the port has a place of its own")
+      }
+      return "[\(inner)]"
+    }
+    var ascii = host
+    if !host.utf8.allSatisfy({ $0 < 128 }) {
+      // Foundation knows the encoding of international names (IDNA); before iOS 17 and macOS 14 it did not.
+      var components = URLComponents()
+      components.scheme = "https"
+      components.host = host
+      ascii = components.url?.host ?? ""
+    }
+    let labels = ascii.split(separator: ".", omittingEmptySubsequences: false)
+    guard ascii.utf8.count <= 254, labels.first?.isEmpty == false, !labels.dropLast().contains(where: \.isEmpty),
+      ascii.utf8.allSatisfy({ PercentEncoding.isUnreserved($0) && $0 != 126 })
+    else {
+      throw .invalidRequest(reason: "the host is not a name or an IP address (write an international one as xn--)")
+    }
+    return ascii
+  }
+
+  static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+    var rest = path.utf8[...]
+    while let byte = rest.popFirst() {
+      let isEscape = byte == 37 && rest.count >= 2 && rest.prefix(2).allSatisfy(PercentEncoding.isHexDigit)
+      guard isEscape || byte == 47 || PercentEncoding.isPathCharacter(byte) else {
+        throw .invalidRequest(reason: "percentEncodedPath holds a character that must be encoded")
+      }
+    }
+    let isDots = path.split(separator: "/").contains { [".", ".."].contains($0.removingPercentEncoding) }
+    if isDots { throw .invalidRequest(reason: "a segment of the path is «.» or «..», which would name another path") }
+    if path.isEmpty { return base.isEmpty ? "/" : base }
+    return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
+  }
+}
+
+/// Text → the ASCII of a URL (RFC 3986 §2). Everything is encoded once, and only here.
+nonisolated enum PercentEncoding {
+  /// All but letters, digits and `-._~`.
+  static func text(_ text: String) -> String { encode(text, isUnreserved) }
+  static func path(_ path: String) -> String { encode(path) { $0 == 47 || isPathCharacter($0) } }
+  static func query(_ items: [URLQueryItem]) -> String {
+    items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
+  }
+
+  static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 48...57, 65...90, 97...122, 45, 46, 95, 126: true
+    default: false
+    }
+  }
+  static func isHexDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 48...57, 65...70, 97...102: true
+    default: false
+    }
+  }
+  /// What may stand in a segment as it is: «items:batchGet», «Users(3)», «@me». Not `+` and `;`, of which some servers
+  /// make a space and the end of the segment.
+  static func isPathCharacter(_ byte: UInt8) -> Bool { isUnreserved(byte) || "!$&'()*,=:@".utf8.contains(byte) }
+
+  private static func encode(_ text: String, _ isKept: (UInt8) -> Bool) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in text.utf8 {
+      if isKept(byte) { bytes.append(byte) } else { bytes += [37, digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

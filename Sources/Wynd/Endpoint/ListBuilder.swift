@@ -1,0 +1,24 @@
+/// Query items or header fields, one to a line, for those who like it.
+///
+/// ```swift
+/// @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
+///   URLQueryItem(name: "q", value: text)
+///   if let page { URLQueryItem(name: "page", value: "\(page)") }
+/// }
+/// ```
+@resultBuilder nonisolated public enum ListBuilder<Element> {
+  /// One element.
+  public static func buildExpression(_ element: Element) -> [Element] { [element] }
+  /// Several elements.
+  public static func buildExpression(_ elements: [Element]) -> [Element] { elements }
+  /// Line after line.
+  public static func buildBlock(_ lists: [Element]...) -> [Element] { lists.flatMap { $0 } }
+  /// `if` without `else`.
+  public static func buildOptional(_ list: [Element]?) -> [Element] { list ?? [] }
+  /// `if`.
+  public static func buildEither(first list: [Element]) -> [Element] { list }
+  /// `else`.
+  public static func buildEither(second list: [Element]) -> [Element] { list }
+  /// `for`.
+  public static func buildArray(_ lists: [[Element]]) -> [Element] { lists.flatMap { $0 } }
+}

@@ -1,0 +1,169 @@
+import Dispatch
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A parsed answer with its head, for paging and rate limits, and its history.
+nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
+  /// What the body was parsed into.
+  public let value: Value
+  /// Status code and header fields.
+  public let response: HTTPURLResponse
+  /// The body as it came.
+  public let data: Data
+  /// Every attempt in order; the last one is the one that succeeded.
+  public let attempts: [RetryFailure.Attempt]
+}
+
+nonisolated extension URLSession {
+  /// Sends what the endpoint describes, tries again as ``RetryPolicy`` says, and calls back once with the parsed answer.
+  ///
+  /// ```swift
+  /// session.load(.age(of: "Bella")) { result in print(result) }
+  /// ```
+  ///
+  /// An answer that cannot be parsed is not asked for again: it is ``NetworkError/undecodable(_:_:_:)``.
+  ///
+  /// - Parameters:
+  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - policy: Wins over the endpoint's own.
+  ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle to cancel the call; it need not be kept.
+  @discardableResult
+  public func load<E: Endpoint>(
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
+    completionHandler: @escaping @Sendable (Result<E.Response, NetworkError>) -> Void
+  ) -> NetworkTask {
+    loadResponse(endpoint, maxRetries: maxRetries, policy: policy) { completionHandler($0.map(\.value)) }
+  }
+
+  /// Sends what the endpoint describes, tries again as ``RetryPolicy`` says, and returns the parsed answer.
+  ///
+  /// ```swift
+  /// let estimate = try await session.load(.age(of: "Bella"))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - policy: Wins over the endpoint's own.
+  /// - Returns: The response.
+  /// - Throws: ``NetworkError``; nothing else.
+  public func load<E: Endpoint>(
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+  ) async throws(NetworkError) -> E.Response {
+    try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy).value
+  }
+
+  /// As ``load(_:maxRetries:policy:completionHandler:)``, and gives head and history of the answer as well.
+  ///
+  /// - Parameters:
+  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - policy: Wins over the endpoint's own.
+  ///   - completionHandler: Gets the answer, or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle to cancel the call; it need not be kept.
+  @discardableResult
+  public func loadResponse<E: Endpoint>(
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
+    completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    do throws(NetworkError) {
+      let call = try EndpointCall(endpoint, self, maxRetries, policy)
+      call.start(answer: RetryLoop.answering(on: delegateQueue) { completionHandler(endpoint.parsed($0)) })
+      return NetworkTask(loop: call.loop)
+    } catch {
+      delegateQueue.addOperation { completionHandler(.failure(error)) }
+      return NetworkTask(loop: nil)
+    }
+  }
+
+  /// As ``load(_:maxRetries:policy:)``, and gives head and history of the answer as well.
+  ///
+  /// - Parameters:
+  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - policy: Wins over the endpoint's own.
+  /// - Returns: The response, its head, its body and its history.
+  /// - Throws: ``NetworkError``; nothing else.
+  public func loadResponse<E: Endpoint>(
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+  ) async throws(NetworkError) -> EndpointResponse<E.Response> {
+    let call = try EndpointCall(endpoint, self, maxRetries, policy)
+    return try endpoint.parsed(await call.loop.run { call.start(answer: $0) }).get()
+  }
+}
+
+/// A loop, and the body that is to be written to disk before it starts.
+nonisolated struct EndpointCall: Sendable {
+  let loop: RetryLoop
+  let spool: MultipartSpool?
+
+  init(_ endpoint: some Endpoint, _ session: URLSession, _ maxRetries: Int?, _ policy: RetryPolicy?)
+    throws(NetworkError)
+  {
+    let (request, spool) = try endpoint.makeRequest()
+    self.spool = spool
+    // Whether an empty body will do, `parse` knows.
+    loop = RetryLoop(
+      session, request, maxRetries, true, policy ?? endpoint.policy ?? .default, file: spool?.file)
+  }
+
+  func start(answer: @escaping @Sendable (RetryLoop.Answer, Bool) -> Void) {
+    guard let spool else { return loop.start(answer: answer) }
+    // Large files are not copied on the caller's thread, which may be the main one.
+    DispatchQueue.global(qos: .userInitiated).async { [loop] in
+      do {
+        try spool.write { !loop.isCancelled }
+        loop.start { result, fromTransport in
+          spool.remove()
+          answer(result, fromTransport)
+        }
+      } catch {
+        spool.remove()
+        answer(.failure(error as? NetworkError ?? .transferFailed(error)), false)
+      }
+    }
+  }
+}
+
+nonisolated extension Endpoint {
+  func parsed(_ result: RetryLoop.Answer) -> Result<EndpointResponse<Response>, NetworkError> {
+    switch result {
+    case .success(let answer):
+      do {
+        let value = try parse(data: answer.data, response: answer.response)
+        return .success(
+          EndpointResponse(value: value, response: answer.response, data: answer.data, attempts: answer.attempts))
+      } catch {
+        return .failure(error as? NetworkError ?? .undecodable(error, answer.response, answer.data))
+      }
+    case .failure(let error): return .failure(typed(error))
+    }
+  }
+
+  private func typed(_ error: NetworkError) -> NetworkError {
+    switch error {
+    case .endpointError(let response, let data?) where ServiceError.self != NoServiceError.self && !data.isEmpty:
+      return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
+    case .inaccessible(var failure):
+      failure.lastError = typed(failure.lastError)
+      return .inaccessible(failure)
+    default: return error
+    }
+  }
+}
+
+nonisolated extension NetworkError {
+  /// The service's own error, also of a call that was retried: `if let error = error.serviceError(as: ShopError.self)`.
+  public func serviceError<E: Error>(as type: E.Type) -> E? {
+    switch self {
+    case .serviceError(let error, _, _): error as? E
+    case .inaccessible(let failure): failure.lastError.serviceError(as: type)
+    default: nil
+    }
+  }
+}

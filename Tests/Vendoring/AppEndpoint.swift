@@ -1,0 +1,57 @@
+// What a newcomer writes with Endpoint/.
+import Foundation
+import Models
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+nonisolated struct User: Codable {
+  var name: String
+}
+nonisolated enum ShopError: Decodable, Error {
+  case closed
+}
+
+struct UserItem: Endpoint {
+  typealias ServiceError = ShopError
+  let id: Int
+  var host: String { "example.com" }
+  var path: String { "/users/\(id)" }
+  func parse(data: Data, response: HTTPURLResponse) throws -> User { try JSONDecoder().decode(User.self, from: data) }
+}
+struct UserList: Endpoint {
+  typealias Response = [User]?
+  let host = "example.com"
+  let path = "/users"
+  var queryItems: [URLQueryItem] { get throws { try QueryEncoder().encode(["page": 1, "q": "x"]) } }
+  var headers: [URLRequest.Header] { [.authorization(bearer: "t"), .init("X-A", "b")] }
+  var method: URLRequest.Method { "PURGE" }
+}
+struct AccountItem: Endpoint {
+  typealias Response = Account
+  let host = "example.com"
+  let path = "/account"
+  var body: URLRequest.Body? { .json(["a": 1, "b": [nil, "x"]]) }
+  func prepare(request: inout URLRequest) throws { request.timeoutInterval = 5 }
+}
+extension Endpoint where Self == UserItem {
+  static func user(_ id: Int) -> Self { UserItem(id: id) }
+}
+
+final class Users {
+  var name = ""
+  func load() async {
+    do throws(NetworkError) {
+      name = try await URLSession.shared.load(.user(1)).name
+      _ = try await URLSession.shared.loadResponse(UserList()).response.value(forHTTPHeaderField: "X-Total")
+    } catch {
+      name = error.serviceError(as: ShopError.self).map { "\($0)" } ?? "\(error)"
+    }
+  }
+  func loadWithCallback() {
+    URLSession.shared.load(.user(1)) { result in print(result) }
+    let task = URLSession.shared.load(AccountItem(), maxRetries: 2) { result in print((try? result.get())?.name ?? "") }
+    task.cancel()
+  }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// URLs that are boringly right.
+@Suite(.timeLimit(.minutes(1))) struct EndpointURLTests {
+  struct Address: Endpoint {
+    typealias Response = Data
+    var scheme = "https"
+    var host = "example.com"
+    var port: Int?
+    var path = "/"
+    var escapedPath: String?
+    var queryItems: [URLQueryItem] = []
+    var percentEncodedPath: String { escapedPath ?? PercentEncoding.path(path) }
+  }
+
+  static func url(_ endpoint: Address, base: String? = nil) -> String {
+    do throws(NetworkError) {
+      return try endpoint.url(baseURL: base.flatMap { URL(string: $0) }).absoluteString
+    } catch {
+      guard case .invalidRequest(let reason) = error, !reason.isEmpty else { return "\(error)" }
+      return "invalid"
+    }
+  }
+
+  static let hosts: [(String, String)] = [
+    ("example.com", "https://example.com/"), ("EXAMPLE.com", "https://EXAMPLE.com/"),
+    ("a_b.example.com", "https://a_b.example.com/"), ("localhost", "https://localhost/"),
+    ("example.com.", "https://example.com./"), ("127.0.0.1", "https://127.0.0.1/"), ("::1", "https://[::1]/"),
+    ("[::1]", "https://[::1]/"), ("2001:db8::8:800:200C:417A", "https://[2001:db8::8:800:200C:417A]/"),
+    ("::ffff:127.0.0.1", "https://[::ffff:127.0.0.1]/"), ("münchen.de", "https://xn--mnchen-3ya.de/"),
+    ("MÜNCHEN.de", "https://xn--mnchen-3ya.de/"), ("日本語。jp", "https://xn--wgv71a119e.jp/"),
+    ("☕.example", "https://xn--53h.example/"), ("", "invalid"), (" ", "invalid"), ("a b", "invalid"),
+    ("ex@mple.com", "invalid"), ("example.com/evil", "invalid"), ("example.com:8080", "invalid"),
+    ("user:pass@example.com", "invalid"), ("example.com?x", "invalid"), ("example.com#x", "invalid"),
+    ("a..b", "invalid"), (".a", "invalid"), (".", "invalid"), ("[", "invalid"), ("[]", "invalid"), ("]", "invalid"),
+    ("[::1", "invalid"), ("::g", "invalid"), ("fe80::1%eth0", "invalid"), ("%41.com", "invalid"), ("a%2fb", "invalid"),
+    ("a\r\nb", "invalid"), ("a\u{0}b", "invalid"), ("mün chen.de", "invalid"), ("mün/chen.de", "invalid"),
+    ("\u{202E}evil", "invalid"), (String(repeating: "a.", count: 200), "invalid"), ("a\\b", "invalid"),
+  ]
+
+  @Test(arguments: hosts.indices) func hostsAreRightOrRefused(_ row: Int) {
+    let (host, expected) = Self.hosts[row]
+    #expect(Self.url(Address(host: host)) == expected)
+  }
+
+  static let paths: [(String, String)] = [
+    ("", "/"), ("/", "/"), ("a", "/a"), ("/a", "/a"), ("/a/", "/a/"), ("/a//b", "/a//b"), ("//a", "//a"),
+    ("/a b", "/a%20b"), ("/a+b", "/a+b"), ("/a%20b", "/a%2520b"), ("/50%", "/50%25"), ("/a?b#c", "/a%3Fb%23c"),
+    ("/a;b=c&d", "/a%3Bb=c&d"), ("/items:batchGet", "/items:batchGet"), ("/Jürgen", "/J%C3%BCrgen"),
+    ("/🐕", "/%F0%9F%90%95"), ("/e\u{301}\u{E9}", "/e%CC%81%C3%A9"), ("/[a]", "/%5Ba%5D"), ("/a\\b", "/a%5Cb"),
+    ("/a\u{0}", "/a%00"),
+    ("/.a/b./...", "/.a/b./..."), ("/..", "invalid"), ("/a/../b", "invalid"), (".", "invalid"), ("/./a", "invalid"),
+  ].map { $0 == "/a+b" ? ($0, "/a%2Bb") : ($0, $1) }
+
+  @Test(arguments: paths.indices) func pathsAreRightOrRefused(_ row: Int) {
+    let (path, expected) = Self.paths[row]
+    #expect(Self.url(Address(path: path)) == (expected == "invalid" ? expected : "https://example.com" + expected))
+  }
+
+  static let escaped: [(String, String)] = [
+    ("/a%2Fb", "/a%2Fb"), ("/a%2fb%20", "/a%2fb%20"), ("a", "/a"), ("/a b", "invalid"), ("/a%", "invalid"),
+    ("/a%2", "invalid"), ("/a%zz", "invalid"), ("/ü", "invalid"), ("/a?b", "invalid"), ("/a#b", "invalid"),
+    ("/%2e%2E/a", "invalid"), ("/%2e", "invalid"), ("/.%2e/a", "invalid"),
+  ]
+
+  @Test(arguments: escaped.indices) func pathsThatAreEncodedAlready(_ row: Int) {
+    let (path, expected) = Self.escaped[row]
+    #expect(
+      Self.url(Address(escapedPath: path)) == (expected == "invalid" ? expected : "https://example.com" + expected))
+  }
+
+  static let queries: [([URLQueryItem], String)] = [
+    ([], ""), ([.init(name: "a", value: nil)], "?a"), ([.init(name: "a", value: "")], "?a="),
+    ([.init(name: "a", value: "1"), .init(name: "a", value: "2")], "?a=1&a=2"),
+    ([.init(name: "a+b&c=d", value: "+&=;/?#% ")], "?a%2Bb%26c%3Dd=%2B%26%3D%3B%2F%3F%23%25%20"),
+    ([.init(name: "q", value: "Jürgen 🐕")], "?q=J%C3%BCrgen%20%F0%9F%90%95"),
+    ([.init(name: "t", value: "2026-11-21T16:00:00+01:00")], "?t=2026-11-21T16%3A00%3A00%2B01%3A00"),
+    ([.init(name: "", value: "")], "?="), ([.init(name: "a%20b", value: "%2B")], "?a%2520b=%252B"),
+  ]
+
+  @Test(arguments: queries.indices) func queriesAreRightOrRefused(_ row: Int) {
+    let (items, expected) = Self.queries[row]
+    #expect(Self.url(Address(queryItems: items)) == "https://example.com/" + expected)
+  }
+
+  static let bases: [(String, String, String)] = [
+    ("http://h:81", "", "http://h:81/"), ("http://h/v1", "", "http://h/v1"), ("http://h/v1/", "", "http://h/v1/"),
+    ("http://h/v1", "a", "http://h/v1/a"), ("http://h/v1/", "a", "http://h/v1/a"),
+    ("http://h/v1", "/a", "http://h/v1/a"),
+    ("http://h/v1/", "/a/", "http://h/v1/a/"), ("http://h/a%2Fb/", "c", "http://h/a%2Fb/c"),
+    ("http://[::1]:8080/v1", "a", "http://[::1]:8080/v1/a"), ("HTTP://h/", "a", "http://h/a"),
+    ("ftp://h/", "a", "invalid"), ("file:///x", "a", "invalid"), ("relative", "a", "invalid"),
+  ]
+
+  @Test(arguments: bases.indices) func aBasePathIsKept(_ row: Int) {
+    let (base, path, expected) = Self.bases[row]
+    #expect(Self.url(Address(host: "", path: path), base: base) == expected)
+  }
+
+  @Test func anEndpointWithAHostOfItsOwnDoesNotTakeTheBase() {
+    #expect(Self.url(Address(port: 81, path: "/a"), base: "http://h/v1") == "https://example.com:81/a")
+  }
+
+  @Test func schemeAndPortAreChecked() {
+    #expect(Self.url(Address(scheme: "HTTP", port: 80)) == "http://example.com:80/")
+    for scheme in ["ftp", "", "javascript", "https:", "h t"] { #expect(Self.url(Address(scheme: scheme)) == "invalid") }
+    for port in [0, -1, 65_536, Int.max, Int.min] { #expect(Self.url(Address(port: port)) == "invalid") }
+    #expect(Self.url(Address(port: 65_535)) == "https://example.com:65535/")
+  }
+}
+
+/// What was put into a URL is what the server takes out of it, byte for byte.
+@Suite(.timeLimit(.minutes(1))) struct EndpointRoundTripTests {
+  struct Values: Endpoint {
+    typealias Response = Void
+    let port: Int?
+    let segments: [String]
+    let values: [(String, String)]
+    let inPlainPath: Bool
+    var scheme: String { "http" }
+    var host: String { "127.0.0.1" }
+    var path: String { "/" + segments.joined(separator: "/") }
+    var percentEncodedPath: String {
+      inPlainPath ? PercentEncoding.path(path) : "/" + segments.map(Self.percentEncoded).joined(separator: "/")
+    }
+    var queryItems: [URLQueryItem] { values.map { URLQueryItem(name: $0, value: $1) } }
+    static func percentEncoded(_ segment: String) -> String { percentEncoded(segment: segment) }
+  }
+
+  /// Knows nothing of Foundation or of our encoder.
+  static func decoded(_ text: Substring.UTF8View) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var rest = text
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "+") { return nil }
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst(), let low = rest.popFirst(),
+        let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16)
+      else { return nil }
+      bytes.append(value)
+    }
+    return bytes
+  }
+
+  static func text(_ random: inout some RandomNumberGenerator) -> String {
+    let reserved = Array("+&=;/?#%: @!$'()*,[]{}<>|\\^`\"~-._aZ09\u{0}\u{7F}\r\n\t".unicodeScalars)
+    var text = ""
+    for _ in 0..<Int.random(in: 1...12, using: &random) {
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0, 1: text.unicodeScalars.append(reserved.randomElement(using: &random) ?? "x")
+      case 2: text.unicodeScalars.append(Unicode.Scalar(UInt8.random(in: 0...255, using: &random)))
+      default:
+        text.unicodeScalars.append(Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random)) ?? "\u{1F415}")
+      }
+    }
+    return text
+  }
+
+  struct Generator: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+  }
+
+  @Test func tenThousandPathsAndQueriesSurvive() async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    let session = URLSession(configuration: .ephemeral)
+    let server = try LoopbackServer(script: .ok())
+    try await withThrowingTaskGroup(of: [Values].self) { group in
+      for worker in 0..<6 {
+        group.addTask {
+          var random = Generator(state: seed &+ UInt64(worker))
+          var sent: [Values] = []
+          for number in 0..<1_667 {
+            let inPlainPath = number.isMultiple(of: 2)
+            let segments = (0..<Int.random(in: 1...3, using: &random)).map { _ in
+              let text = Self.text(&random)
+              // In the plain path a slash separates; and no segment can be «.» or «..».
+              return "x"
+                + (inPlainPath ? String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "/" })) : text)
+            }
+            let values =
+              [("worker", "\(worker)-\(number)")] + (0..<2).map { _ in (Self.text(&random), Self.text(&random)) }
+            let endpoint = Values(
+              port: Int(server.port), segments: segments, values: values, inPlainPath: inPlainPath)
+            try await session.load(endpoint)
+            sent.append(endpoint)
+          }
+          return sent
+        }
+      }
+      var received: [String: String] = [:]
+      var all: [Values] = []
+      for try await sent in group { all += sent }
+      for request in server.requests {
+        let mark = request.target.components(separatedBy: "?worker=").last?.prefix { $0 != "&" }
+        received[String(mark ?? "")] = request.target
+      }
+      #expect(all.count == 10_002)
+      for values in all {
+        let target = try #require(received[values.values[0].1])
+        let halves = target.split(separator: "?", maxSplits: 1)
+        let segments = halves[0].dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        #expect(
+          segments.map { Self.decoded($0.utf8) } == values.segments.map { Array($0.utf8) }, "seed \(seed): \(target)")
+        let pairs = halves[1].split(separator: "&", omittingEmptySubsequences: false).map {
+          $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { Self.decoded($0.utf8) }
+        }
+        #expect(pairs == values.values.map { [Array($0.utf8), Array($1.utf8)] }, "seed \(seed): \(target)")
+      }
+    }
+  }
+}

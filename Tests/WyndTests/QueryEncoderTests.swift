@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+/// One convention for query items, and what can be changed of it.
+@Suite(.timeLimit(.minutes(1))) struct QueryEncoderTests {
+  struct Filter: Encodable {
+    var q = "dogs & cats"
+    var page = 2
+    var tags = ["a", "b"]
+    var range = ["min": 1.5, "max": 20]
+    var open = true
+    var since = Date(timeIntervalSince1970: 1_795_276_800.25)
+    var none: String?
+    var boxes: [[String: Int]] = [["w": 1], ["w": 2]]
+  }
+
+  static func text(_ encoder: QueryEncoder, _ value: some Encodable) throws -> String {
+    try encoder.encode(value).map { "\($0.name)=\($0.value ?? "nil")" }.joined(separator: "&")
+  }
+
+  static let styles: [(QueryEncoder, String)] = [
+    (
+      .init(),
+      "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00Z&tags=a&tags=b"
+    ),
+    (
+      .init(arrays: .brackets, bools: .digits, dates: .secondsSince1970),
+      "boxes[0][w]=1&boxes[1][w]=2&open=1&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=1795276800.25&tags[]=a&tags[]=b"
+    ),
+    (
+      .init(arrays: .indices, nesting: .dots, dates: .millisecondsSince1970),
+      "boxes[0].w=1&boxes[1].w=2&open=true&page=2&q=dogs & cats&range.max=20&range.min=1.5&since=1795276800250&tags[0]=a&tags[1]=b"
+    ),
+    (
+      .init(arrays: .commas),
+      "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00Z&tags=a,b"
+    ),
+  ]
+  @Test(arguments: styles.indices) func aStructInEachStyle(_ row: Int) throws {
+    let (encoder, expected) = Self.styles[row]
+    #expect(try Self.text(encoder, Filter()) == expected)
+  }
+
+  @Test func valuesOfSeveralKinds() throws {
+    #expect(
+      try QueryEncoder().encode(["q": "x", "page": 2, "ok": false, "none": nil, "ids": [1, 2]])
+        == [
+          .init(name: "ids", value: "1"), .init(name: "ids", value: "2"), .init(name: "ok", value: "false"),
+          .init(name: "page", value: "2"), .init(name: "q", value: "x"),
+        ])
+    #expect(try QueryEncoder(nils: .empty).encode(["a": nil]) == [.init(name: "a", value: "")])
+    #expect(try QueryEncoder().encode(["a": [nil, 1], "b": []]) == [.init(name: "a", value: "1")])
+  }
+
+  @Test func longNumbersAreNotRounded() throws {
+    struct Numbers: Encodable {
+      var a = UInt64.max
+      var b = Int64.min
+      var c = Decimal(string: "12345678901234567.89")
+      var d = 0.1
+      var e = 1e300
+      var f = 1.0
+      var g = -0.0
+    }
+    #expect(
+      try Self.text(.init(), Numbers())
+        == "a=18446744073709551615&b=-9223372036854775808&c=12345678901234567.89&d=0.1&e=1e+300&f=1&g=0")
+  }
+
+  @Test func whatHasNoNamesIsAnError() {
+    #expect(throws: EncodingError.self) { try QueryEncoder().encode([1, 2]) }
+    #expect(throws: EncodingError.self) { try QueryEncoder().encode("x") }
+    #expect(throws: EncodingError.self) { try QueryEncoder().encode(["a": Double.nan]) }
+  }
+}

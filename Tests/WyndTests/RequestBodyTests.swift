@@ -1,0 +1,201 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Bodies, header fields and query items, as they go over the wire.
+@Suite(.timeLimit(.minutes(1))) struct RequestBodyTests {
+  let session = URLSession(configuration: .ephemeral)
+
+  struct Call: LocalEndpoint {
+    typealias Response = Void
+    let server: LoopbackServer
+    var method: URLRequest.Method = .post
+    var headers: [URLRequest.Header] = []
+    var body: URLRequest.Body?
+    var prepared: @Sendable (inout URLRequest) throws -> Void = { _ in }
+    func prepare(request: inout URLRequest) throws { try prepared(&request) }
+  }
+
+  struct Form: Codable { var name: String; var tags: [String]; var note: String? }
+
+  static let bodies: [(URLRequest.Body, String, String)] = [
+    (.data(Data("x".utf8)), "application/octet-stream", "x"),
+    (.data(Data("x".utf8), contentType: "image/png"), "image/png", "x"),
+    (.text("ü"), "text/plain; charset=utf-8", "ü"), (.json([1, 2]), "application/json", "[1,2]"),
+    (.json(["a": 1, "b": [nil, true, "x"]]), "application/json", #"{"a":1,"b":[null,true,"x"]}"#),
+    (.json("text"), "application/json", "\"text\""),
+    (
+      .form([.init(name: "a b", value: "c&d=é+"), .init(name: "e", value: nil)]), "application/x-www-form-urlencoded",
+      "a+b=c%26d%3D%C3%A9%2B&e"
+    ),
+    (
+      .form(Form(name: "B", tags: ["x", "y z"])), "application/x-www-form-urlencoded", "name=B&tags=x&tags=y+z"
+    ),
+  ]
+
+  @Test(arguments: bodies.indices) func eachBodyHasItsContentType(_ row: Int) async throws {
+    let (body, type, text) = Self.bodies[row]
+    let server = try LoopbackServer(script: .ok())
+    try await session.load(Call(server: server, body: body))
+    let request = try #require(server.requests.first)
+    #expect(request.value("Content-Type") == type)
+    if text.hasPrefix("{") {
+      let sent = try JSONDecoder().decode(JSONValue.self, from: Data(request.body))
+      #expect(try sent == JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)))
+    } else {
+      #expect(request.text == text)
+    }
+    try await session.load(Call(server: server, headers: [.contentType("text/x-own")], body: body))
+    #expect(server.requests.last?.value("Content-Type") == "text/x-own")
+  }
+
+  @Test func aMultipartBodyInMemory() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let body = URLRequest.Body.multipart([
+      .init(name: "a\"\u{301}\r\nb", value: "1"), .init(name: "é", data: Data([0, 255]), fileName: "x\".bin"),
+      .init(name: "empty", value: ""),
+    ])
+    try await session.load(Call(server: server, body: body))
+    let request = try #require(server.requests.first)
+    let boundary = try #require(request.value("Content-Type")?.components(separatedBy: "boundary=").last)
+    var expected = Data(
+      "--\(boundary)\r\nContent-Disposition: form-data; name=\"a%22\u{301}%0D%0Ab\"\r\n\r\n1\r\n".utf8)
+    expected += Data(
+      "--\(boundary)\r\nContent-Disposition: form-data; name=\"é\"; filename=\"x%22.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n"
+        .utf8)
+    expected += Data([0, 255])
+    expected += Data(
+      "\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"empty\"\r\n\r\n\r\n--\(boundary)--\r\n".utf8)
+    #expect(Data(request.body) == expected)
+  }
+
+  @Test func theTemporaryFileIsForTheUserOnly() throws {
+    let spool = MultipartSpool(
+      parts: [.init(name: "f", file: URL(fileURLWithPath: #filePath)), .init(name: "a", value: "b")], boundary: "B")
+    defer { spool.remove() }
+    try spool.write { true }
+    let attributes = try FileManager.default.attributesOfItem(atPath: spool.file.path)
+    #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+    #expect(try Data(contentsOf: spool.file) == spool.data())
+    spool.remove()
+    #expect(!FileManager.default.fileExists(atPath: spool.file.path))
+  }
+
+  // MARK: What cannot be made is refused, and nothing is sent
+
+  struct Failure: Error {}
+
+  @Test func whatCannotBeEncodedIsRefused() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let calls: [Call] = [
+      Call(server: server, body: .json(["x": Double.nan])), Call(server: server, body: .form([1, 2])),
+      Call(server: server, body: .form("text")), Call(server: server, method: .get, body: .text("x")),
+      Call(server: server, method: "GE T"), Call(server: server, method: ""),
+      Call(server: server, headers: [.init("X-A", "a\r\nX-Evil: 1")]),
+      Call(server: server, headers: [.init("X-A", "\n")]),
+      Call(server: server, headers: [.init("X-A", "a\u{0}b")]), Call(server: server, headers: [.init("X A", "a")]),
+      Call(server: server, headers: [.init("X-A\r\nEvil", "a")]), Call(server: server, headers: [.init("", "a")]),
+      Call(server: server, headers: [.init("X-Ü", "a")]),
+      Call(server: server, headers: [.authorization(bearer: "a\nb")]),
+      Call(server: server, body: .data(Data(), contentType: "a\r\nX-Evil: 1")),
+      Call(server: server, body: .multipart([.init(name: "a", data: Data(), contentType: "a\r\n\r\nb")])),
+      Call(server: server) { $0.url = nil },
+      Call(server: server) { $0.httpMethod = "A B" },
+    ]
+    for (number, call) in calls.enumerated() {
+      do throws(NetworkError) {
+        _ = try call.request
+        Issue.record("call \(number) made a request")
+      } catch {
+        guard case .invalidRequest(let reason) = error else { Issue.record("call \(number): \(error)"); continue }
+        #expect(!reason.isEmpty)
+      }
+      await #expect(throws: NetworkError.self) { try await session.load(call) }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  /// Foundation drops such a field here; where it does not, it is refused.
+  @Test func aLineBreakInAFieldOfAPlainRequestForgesNothing() async throws {
+    let server = try LoopbackServer(script: .ok())
+    var request = URLRequest(url: server.url())
+    request.setValue("a\r\nX-Evil: 1", forHTTPHeaderField: "X-A")
+    _ = await session.result(of: request)
+    #expect(server.requests.allSatisfy { $0.value("X-Evil") == nil })
+    #expect(SessionTransport.flaw(inField: "X-A", "a\r\nb") == "the header field X-A holds a line break or NUL")
+  }
+
+  @Test func whatPrepareThrowsComesBack() async throws {
+    let server = try LoopbackServer(script: .ok())
+    do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw Failure() }) } catch {
+      guard case .middlewareError(let own) = error else { Issue.record("\(error)"); return }
+      #expect(own is Failure)
+    }
+    do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw NetworkError.cancelled }) } catch
+    {
+      guard case .cancelled = error else { Issue.record("\(error)"); return }
+    }
+    #expect(server.requests.isEmpty)
+    try await session.load(
+      Call(server: server) {
+        $0.timeoutInterval = 5; $0.setValue("1", forHTTPHeaderField: "X-P")
+      })
+    #expect(server.requests.first?.value("X-P") == "1")
+  }
+
+  @Test func theReasonNamesThePlace() {
+    struct Order: Encodable { var items: [[String: Double]] }
+    let server = try? LoopbackServer(script: .ok())
+    guard let server else { return }
+    do throws(NetworkError) {
+      _ = try Call(server: server, body: .json(Order(items: [[:], ["price": .infinity]]))).request
+    } catch {
+      #expect("\(error)".hasPrefix("invalid request: the body cannot be encoded: items[1].price: "), "\(error)")
+    }
+  }
+
+  // MARK: Header fields
+
+  static let headers: [(URLRequest.Header, String, String)] = [
+    (.authorization(bearer: "abc"), "Authorization", "Bearer abc"),
+    (.authorization(user: "Aladdin", password: "open sesame"), "Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+    (.authorization(user: "test", password: "123£"), "Authorization", "Basic dGVzdDoxMjPCow=="),
+    (.accept("text/html"), "Accept", "text/html"), (.contentType("text/html"), "Content-Type", "text/html"),
+    (.userAgent("App/1 (x; y)"), "User-Agent", "App/1 (x; y)"), (.ifNoneMatch("\"v1\""), "If-None-Match", "\"v1\""),
+    (.idempotencyKey("k-1"), "Idempotency-Key", "k-1"), (.init("X-A", "b"), "X-A", "b"),
+  ]
+  @Test(arguments: headers.indices) func typedFields(_ row: Int) async throws {
+    let (header, name, value) = Self.headers[row]
+    let server = try LoopbackServer(script: .ok())
+    try await session.load(Call(server: server, headers: [header]))
+    #expect(server.requests.first?.value(name) == value)
+  }
+
+  @Test func aFieldThatStandsThereTwiceIsSentWithBothValues() async throws {
+    let server = try LoopbackServer(script: .ok())
+    try await session.load(Call(server: server, headers: [.init("X-A", "1"), .init("x-a", "2")]))
+    #expect(server.requests.first?.value("X-A") == "1,2")
+  }
+
+  @Test(arguments: [true, false]) func listsCanBeBuilt(_ flag: Bool) {
+    @ListBuilder<URLQueryItem> var items: [URLQueryItem] {
+      URLQueryItem(name: "a", value: "1")
+      if flag { URLQueryItem(name: "b", value: nil) }
+      if flag { URLQueryItem(name: "c", value: nil) } else { URLQueryItem(name: "d", value: nil) }
+      for number in 1...2 { URLQueryItem(name: "e", value: "\(number)") }
+      [URLQueryItem(name: "f", value: ""), URLQueryItem(name: "g", value: "")]
+    }
+    @ListBuilder<URLRequest.Header> var headers: [URLRequest.Header] {
+      URLRequest.Header.accept("x")
+      if flag { .init("X-A", "1") }
+    }
+    #expect(items.map(\.name) == (flag ? ["a", "b", "c", "e", "e", "f", "g"] : ["a", "d", "e", "e", "f", "g"]))
+    #expect(headers.count == (flag ? 2 : 1))
+  }
+}
