@@ -9,7 +9,8 @@
   nonisolated final class LinuxAttempt: NSObject, URLSessionTaskDelegate, NetworkFlight, @unchecked Sendable {
     /// All that starts, cancels or answers a task under way goes through here, one after the other: answering a redirect
     /// of a task that was cancelled before traps, and `cancel()` on URLSession's own queues dead-locks every session.
-    static let queue = DispatchQueue(label: "Wynd.LinuxAttempt")
+    /// Not in the default class, where completion handlers of the caller's can hold up every thread, and so a time-out.
+    static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
 
     let session: URLSession
     private let timeout: TimeInterval
