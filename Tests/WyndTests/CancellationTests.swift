@@ -114,7 +114,7 @@ import Testing
         task = session.performNetworkRequest(server.url(), policy: policy) { _ in continuation.resume() }
       }
     }
-    while weakHeld != nil { await Task.yield() }
+    while weakHeld != nil { try? await Task.sleep(for: .milliseconds(1)) }
     task?.cancel()
   }
 

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// One attempt on a real socket: what the shield promises, on a session made in the ordinary way.
-@Suite(.timeLimit(.minutes(1))) struct TransportTests {
+@Suite(.timeLimit(.minutes(3))) struct TransportTests {
   let session = URLSession(configuration: .default)
 
   // MARK: The same fault, the same error
@@ -144,19 +144,21 @@ import Testing
   // MARK: Time-outs
 
   @Test(arguments: [0.05, 0.3, 0.4, 1, 1.9, 2]) func silenceEndsAnAttemptOnTime(_ timeout: Double) async throws {
-    let server = try LoopbackServer(script: .hang)
-    var request = URLRequest(url: server.url())
-    request.timeoutInterval = timeout
-    // Other tests share the two cores, and their load comes and goes: what is late by rule is late every time.
-    var closest = Double.infinity
-    for _ in 0..<Int(20 / timeout) where abs(closest) > 0.05 {
-      let began = ContinuousClock.now
-      let result = await session.result(of: request, policy: .never)
-      let late = (ContinuousClock.now - began).secondsAsDouble - timeout
-      #expect(result.error?.urlError?.code == .timedOut)
-      if abs(late) < abs(closest) { closest = late }
+    try await Turn.take {
+      let server = try LoopbackServer(script: .hang)
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = timeout
+      // Smaller tests still share the cores: what is late by rule is late every time.
+      var closest = Double.infinity
+      for _ in 0..<Int(20 / timeout) where abs(closest) > 0.05 {
+        let began = ContinuousClock.now
+        let result = await session.result(of: request, policy: .never)
+        let late = (ContinuousClock.now - began).secondsAsDouble - timeout
+        #expect(result.error?.urlError?.code == .timedOut)
+        if abs(late) < abs(closest) { closest = late }
+      }
+      #expect(abs(closest) <= 0.05)
     }
-    #expect(abs(closest) <= 0.05)
   }
 
   @Test func aStallAfterTheHeadEndsAtMostASecondLate() async throws {
@@ -207,26 +209,28 @@ import Testing
   // MARK: A kept-alive connection that is dead
 
   @Test(arguments: ["POST", "PUT", "PATCH"]) func aDeadConnectionIsReportedAtOnce(_ method: String) async throws {
-    for end in [Answer.close, .reset] {
-      // The machine may be busy, so the best of five counts: a wait for the time-out would show in every one.
-      var best = Duration.seconds(60)
-      for _ in 0..<5 {
-        let server = try LoopbackServer { $0.indexOnConnection == 0 ? .ok() : end }
-        _ = try await session.performNetworkRequest(server.url("/first"))
-        var request = URLRequest(url: server.url("/second"), method: method)
-        request.httpBody = Data("the body".utf8)
-        let policy = RetryPolicy(backoff: .none)
-        let began = ContinuousClock.now
-        let result = await session.result(of: request, maxRetries: method == "PUT" ? 1 : 10, policy: policy)
-        best = min(best, ContinuousClock.now - began)
-        if method == "PUT" {
-          #expect(result.error == nil)
-        } else {
-          #expect(result.error?.urlError?.code == .networkConnectionLost)
-          #expect(server.requests.filter { $0.target == "/second" && $0.isComplete }.count == 1)
+    try await Turn.take {
+      for end in [Answer.close, .reset] {
+        // The machine may be busy, so the best of five counts: a wait for the time-out would show in every one.
+        var best = Duration.seconds(60)
+        for _ in 0..<5 {
+          let server = try LoopbackServer { $0.indexOnConnection == 0 ? .ok() : end }
+          _ = try await session.performNetworkRequest(server.url("/first"))
+          var request = URLRequest(url: server.url("/second"), method: method)
+          request.httpBody = Data("the body".utf8)
+          let policy = RetryPolicy(backoff: .none)
+          let began = ContinuousClock.now
+          let result = await session.result(of: request, maxRetries: method == "PUT" ? 1 : 10, policy: policy)
+          best = min(best, ContinuousClock.now - began)
+          if method == "PUT" {
+            #expect(result.error == nil)
+          } else {
+            #expect(result.error?.urlError?.code == .networkConnectionLost)
+            #expect(server.requests.filter { $0.target == "/second" && $0.isComplete }.count == 1)
+          }
         }
+        #expect(best < .milliseconds(200))
       }
-      #expect(best < .milliseconds(200))
     }
   }
 

@@ -37,7 +37,35 @@ final class Gate: Sendable {
   func wait() async { await counter.reaches(1) }
 }
 
-/// Looks again and again; the time limit of the suite ends what never comes.
+/// Looks again and again, without taking the processor from what it waits for; the time limit of the suite ends what
+/// never comes.
 func until(_ condition: @Sendable () -> Bool) async {
-  while !condition() { await Task.yield() }
+  while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
+}
+
+/// Tests that load the machine and tests that measure time would fail each other: one at a time.
+actor Turn {
+  private static let shared = Turn()
+  private var isTaken = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  static func take<Result: Sendable>(_ work: @Sendable () async throws -> Result) async rethrows -> Result {
+    await shared.begin()
+    do {
+      let result = try await work()
+      await shared.end()
+      return result
+    } catch {
+      await shared.end()
+      throw error
+    }
+  }
+
+  private func begin() async {
+    if isTaken { await withCheckedContinuation { waiting.append($0) } }
+    isTaken = true
+  }
+  private func end() {
+    if waiting.isEmpty { isTaken = false } else { waiting.removeFirst().resume() }
+  }
 }
