@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// A call ends where its caller ends it: before the start, in flight, while it waits; and nothing is sent afterwards.
-@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(4))) struct CancellationTests {
   let session = URLSession(configuration: .default)
 
   @Test func aCallThatIsCancelledBeforeItStartsSendsNothing() async throws {
@@ -39,7 +39,7 @@ import Testing
     let began = ContinuousClock.now
     task.cancel()
     guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
-    #expect(ContinuousClock.now - began < .seconds(5))
+    #expect(ContinuousClock.now - began < .seconds(30))
   }
 
   @Test func cancellingAWaitAnswersAtOnceAndSendsNothingMore() async throws {
@@ -52,32 +52,34 @@ import Testing
     let began = ContinuousClock.now
     task.cancel()
     guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
-    #expect(ContinuousClock.now - began < .seconds(5))
+    #expect(ContinuousClock.now - began < .seconds(30))
     #expect(server.requests.count == 1)
   }
 
   @Test func whateverMeetsACancellationNothingIsToldAfterTheEnd() async throws {
-    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok() }
-    let logs = (0..<600).map { _ in EventLog() }
-    await withTaskGroup(of: Void.self) { group in
-      for (number, log) in logs.enumerated() {
-        let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
-        let policy = RetryPolicy(backoff: .none, deadline: deadline, onEvent: log.add)
-        group.addTask { [session] in
-          let task = Task { try await session.networkResponse(for: server.url(), policy: policy).attempts }
-          for _ in 0..<number % 50 { await Task.yield() }
-          if !number.isMultiple(of: 3) { task.cancel() }
-          let result = await task.result
-          var numbers = (try? result.get())?.map(\.number) ?? []
-          if case .failure(let error as NetworkError) = result { numbers = error.attempts.map(\.number) }
-          #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is told twice")
+    try await Turn.take {
+      let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok() }
+      let logs = (0..<600).map { _ in EventLog() }
+      await withTaskGroup(of: Void.self) { group in
+        for (number, log) in logs.enumerated() {
+          let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
+          let policy = RetryPolicy(backoff: .none, deadline: deadline, onEvent: log.add)
+          group.addTask { [session] in
+            let task = Task { try await session.networkResponse(for: server.url(), policy: policy).attempts }
+            for _ in 0..<number % 50 { await Task.yield() }
+            if !number.isMultiple(of: 3) { task.cancel() }
+            let result = await task.result
+            var numbers = (try? result.get())?.map(\.number) ?? []
+            if case .failure(let error as NetworkError) = result { numbers = error.attempts.map(\.number) }
+            #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is told twice")
+          }
         }
       }
-    }
-    for log in logs {
-      await until { log.isOver }
-      #expect(log.events.filter(\.isLast).count == 1)
-      #expect(log.events.last?.isLast == true)
+      for log in logs {
+        await until { log.isOver }
+        #expect(log.events.filter(\.isLast).count == 1)
+        #expect(log.events.last?.isLast == true)
+      }
     }
   }
 
@@ -149,7 +151,7 @@ import Testing
       await answered.wait()
       let began = ContinuousClock.now
       await until { live.count == 0 }
-      #expect(ContinuousClock.now - began < .seconds(10))
+      #expect(ContinuousClock.now - began < .seconds(25))
     }
   }
 }

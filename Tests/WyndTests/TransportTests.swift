@@ -130,13 +130,13 @@ import Testing
     for authorization in [nil, "Basic dTpw"] {
       for configuration in [URLSessionConfiguration.default, .ephemeral] {
         var request = URLRequest(url: server.url())
-        request.timeoutInterval = 5
+        request.timeoutInterval = 40
         request.setValue(authorization, forHTTPHeaderField: "Authorization")
         let began = ContinuousClock.now
         let result = await URLSession(configuration: configuration).result(of: request)
         guard case .failure(.endpointError(let response, _)) = result else { Issue.record("\(result)"); return }
         #expect(response.statusCode == 401)
-        #expect(ContinuousClock.now - began < .seconds(4))
+        #expect(ContinuousClock.now - began < .seconds(30))
       }
     }
   }
@@ -202,7 +202,7 @@ import Testing
       let began = ContinuousClock.now
       let result = await URLSession(configuration: configuration).result(of: request, policy: .never)
       #expect(result.error?.urlError?.code == .timedOut)
-      #expect((ContinuousClock.now - began).secondsAsDouble < 5, "\(timeout)")
+      #expect((ContinuousClock.now - began).secondsAsDouble < 30, "\(timeout)")
     }
   }
 
