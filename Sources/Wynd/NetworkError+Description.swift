@@ -137,7 +137,7 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
     case .maxUnreachableTime: "no server could be reached"
     case .deadline: "the deadline leaves no time"
     case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.logText)"
-    case .budget: "the retry budget of this host is used up"
+    case .budget: "the host failed for all the time that retries have"
     case .cancelled: "cancelled by the caller"
     }
   }

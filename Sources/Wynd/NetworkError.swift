@@ -83,7 +83,7 @@ nonisolated public struct RetryFailure: Error, Sendable {
     case deadline
     /// The server asked for a longer wait than ``RetryPolicy/maxRetryAfter`` or the deadline allow: this long.
     case retryAfterTooLong(Duration)
-    /// The retry budget of this host is used up.
+    /// While this call waited for its turn, others found its host still failing, until ``RetryPolicy/maxRetryTime``.
     case budget
     /// The caller cancelled.
     case cancelled
@@ -167,6 +167,9 @@ nonisolated extension NetworkError {
     default: false
     }
   }
+
+  /// The host is failing, as far as this tells: it had the request, and did not serve it.
+  var burdensHost: Bool { shouldRetry && !provesNothingSent && ![421, 425].contains(statusCode) }
 
   var provesNothingSent: Bool { isUnreachable || urlError?.code == .secureConnectionFailed }
 

@@ -34,6 +34,9 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case backoff
     /// The server, in this header field.
     case server(field: String)
+    /// The ``RetryBudget``: the host only fails, so this call waits until another one gets through, or its turn comes;
+    /// at the most so long.
+    case budget
   }
 
   /// The request as the caller gave it. It may hold credentials: `description` prints none, a log should not either.
@@ -54,6 +57,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
         "failed with \(error); \(safety.isSafe ? "safe" : "not safe") to repeat: \(safety)"
       case .willRetry(let delay, .backoff): "next attempt in \(delay.logText), by backoff"
       case .willRetry(let delay, .server(let field)): "next attempt in \(delay.logText), as the server asked (\(field))"
+      case .willRetry(let delay, .budget): "held back while its host fails, for \(delay.logText) at the most"
       case .succeeded(let status): "succeeded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }

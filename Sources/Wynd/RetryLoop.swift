@@ -25,6 +25,10 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private var flight: (any NetworkFlight)?
   private var wait: RetryWait?
   private var deadlineWait: RetryWait?
+  // Under this number the budget holds this call, or has sent it ahead.
+  private var ticket: UInt64?
+  // The number that the budget gave this call.
+  private var budgetID: UInt64?
   private var call = RetryCallState()
   private var attempts: [RetryFailure.Attempt] = []
   private var attemptBegan = Duration.zero
@@ -67,8 +71,16 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   var isCancelled: Bool { lock.withLock { wasCancelled } }
 
-  private func send(after previous: Int) {
+  /// `ticket`: it is the probe that the budget let go.
+  private func send(after previous: Int, ticket: UInt64? = nil) {
     let now = clock.now - began
+    if let ticket {
+      let isOver = lock.withLock {
+        if answer != nil { (self.ticket, budgetID) = (ticket, ticket) }
+        return answer == nil
+      }
+      if isOver { return policy.budget?.leave(request.url, ticket, clock) ?? () }
+    }
     if previous > 0 {
       if transport.isOver { return end(.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
       // An app that was suspended wakes up long after the wait was over. A second is left for a timer that comes late.
@@ -76,16 +88,17 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       if let limit = policy.maxRetryTime, now - .seconds(1) > limit { return stop(.maxRetryTime) }
     }
     emit(.attemptStarted, attempt: 1)
-    let step = lock.withLock { () -> Int? in
-      guard answer != nil, self.step == previous else { return nil }
+    let (step, oldWait) = lock.withLock { () -> (Int?, RetryWait?) in
+      guard answer != nil, self.step == previous else { return (nil, nil) }
+      defer { wait = nil }
       self.step += 1
       isSending = true
-      wait = nil
       call.attempts += 1
       attemptBegan = now
-      return self.step
+      return (self.step, wait)
     }
     guard let step else { return }
+    if let oldWait { clock.cancel(oldWait) }
     let flight = transport.send(request) { [self] in finish($0, step: step) }
     let isOver = lock.withLock {
       if answer != nil, self.step == step { self.flight = flight }
@@ -107,8 +120,10 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     switch result {
     case .success(let (data, response)):
       let success = NetworkResponse(data: data, response: response, failures: attempts, success: attempt)
+      ticket = nil
       let ended = takeEverything()
       lock.unlock()
+      policy.budget?.succeeded(request.url, clock)
       deliver(.success(success), .succeeded(statusCode: response.statusCode), to: ended, fromTransport: true)
     case .failure(let error):
       attempt.error = error
@@ -120,7 +135,14 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       call.mayHaveSent = outcome.mayHaveSent
       call.internalErrors += error.statusCode == 500 ? 1 : 0
       let call = call
+      let ticket = ticket
+      self.ticket = nil
       lock.unlock()
+      if error.burdensHost || ticket != nil {
+        policy.budget?.failed(request.url, ticket, clock)
+      } else if error.response != nil {
+        policy.budget?.succeeded(request.url, clock)
+      }
       decide(error, call, step: step + 1)
     }
   }
@@ -133,20 +155,59 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     case .retry(let delay, let source):
       lock.withLock { attempts[attempts.count - 1].delay = delay }
       emit(.willRetry(after: delay, source))
-      if delay <= .zero { return send(after: step) }
-      let wait = clock.wait(delay) { [self] in send(after: step) }
-      keep(wait, in: \.wait, step: step)
+      // What never reached a server costs it nothing.
+      let isShared = policy.budget != nil && error.burdensHost
+      resume(after: delay, step: step, isShared: isShared)
     }
   }
 
-  /// Keeps a wait so that the end of the call can end it; it is ended here if the call got ahead of it.
-  private func keep(_ wait: RetryWait, in place: ReferenceWritableKeyPath<RetryLoop, RetryWait?>, step: Int) {
-    let isCurrent = lock.withLock {
-      guard answer != nil, self.step == step else { return false }
-      self[keyPath: place] = wait
-      return true
+  private func resume(after delay: Duration, step: Int, isShared: Bool) {
+    if delay <= .zero { return isShared ? enterBudget(step: step) : send(after: step) }
+    keep(clock.wait(delay) { [self] in isShared ? enterBudget(step: step) : send(after: step) }, in: \.wait, step: step)
+  }
+
+  /// While its host only fails, the calls to it send one probe at a time.
+  private func enterBudget(step: Int) {
+    guard let budget = policy.budget else { return send(after: step) }
+    let entry = budget.enter(request.url, lock.withLock { budgetID }, clock) { [self] go in
+      switch go {
+      case .asProbe(let id): send(after: step, ticket: id)
+      case .after(let spread):
+        // The spread takes no time that the call does not have.
+        resume(after: timeLeft.map { min(spread, $0 / 2) } ?? spread, step: step, isShared: true)
+      }
     }
-    if !isCurrent { clock.cancel(wait) }
+    switch entry {
+    case .free: send(after: step)
+    case .probe(let id): send(after: step, ticket: id)
+    case .held(let id):
+      let isOver = lock.withLock {
+        // It may have been its turn already.
+        if answer != nil, self.step == step { (ticket, budgetID) = (id, id) }
+        return answer == nil
+      }
+      if isOver { return budget.leave(request.url, id, clock) }
+      let left = timeLeft
+      emit(.willRetry(after: left ?? .zero, .budget))
+      if let left { keep(clock.wait(left) { [self] in heldTooLong(step: step) }, in: \.wait, step: step) }
+    }
+  }
+
+  private var timeLeft: Duration? { policy.maxRetryTime.map { max(.zero, $0 - (clock.now - began)) } }
+
+  private func heldTooLong(step: Int) {
+    if lock.withLock({ answer != nil && self.step == step }) { stop(.budget) }
+  }
+
+  /// Keeps a wait, in place of an earlier one, so that the end of the call can end it; it is ended here if the call got
+  /// ahead of it.
+  private func keep(_ wait: RetryWait, in place: ReferenceWritableKeyPath<RetryLoop, RetryWait?>, step: Int) {
+    let old = lock.withLock { () -> RetryWait? in
+      guard answer != nil, self.step == step else { return wait }
+      defer { self[keyPath: place] = wait }
+      return self[keyPath: place]
+    }
+    if let old { clock.cancel(old) }
   }
 
   /// Ends the call with its last error, as itself or with its history.
@@ -182,13 +243,14 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   }
 
   private typealias Ended = (
-    answer: (@Sendable (Answer, Bool) -> Void)?, flight: (any NetworkFlight)?, wait: RetryWait?, deadline: RetryWait?
+    answer: (@Sendable (Answer, Bool) -> Void)?, flight: (any NetworkFlight)?, wait: RetryWait?, deadline: RetryWait?,
+    ticket: UInt64?
   )
 
   /// Under the lock: from here on nothing more happens in this call.
   private func takeEverything() -> Ended {
-    defer { (answer, flight, wait, deadlineWait) = (nil, nil, nil, nil) }
-    return (answer, flight, wait, deadlineWait)
+    defer { (answer, flight, wait, deadlineWait, ticket) = (nil, nil, nil, nil, nil) }
+    return (answer, flight, wait, deadlineWait, ticket)
   }
 
   private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, fromTransport: Bool = false) {
@@ -196,6 +258,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     ended.flight?.cancel()
     if let wait = ended.wait { clock.cancel(wait) }
     if let wait = ended.deadline { clock.cancel(wait) }
+    if let ticket = ended.ticket { policy.budget?.leave(request.url, ticket, clock) }
     emit(event, isLast: true)
     answer(result, fromTransport)
   }

@@ -27,6 +27,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public var maxUnreachableTime: Duration?
   /// The hard limit for the whole call, attempts and waits together; it also ends the attempt in flight. `nil` is none.
   public var deadline: Duration?
+  /// What the calls to one host share while it fails; nil: every call for itself.
+  public var budget: RetryBudget?
   /// Repeats POST, PATCH and the like even where the first attempt may have been applied: an order may be placed twice.
   public var retriesNonIdempotent: Bool
   /// Answers instead of ``NetworkError/shouldRetry`` whether another try may help. It is not asked after a cancellation;
@@ -41,7 +43,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public init(
     maxRetries: Int = 10, backoff: Backoff = .exponential(base: .milliseconds(500), cap: .seconds(20)),
     maxRetryAfter: Duration? = .seconds(60), maxRetryTime: Duration? = .seconds(120),
-    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil, retriesNonIdempotent: Bool = false,
+    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil, budget: RetryBudget? = .shared,
+    retriesNonIdempotent: Bool = false,
     shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil, onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
     self.maxRetries = maxRetries
@@ -50,6 +53,7 @@ nonisolated public struct RetryPolicy: Sendable {
     self.maxRetryTime = maxRetryTime
     self.maxUnreachableTime = maxUnreachableTime
     self.deadline = deadline
+    self.budget = budget
     self.retriesNonIdempotent = retriesNonIdempotent
     self.shouldRetry = shouldRetry
     self.onEvent = onEvent
@@ -59,8 +63,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public static let `default` = RetryPolicy()
   /// One attempt.
   public static let never = RetryPolicy(maxRetries: 0)
-  /// Ten retries without any waiting; a server that asks for a wait ends the call.
-  public static let immediate = RetryPolicy(backoff: .none, maxRetryAfter: .zero)
+  /// Ten retries without any waiting, nor for other calls; a server that asks for a wait ends the call.
+  public static let immediate = RetryPolicy(backoff: .none, maxRetryAfter: .zero, budget: nil)
   /// For work nobody watches: keeps trying for two minutes even while no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxUnreachableTime: nil)
 }

@@ -37,7 +37,8 @@ import Testing
   }
 
   static let policy = RetryPolicy(
-    maxRetries: 3, backoff: .exponential(base: .milliseconds(5), cap: .milliseconds(50)), deadline: .seconds(20))
+    maxRetries: 3, backoff: .exponential(base: .milliseconds(5), cap: .milliseconds(50)), deadline: .seconds(20),
+    budget: nil)
 
   @Test func threeThousandCallbackCallsAreEachAnsweredOnceOnTheRightQueue() async throws {
     try await Turn.take {

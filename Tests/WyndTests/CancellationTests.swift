@@ -63,7 +63,7 @@ import Testing
       await withTaskGroup(of: Void.self) { group in
         for (number, log) in logs.enumerated() {
           let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
-          let policy = RetryPolicy(backoff: .none, deadline: deadline, onEvent: log.add)
+          let policy = RetryPolicy(backoff: .none, deadline: deadline, budget: RetryBudget(), onEvent: log.add)
           group.addTask { [session] in
             let task = Task { try await session.networkResponse(for: server.url(), policy: policy).attempts }
             for _ in 0..<number % 50 { await Task.yield() }

@@ -35,7 +35,8 @@ extension NetworkEvent {
 extension URLSession {
   /// The async form, with its error as a value.
   func result(
-    of request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
+    of request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+    policy: RetryPolicy = RetryPolicy(budget: RetryBudget())
   ) async -> NetworkResult {
     do throws(NetworkError) {
       return .success(

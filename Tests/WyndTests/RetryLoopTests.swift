@@ -135,6 +135,8 @@ final class World {
     let answers = Box<[RetryLoop.Answer]>()
     answers.value = []
     guard let url = URL(string: "http://127.0.0.1/") else { return [] }
+    var policy = policy
+    policy.budget = RetryBudget()
     let loop = RetryLoop(
       URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: clock)
     box.value = loop
