@@ -6,13 +6,17 @@ import Foundation
 
 /// A fleet of clients, each a process of its own, against one server with a capacity that is out for a while.
 public struct Storm: Sendable {
+  /// Each has a budget of its own, as a process has.
   public var clients = 1000
   /// Calls a second of each client, at random times.
   public var rate = 1.0
+  /// Seconds of 503, after 10 s in which all was well.
   public var outage = 60.0
   /// Answers a second; what comes above that is answered with 503.
   public var capacity = 3000.0
+  /// The same seed is the same storm.
   public var seed: UInt64 = 1
+  /// Makes a storm of 1,000 clients.
   public init() {}
 
   /// What a client does with a failure.
@@ -24,7 +28,9 @@ public struct Storm: Sendable {
     case ours = "Wynd"
   }
 
+  /// What it came to.
   public struct Result: Sendable {
+    /// Of this strategy.
     public var strategy: Strategy
     /// Sent during the outage, as a multiple of the calls made in it.
     public var load = 0.0

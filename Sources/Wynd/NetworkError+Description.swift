@@ -50,45 +50,60 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   }
 }
 
-// What could not be parsed.
+// What could not be parsed. Whatever comes from the body is one line, bounded, and without what may be a secret.
 nonisolated extension NetworkError {
   /// «users[3].email: expected String, found null»
   private static func reason(of error: any Error) -> String {
     switch error as? DecodingError {
-    case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
-      "\(place(context.codingPath)): expected \(type), found \(found(context.debugDescription))"
+    case .typeMismatch(let type, let context): "\(place(context.codingPath)): expected \(type), \(found(context))"
+    case .valueNotFound(let type, let context):
+      "\(place(context.codingPath)): expected \(type), found "
+        + (context.debugDescription.contains("at end") ? "the end of the array" : "null")
     case .keyNotFound(let key, let context): "\(place(context.codingPath + [key])): is missing"
     case .dataCorrupted(let context):
-      "\(place(context.codingPath)): \(context.debugDescription)"
-        + (context.underlyingError.map { " (\(($0 as NSError).userInfo[NSDebugDescriptionErrorKey] ?? kind(of: $0)))" }
-          ?? "")
+      // «Cannot initialize Color from invalid String value tok_4711»
+      "\(place(context.codingPath)): \(oneLine(context.debugDescription.components(separatedBy: " value ")[0], 120))"
     default: "not decodable: \(kind(of: error))"
     }
   }
 
   static func place(_ path: [any CodingKey]) -> String {
-    if path.isEmpty { return "the body" }
-    return path.reduce("") { $0 + ($1.intValue.map { "[\($0)]" } ?? ($0.isEmpty ? "" : ".") + $1.stringValue) }
+    let text = path.reduce("") { text, key in
+      if let index = key.intValue { return "\(text)[\(index)]" }
+      let isPlain = !key.stringValue.isEmpty && !key.stringValue.contains { ".[]\"".contains($0) }
+      return text + (isPlain ? (text.isEmpty ? "" : ".") + key.stringValue : "[\"\(key.stringValue)\"]")
+    }
+    return path.isEmpty ? "the body" : oneLine(text, 120)
   }
 
-  /// «Expected to decode Int but found a string instead.» → «string»
-  private static func found(_ text: String) -> String {
-    if text.contains("null") { return "null" }
-    if text.contains("at end") { return "the end of the array" }
-    let words = text.components(separatedBy: "found ").dropFirst().first?.components(separatedBy: " instead").first
-    guard let words else { return text }
-    return words.replacingOccurrences(of: "^an? ", with: "", options: .regularExpression)
+  /// «Expected to decode Int but found a string instead.» → «found string»
+  private static func found(_ context: DecodingError.Context) -> String {
+    let parts = context.debugDescription.components(separatedBy: " but found ")
+    guard parts.count == 2, let thing = parts[1].components(separatedBy: " instead").first, thing != parts[1] else {
+      return oneLine(context.debugDescription, 120)
+    }
+    return "found \(oneLine(thing.split(separator: " ").last.map(String.init) ?? thing, 40))"
   }
 
-  /// The first 200 bytes on one line, without what may be a secret: values of names that sound like one, and whatever is
-  /// long and looks like a token.
+  /// It ends at the first name that sounds like a secret; what is long and looks like a token is left out.
   private static func snippet(of data: Data) -> String {
-    var text = String(decoding: data.prefix(200).map { $0 < 32 ? 32 : $0 }, as: UTF8.self)
-    text = text.replacing(#/"([^"]*)"(\s*:\s*)"(?:[^"\\]|\\.)*"?/#.matchingSemantics(.unicodeScalar)) { match in
-      RedirectGuard.isCredential(String(match.1), "") ? "\"\(match.1)\"\(match.2)\"…\"" : String(match.0)
+    var text = oneLine(String(decoding: data.prefix(200), as: UTF8.self), 200)
+    for match in text.matches(of: #/([A-Za-z0-9_\-]+)["'\\]*\s*[:=>]/#.matchingSemantics(.unicodeScalar))
+    where RedirectGuard.isCredential(String(match.1), "") {
+      return text[..<match.range.upperBound] + "…"
     }
     text = text.replacing(#/[A-Za-z0-9+\/_.=\-]{24,}/#) { match in match.0.contains(where: \.isNumber) ? "…" : match.0 }
     return text + (data.count > 200 ? "…" : "")
+  }
+
+  static func oneLine(_ text: String, _ limit: Int) -> String {
+    let scalars = text.unicodeScalars.lazy.prefix(limit).map { scalar -> Character in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator: " "
+      default: Character(scalar)
+      }
+    }
+    return String(scalars) + (text.unicodeScalars.count > limit ? "…" : "")
   }
 }
 

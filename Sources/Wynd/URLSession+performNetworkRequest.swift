@@ -111,7 +111,7 @@ nonisolated extension URLSession {
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    let loop = RetryLoop(self, urlRequest, maxRetries, allowEmptyData, policy)
+    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self))
     loop.start(answer: RetryLoop.answering(on: delegateQueue, completionHandler))
     return NetworkTask(loop: loop)
   }
@@ -148,7 +148,7 @@ nonisolated extension URLSession {
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    let loop = RetryLoop(self, urlRequest, maxRetries, allowEmptyData, policy)
+    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self))
     return try await loop.run { loop.start(answer: $0) }.get()
   }
 
@@ -172,20 +172,18 @@ nonisolated extension URLSession {
 // The two ways to wait for the answer of a loop.
 nonisolated extension RetryLoop {
   convenience init(
-    _ session: URLSession, _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
-    file: URL? = nil
+    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
+    _ transport: any NetworkTransport
   ) {
     var policy = policy
     if let maxRetries { policy.maxRetries = maxRetries }
-    self.init(
-      request, policy: policy, allowEmptyData: allowEmptyData, transport: SessionTransport(session: session, file: file)
-    )
+    self.init(request, policy: policy, allowEmptyData: allowEmptyData, transport: transport)
   }
 
   /// A handler that calls `completionHandler` on `queue`.
-  static func answering(
-    on queue: OperationQueue, _ completionHandler: @escaping @Sendable (Answer) -> Void
-  ) -> @Sendable (Answer, _ fromTransport: Bool) -> Void {
+  static func answering<Value: Sendable>(
+    on queue: OperationQueue, _ completionHandler: @escaping @Sendable (Result<Value, NetworkError>) -> Void
+  ) -> @Sendable (Result<Value, NetworkError>, _ fromTransport: Bool) -> Void {
     { result, fromTransport in
       // URLSession answers on its delegate queue, so a success needs no further hop. A cancellation always takes one:
       // a handler that ran inside `cancel()` would meet whatever lock its caller holds.
@@ -198,7 +196,9 @@ nonisolated extension RetryLoop {
   }
 
   /// Starts the loop, which was made before, so that a cancellation at any moment finds it.
-  func run(_ start: (@escaping @Sendable (Answer, Bool) -> Void) -> Void) async -> Answer {
+  func run<Value: Sendable>(
+    _ start: (@escaping @Sendable (Result<Value, NetworkError>, Bool) -> Void) -> Void
+  ) async -> Result<Value, NetworkError> {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in start { result, _ in continuation.resume(returning: result) } }
     } onCancel: {

@@ -17,7 +17,10 @@ public let NSLocalizedDescriptionKey = ""
 public let NSDebugDescriptionErrorKey = ""
 public struct CocoaError: Error, Sendable {
   public init(_ code: Code, userInfo: [String: Any] = [:]) {}
-  public struct Code: Sendable { public static let fileWriteUnknown = Code() }
+  public struct Code: Sendable {
+    public static let fileWriteUnknown = Code()
+    public static let fileReadUnknown = Code()
+  }
 }
 public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
@@ -73,6 +76,10 @@ public struct URL: Sendable, Hashable {
   public init(fileURLWithPath: String) {}
   public var path: String { "" }
   public var isFileURL: Bool { false }
+  public var query: String? { nil }
+  public var fragment: String? { nil }
+  public var user: String? { nil }
+  public func resourceValues(forKeys keys: Set<URLResourceKey>) throws -> URLResourceValues { URLResourceValues() }
   public var lastPathComponent: String { "" }
   public func appendingPathComponent(_ component: String) -> URL { self }
   public var absoluteURL: URL { self }
@@ -99,6 +106,12 @@ open class NSLock: NSObject, NSLocking, @unchecked Sendable {
   open func lock() {}
   open func unlock() {}
 }
+public struct URLResourceKey: Hashable, Sendable {
+  public static let isRegularFileKey = URLResourceKey()
+}
+public struct URLResourceValues: Sendable {
+  public var isRegularFile: Bool? { nil }
+}
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
 }
@@ -107,6 +120,7 @@ open class FileManager: NSObject {
   open var temporaryDirectory: URL { fatalError() }
   open func createFile(atPath: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil) -> Bool { true }
   open func removeItem(at url: URL) throws {}
+  open func fileExists(atPath path: String) -> Bool { false }
 }
 open class FileHandle: NSObject {
   public init(forReadingFrom url: URL) throws {}

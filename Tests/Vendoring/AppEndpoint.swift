@@ -35,6 +35,25 @@ struct AccountItem: Endpoint {
   var body: URLRequest.Body? { .json(["a": 1, "b": [nil, "x"]]) }
   func prepare(request: inout URLRequest) throws { request.timeoutInterval = 5 }
 }
+nonisolated protocol ShopCall: Endpoint where ServiceError == ShopError {}
+nonisolated extension ShopCall {
+  var host: String { "shop.example.com" }
+}
+nonisolated struct Order: Encodable {
+  var id: Int
+}
+struct Ordering: ShopCall {
+  struct Response: Decodable { var number: Int }
+  let order: Order
+  let name: String
+  let path = "/orders"
+  var method: URLRequest.Method { .post }
+  var body: URLRequest.Body? { name.isEmpty ? .json(order) : .json(["name": name, "id": order.id]) }
+  @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
+    URLQueryItem(name: "name", value: name)
+    if order.id > 3 { URLQueryItem(name: "id", value: "\(order.id)") }
+  }
+}
 extension Endpoint where Self == UserItem {
   static func user(_ id: Int) -> Self { UserItem(id: id) }
 }

@@ -165,6 +165,7 @@ extension LocalEndpoint {
     (#"{"users":[{}]}"#, "users[0].email: is missing"),
     (#"{"users":"none"}"#, "users: expected Array<Any>, found string"),
     (#"{}"#, "users: is missing"), (#"[]"#, "the body: expected Dictionary<String, Any>, found array"),
+    (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: expected Double, found string"),
     (#"<html>Sign in</html>"#, "the body: The given data was not valid JSON."),
   ]
   @Test(arguments: broken.indices) func whatCannotBeParsedSaysWhereAndIsNotAskedForAgain(_ row: Int) async throws {
@@ -192,16 +193,66 @@ extension LocalEndpoint {
       "\(NetworkError.undecodable(DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "x")), response, Data(body.utf8)))"
     }
     #expect(text(String(repeating: "é", count: 1_000_000)).utf8.count < 400)
-    #expect(text(#"{"access_token" : "SECRET", "n": "shown"}"#).contains(#"{"access_token" : "…", "n": "shown"}"#))
+    #expect(text(#"{"n": "shown", "access_token" : "SECRET"}"#).contains(#"{"n": "shown", "access_token" :…"#))
+    for secret in [
+      "access_token=SECRET&x=1", "<token>SECRET</token>", #"{"pin_token":4711, "x": "SECRET"}"#,
+      #"{"tokens":["SECRET"]}"#,
+      #""{\"token\":\"SECRET\"}""#, "password : SECRET",
+    ] { #expect(!text(secret).contains("SECRET"), "\(secret)") }
+    for mark in ["\u{85}", "\u{2028}", "\u{2029}", "\u{9B}", "\u{7F}", "\u{202E}", "\u{1B}", "\r", "\n"] {
+      #expect(!text("a\(mark)b").unicodeScalars.contains { String($0) == mark }, "\(mark.debugDescription)")
+    }
     #expect(!text(#"{"password":"SEC\"RET"}"#).contains("RET"))
     #expect(!text("{\"password\":\"\u{301}SECRET\"}").contains("SECRET"))
     #expect(!text(String(repeating: " ", count: 170) + #"{"refresh_token":"SECRET-SECRET-SECRET"}"#).contains("SECRET"))
-    #expect(text("Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x").contains(": Authorization: Bearer …)"))
+    #expect(text("Authorization: Bearer eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x").contains(": Authorization:…)"))
+    #expect(text("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.x").hasSuffix(": jwt …)"))
     #expect(text("<html><body>Please sign in</body></html>").contains("<html><body>Please sign in</body></html>"))
     #expect(!text("line\r\nline\nline").contains { $0.isNewline })
   }
 
   // MARK: JSONValue
+
+  @Test func aTextOfTheBodyIsOneShortLine() throws {
+    enum Color: String, Decodable { case red }
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    func text<Value: Decodable>(_ type: Value.Type, _ body: String) -> String {
+      switch Result(catching: { try JSONDecoder().decode(type, from: Data(body.utf8)) }) {
+      case .success: "decoded"
+      case .failure(let error): "\(NetworkError.undecodable(error, response, Data(body.utf8)))"
+      }
+    }
+    for body in [#"{"c":"tok_4711\nFORGED"}"#, #"{"c":"\#(String(repeating: "x", count: 140_000))"}"#] {
+      let text = text([String: Color].self, body)
+      #expect(text.hasPrefix("c: Cannot initialize Color from invalid String (200"), "\(text)")
+      #expect(!text.contains { $0.isNewline } && text.count < 500)
+    }
+    #expect(text([String: Int].self, #"{"a\nb.c":"x"}"#).hasPrefix(#"["a b.c"]: expected Int, found string"#))
+    #expect(text([String: Int].self, #"{"\#(String(repeating: "k", count: 50_000))":"x"}"#).count < 500)
+    #expect(text([[Int]].self, "[[1],[null]]").hasPrefix("[1][0]: expected Int, found null"))
+  }
+
+  @Test func genericEndpointsAreParsedByTheirTypeToo() async throws {
+    let empty = try LoopbackServer(script: .status(200))
+    #expect(try await session.load(Of<Int?>(server: empty)) == nil)
+    #expect(try await session.load(Of<JSONValue>(server: empty)) == .null)
+    #expect(try await session.load(Of<String>(server: empty)) == "")
+    let text = try LoopbackServer(script: .ok("hello"))
+    #expect(try await session.load(Of<String>(server: text)) == "hello")
+    #expect(try await session.load(Of<String?>(server: text)) == "hello")
+    #expect(try await session.load(Of<Data>(server: text)) == Data("hello".utf8))
+    #expect(text.requests.allSatisfy { $0.value("Accept") != "application/json" })
+  }
+
+  @Test func jsonThatIsTooDeepIsAnErrorAndNoCrash() {
+    for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
+      let deep = String(repeating: open, count: 300) + "1" + String(repeating: close, count: 300)
+      #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(deep.utf8)) }
+      let fair = String(repeating: open, count: 90) + "1" + String(repeating: close, count: 90)
+      #expect(throws: Never.self) { try JSONDecoder().decode(JSONValue.self, from: Data(fair.utf8)) }
+    }
+  }
 
   @Test func jsonWithoutAType() throws {
     let text = #"{"a":[1,2.5,"x",null,true,{"b":9007199254740993}],"big":1e300}"#

@@ -41,7 +41,14 @@ import Testing
     ("ex@mple.com", "invalid"), ("example.com/evil", "invalid"), ("example.com:8080", "invalid"),
     ("user:pass@example.com", "invalid"), ("example.com?x", "invalid"), ("example.com#x", "invalid"),
     ("a..b", "invalid"), (".a", "invalid"), (".", "invalid"), ("[", "invalid"), ("[]", "invalid"), ("]", "invalid"),
-    ("[::1", "invalid"), ("::g", "invalid"), ("fe80::1%eth0", "invalid"), ("%41.com", "invalid"), ("a%2fb", "invalid"),
+    ("[::1", "invalid"), ("::g", "invalid"), (":::", "invalid"), ("1:2:3", "invalid"), ("1:2:3:4:5:6:7:8:9", "invalid"),
+    ("::1::", "invalid"),
+    ("12345::", "invalid"), ("::.", "invalid"), ("::ffff:999.1.1.1", "invalid"),
+    ("1:2:3:4:5:6:7::", "https://[1:2:3:4:5:6:7::]/"),
+    ("1:2:3:4:5:6:1.2.3.4", "https://[1:2:3:4:5:6:1.2.3.4]/"), ("1:2:3:4:5:6:7:8::", "invalid"),
+    ("::", "https://[::]/"),
+    ("1::2::3", "invalid"), ("1:::2", "invalid"), (":1:2:3:4:5:6:7", "invalid"), ("fe80::1%eth0", "invalid"),
+    ("%41.com", "invalid"), ("a%2fb", "invalid"),
     ("a\r\nb", "invalid"), ("a\u{0}b", "invalid"), ("mün chen.de", "invalid"), ("mün/chen.de", "invalid"),
     ("\u{202E}evil", "invalid"), (String(repeating: "a.", count: 200), "invalid"), ("a\\b", "invalid"),
   ]
@@ -98,6 +105,8 @@ import Testing
     ("http://h/v1/", "/a/", "http://h/v1/a/"), ("http://h/a%2Fb/", "c", "http://h/a%2Fb/c"),
     ("http://[::1]:8080/v1", "a", "http://[::1]:8080/v1/a"), ("HTTP://h/", "a", "http://h/a"),
     ("ftp://h/", "a", "invalid"), ("file:///x", "a", "invalid"), ("relative", "a", "invalid"),
+    ("http://h/v1?key=1", "a", "invalid"), ("http://u:p@h/v1", "a", "invalid"),
+    ("http://h/v1#f", "a", "invalid"),
   ]
 
   @Test(arguments: bases.indices) func aBasePathIsKept(_ row: Int) {

@@ -51,7 +51,14 @@ import Testing
           .init(name: "page", value: "2"), .init(name: "q", value: "x"),
         ])
     #expect(try QueryEncoder(nils: .empty).encode(["a": nil]) == [.init(name: "a", value: "")])
-    #expect(try QueryEncoder().encode(["a": [nil, 1], "b": []]) == [.init(name: "a", value: "1")])
+    #expect(try QueryEncoder(arrays: .commas).encode(["a": [Int](), "b": [1, 2]]) == [.init(name: "b", value: "1,2")])
+    #expect(try QueryEncoder().encode(Optional<Filter>.none).isEmpty)
+    let (q, page) = ("x", 2)
+    #expect(
+      try QueryEncoder().encode(["q": q, "page": page]) == [
+        .init(name: "page", value: "2"), .init(name: "q", value: "x"),
+      ])
+    #expect(try QueryEncoder().encode(["a": [nil, 1] as [Int?], "b": [Int]()]) == [.init(name: "a", value: "1")])
   }
 
   @Test func longNumbersAreNotRounded() throws {

@@ -24,12 +24,16 @@ import Testing
 
   struct Form: Codable { var name: String; var tags: [String]; var note: String? }
 
+  static let name = "Bella"
+  static let count = 3
   static let bodies: [(URLRequest.Body, String, String)] = [
     (.data(Data("x".utf8)), "application/octet-stream", "x"),
     (.data(Data("x".utf8), contentType: "image/png"), "image/png", "x"),
     (.text("ü"), "text/plain; charset=utf-8", "ü"), (.json([1, 2]), "application/json", "[1,2]"),
     (.json(["a": 1, "b": [nil, true, "x"]]), "application/json", #"{"a":1,"b":[null,true,"x"]}"#),
     (.json("text"), "application/json", "\"text\""),
+    (.json(["n": name, "c": count, "d": nil]), "application/json", #"{"n":"Bella","c":3,"d":null}"#),
+    (.form(["n": name, "c": count, "d": nil]), "application/x-www-form-urlencoded", "c=3&n=Bella"),
     (
       .form([.init(name: "a b", value: "c&d=é+"), .init(name: "e", value: nil)]), "application/x-www-form-urlencoded",
       "a+b=c%26d%3D%C3%A9%2B&e"
@@ -75,6 +79,70 @@ import Testing
     #expect(Data(request.body) == expected)
   }
 
+  @Test func aContentTypeByHandKeepsTheBoundary() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let body = URLRequest.Body.multipart([.init(name: "a", value: "b")])
+    try await session.load(Call(server: server, headers: [.contentType("multipart/mixed")], body: body))
+    let type = try #require(server.requests.first?.value("Content-Type"))
+    #expect(type.hasPrefix("multipart/mixed; boundary=wynd-"))
+    #expect(server.requests.first?.text.contains(type.components(separatedBy: "boundary=")[1]) == true)
+  }
+
+  // MARK: A body that is put together on disk
+
+  func files() throws -> Set<String> {
+    let folder = FileManager.default.temporaryDirectory.path
+    return Set(try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("wynd-spool-") })
+  }
+
+  /// As large as it says, and takes no room.
+  func sparseFile(_ bytes: UInt64) throws -> URL {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("sparse-\(UUID().uuidString)")
+    _ = FileManager.default.createFile(atPath: file.path, contents: nil)
+    let handle = try FileHandle(forWritingTo: file)
+    try handle.truncate(atOffset: bytes)
+    try handle.close()
+    return file
+  }
+
+  @Test func theDeadlineAndACancellationEndTheWritingToo() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let file = try sparseFile(20 << 30)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let call = Call(server: server, body: .multipart([.init(name: "f", file: file)]))
+    do throws(NetworkError) {
+      try await session.load(call, policy: RetryPolicy(deadline: .milliseconds(100)))
+      Issue.record("sent")
+    } catch {
+      #expect(error.stopReason == .deadline)
+    }
+    let log = EventLog()
+    let task = Task { [session] in try await session.load(call, policy: RetryPolicy(onEvent: log.add)) }
+    await until { !log.events.isEmpty }
+    task.cancel()
+    guard case .failure(let error as NetworkError) = await task.result, error.isCancellation else {
+      Issue.record("not cancelled")
+      return
+    }
+    #expect(log.gaveUp == .cancelled)
+    #expect(server.requests.isEmpty)
+    while try !files().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+  }
+
+  @Test(arguments: ["/dev/zero", "/tmp", "/nowhere"]) func whatIsNoFileIsRefused(_ path: String) async throws {
+    let server = try LoopbackServer(script: .ok())
+    let log = EventLog()
+    let call = Call(server: server, body: .multipart([.init(name: "f", file: URL(fileURLWithPath: path))]))
+    do throws(NetworkError) {
+      try await session.load(call, policy: RetryPolicy(onEvent: log.add))
+      Issue.record("sent")
+    } catch {
+      guard case .transferFailed = error else { Issue.record("\(error)"); return }
+      #expect(log.gaveUp == .notRetryable)
+    }
+    #expect(server.requests.isEmpty)
+  }
+
   @Test func theTemporaryFileIsForTheUserOnly() throws {
     let spool = MultipartSpool(
       parts: [.init(name: "f", file: URL(fileURLWithPath: #filePath)), .init(name: "a", value: "b")], boundary: "B")
@@ -103,6 +171,12 @@ import Testing
       Call(server: server, headers: [.init("X-A\r\nEvil", "a")]), Call(server: server, headers: [.init("", "a")]),
       Call(server: server, headers: [.init("X-Ü", "a")]),
       Call(server: server, headers: [.authorization(bearer: "a\nb")]),
+      Call(server: server, headers: [.authorization(user: "a:b", password: "c")]),
+      Call(server: server, method: "get", body: .text("x")), Call(server: server, method: .head, body: .text("x")),
+      Call(server: server, body: .text("x")) { $0.httpMethod = "GET" },
+      Call(server: server, body: .multipart([.init(name: "f", file: URL(fileURLWithPath: #filePath))])) {
+        $0.httpBody = Data("signed".utf8)
+      },
       Call(server: server, body: .data(Data(), contentType: "a\r\nX-Evil: 1")),
       Call(server: server, body: .multipart([.init(name: "a", data: Data(), contentType: "a\r\n\r\nb")])),
       Call(server: server) { $0.url = nil },
@@ -187,6 +261,7 @@ import Testing
     @ListBuilder<URLQueryItem> var items: [URLQueryItem] {
       URLQueryItem(name: "a", value: "1")
       if flag { URLQueryItem(name: "b", value: nil) }
+      Optional<URLQueryItem>.none
       if flag { URLQueryItem(name: "c", value: nil) } else { URLQueryItem(name: "d", value: nil) }
       for number in 1...2 { URLQueryItem(name: "e", value: "\(number)") }
       [URLQueryItem(name: "f", value: ""), URLQueryItem(name: "g", value: "")]

@@ -28,9 +28,13 @@ public import Foundation
 /// `Optional` is nil where the body is empty; ``JSONValue`` is JSON without a type; for anything else write
 /// ``parse(data:response:)``.
 ///
-/// In a module whose default isolation is `MainActor`, a response is `nonisolated struct Age: Decodable`; without
-/// `nonisolated` the endpoint «does not conform to protocol 'Endpoint'». A public response from another module says
-/// `Sendable` itself.
+/// Write each member with the type that stands here, `let port: Int? = 8080`, `var body: URLRequest.Body? { … }`: with
+/// another type it is another property, which Swift ignores without a word.
+///
+/// In a module whose default isolation is `MainActor`, types of a response, of a body and of a service error that stand by
+/// themselves are `nonisolated struct Age: Decodable`; without it the endpoint «does not conform to protocol 'Endpoint'»,
+/// or there is a «main actor-isolated conformance». So are a protocol of your own above this one, its extension, and a
+/// decoder of your own. A public response from another module says `Sendable` itself.
 nonisolated public protocol Endpoint: Sendable {
   /// What a successful answer is parsed into.
   associatedtype Response: Sendable
@@ -47,7 +51,7 @@ nonisolated public protocol Endpoint: Sendable {
   /// The path as plain text, «/users/Jürgen»: `/` separates, and everything that needs it is percent-encoded, a `%`
   /// included. A value that may itself hold a `/` goes into ``percentEncodedPath``.
   var path: String { get }
-  /// The path as it is sent. The default encodes ``path``.
+  /// The path as it is sent. The default encodes ``path``; where this is written, that is not asked.
   ///
   /// ```swift
   /// var percentEncodedPath: String { "/files/\(Self.percentEncoded(segment: name))/content" }
@@ -61,7 +65,8 @@ nonisolated public protocol Endpoint: Sendable {
   var headers: [URLRequest.Header] { get }
   /// The body; none is the default.
   var body: URLRequest.Body? { get }
-  /// What decodes a `Decodable` response and a ``ServiceError``; a `JSONDecoder` is the default.
+  /// What decodes a `Decodable` response and a ``ServiceError``; a `JSONDecoder` is the default. Computed, as a decoder
+  /// need not be `Sendable`.
   var decoder: any EndpointDecoder { get }
   /// The retry rule of this call; nil (the default) is ``RetryPolicy/default``. An argument of `load` wins.
   var policy: RetryPolicy? { get }

@@ -38,34 +38,19 @@ nonisolated extension PropertyListEncoder: EndpointEncoder {
 }
 
 nonisolated extension Endpoint where Response: Decodable {
-  /// An empty body is ``NetworkError/noResponseData(_:)``.
+  /// `Data` is the body, `String` its text, anything else is decoded. An empty body is nil to an `Optional`, and else
+  /// ``NetworkError/noResponseData(_:)``.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response {
-    if data.isEmpty { throw NetworkError.noResponseData(response) }
+    if data.isEmpty, let none = (Response.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Response
+    {
+      return none
+    }
+    switch Response.self {
+    case is Data.Type, is Data?.Type: if let data = data as? Response { return data }
+    case is String.Type, is String?.Type: if let text = try response.text(of: data) as? Response { return text }
+    default: if data.isEmpty { throw NetworkError.noResponseData(response) }
+    }
     return try decoder.decode(Response.self, from: data)
-  }
-}
-nonisolated extension Endpoint where Response: Decodable & ExpressibleByNilLiteral {
-  /// An empty body is nil.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response {
-    data.isEmpty ? nil : try decoder.decode(Response.self, from: data)
-  }
-}
-nonisolated extension Endpoint where Response == Data {
-  /// The body as it is.
-  public func parse(data: Data, response: HTTPURLResponse) -> Data { data }
-}
-nonisolated extension Endpoint where Response == Data? {
-  /// The body as it is; nil if it is empty.
-  public func parse(data: Data, response: HTTPURLResponse) -> Data? { data.isEmpty ? nil : data }
-}
-nonisolated extension Endpoint where Response == String {
-  /// The text in the charset of its Content-Type; UTF-8 where that names none.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> String { try response.text(of: data) }
-}
-nonisolated extension Endpoint where Response == String? {
-  /// The text in the charset of its Content-Type; nil if it is empty.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> String? {
-    data.isEmpty ? nil : try response.text(of: data)
   }
 }
 nonisolated extension Endpoint where Response == Void {
@@ -78,20 +63,23 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 }
 
 nonisolated extension HTTPURLResponse {
+  /// The text in the charset that Content-Type names, one of the six here; UTF-8 where it names none.
   fileprivate func text(of data: Data) throws -> String {
     let charset = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
       .dropFirst()
       .first?.prefix { $0 != ";" && $0 != " " }.replacingOccurrences(of: "\"", with: "")
-    let encoding: String.Encoding =
+    let encoding: String.Encoding? =
       switch charset {
+      case nil, "utf-8", "utf8", "us-ascii": .utf8
       case "iso-8859-1", "latin1": .isoLatin1
       case "windows-1252": .windowsCP1252
       case "utf-16": .utf16
       case "shift_jis": .shiftJIS
       case "euc-jp": .japaneseEUC
-      default: .utf8
+      // Most others have ASCII in common, which needs no knowledge of them.
+      default: data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil
       }
-    if let text = String(data: data, encoding: encoding) { return text }
+    if let encoding, let text = String(data: data, encoding: encoding) { return text }
     throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset ?? "utf-8")"))
   }
 }

@@ -16,27 +16,29 @@ nonisolated extension Endpoint {
     var request = URLRequest(url: try url(baseURL: baseURL))
     request.httpMethod = method.rawValue
     var fields = headers
-    func addUnlessSet(_ field: URLRequest.Header) {
-      if !fields.contains(where: { $0.name.lowercased() == field.name.lowercased() }) { fields.append(field) }
-    }
+    func indexOf(_ name: String) -> Int? { fields.firstIndex { $0.name.lowercased() == name.lowercased() } }
     var spool: MultipartSpool?
     if let body {
-      if method == .get || method == .head { throw .invalidRequest(reason: "\(method.rawValue) takes no body") }
       do {
         switch try body.content.get() {
         case .data(let data): request.httpBody = data
         case .parts(let parts, let boundary):
           let multipart = MultipartSpool(parts: parts, boundary: boundary)
           if multipart.hasFiles { spool = multipart } else { request.httpBody = try multipart.data() }
+          // Without its boundary no server can read it.
+          if let own = indexOf("Content-Type"), !fields[own].value.contains("boundary=") {
+            fields[own].value += "; boundary=\(boundary)"
+          }
         }
       } catch {
         throw .unencodable(error, as: "body")
       }
-      addUnlessSet(.contentType(body.contentType))
+      if indexOf("Content-Type") == nil { fields.append(.contentType(body.contentType)) }
     }
-    if acceptsDecoded { addUnlessSet(.accept(decoder.mediaType)) }
+    if acceptsDecoded, indexOf("Accept") == nil { fields.append(.accept(decoder.mediaType)) }
     for field in fields {
-      if let flaw = SessionTransport.flaw(inField: field.name, field.value) { throw .invalidRequest(reason: flaw) }
+      let flaw = field.flaw ?? SessionTransport.flaw(inField: field.name, field.value)
+      if let flaw { throw .invalidRequest(reason: flaw) }
       request.addValue(field.value, forHTTPHeaderField: field.name)
     }
     do {
@@ -45,6 +47,13 @@ nonisolated extension Endpoint {
       throw error as? NetworkError ?? .middlewareError(error)
     }
     if let flaw = SessionTransport.flaw(in: request) { throw .invalidRequest(reason: flaw) }
+    let method = request.httpMethod?.uppercased() ?? "GET"
+    if request.httpBody != nil || spool != nil, method == "GET" || method == "HEAD" {
+      throw .invalidRequest(reason: "\(method) takes no body")
+    }
+    if request.httpBody != nil, spool != nil {
+      throw .invalidRequest(reason: "prepare(request:) sets a body where a multipart body is sent from disk")
+    }
     return (request, spool)
   }
 
@@ -64,7 +73,8 @@ nonisolated extension NetworkError {
     case let error as NetworkError: error
     case EncodingError.invalidValue(_, let context):
       .invalidRequest(
-        reason: "the \(part) cannot be encoded: \(place(context.codingPath)): \(context.debugDescription)")
+        reason: "the \(part) cannot be encoded: \(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
+      )
     default: .invalidRequest(reason: "the \(part) cannot be encoded (\(type(of: error)))")
     }
   }

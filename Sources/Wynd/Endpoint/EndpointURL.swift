@@ -9,6 +9,10 @@ nonisolated extension Endpoint {
   /// `baseURL` counts where the endpoint names no host; its path comes before the endpoint's.
   func url(baseURL: URL?) throws(NetworkError) -> URL {
     let base = host.isEmpty ? baseURL : nil
+    if let base, base.query != nil || base.fragment != nil || base.user != nil || port != nil {
+      throw .invalidRequest(
+        reason: "a base URL has no query, fragment or user, and the port of an endpoint goes with a host")
+    }
     let scheme = (base?.scheme ?? scheme).lowercased()
     guard scheme == "https" || scheme == "http" else {
       throw .invalidRequest(reason: "the scheme is not http or https")
@@ -38,9 +42,7 @@ nonisolated enum EndpointURL {
     if host.isEmpty { throw .invalidRequest(reason: "there is no host, and no base URL") }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     if inner.contains(":") || inner != host {
-      guard inner.utf8.count <= 45, inner.split(separator: ":", omittingEmptySubsequences: false).count > 2,
-        inner.utf8.allSatisfy({ PercentEncoding.isHexDigit($0) || $0 == 58 || $0 == 46 })
-      else {
+      guard isIPv6(inner) else {
         throw .invalidRequest(reason: "the host has a colon and is no IPv6 address; the port has a place of its own")
       }
       return "[\(inner)]"
@@ -60,6 +62,21 @@ nonisolated enum EndpointURL {
       throw .invalidRequest(reason: "the host is not a name or an IP address (write an international one as xn--)")
     }
     return ascii
+  }
+
+  /// RFC 4291 §2.2: eight groups of hexadecimal digits, once «::» for any number of them, the last two also as IPv4.
+  private static func isIPv6(_ text: String) -> Bool {
+    let halves = text.components(separatedBy: "::")
+    var groups = halves.filter { !$0.isEmpty }.flatMap { $0.split(separator: ":", omittingEmptySubsequences: false) }
+    if let last = groups.last, last.contains(".") {
+      let bytes = last.split(separator: ".", omittingEmptySubsequences: false)
+      guard bytes.count == 4, bytes.allSatisfy({ UInt8($0) != nil && $0.utf8.allSatisfy { 48...57 ~= $0 } }) else {
+        return false
+      }
+      groups.replaceSubrange((groups.count - 1)..., with: ["0", "0"])
+    }
+    return (halves.count == 2 ? groups.count < 8 : halves.count == 1 && groups.count == 8)
+      && groups.allSatisfy { 1...4 ~= $0.utf8.count && $0.utf8.allSatisfy(PercentEncoding.isHexDigit) }
   }
 
   static func path(_ path: String, after base: String) throws(NetworkError) -> String {

@@ -15,25 +15,35 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Decodes whatever there is.
+  /// Decodes whatever there is, 100 levels deep at the most: a hostile answer could use up the stack. A whole number
+  /// becomes ``integer(_:)``, `1.0` too.
   public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    self =
-      if value.decodeNil() {
-        .null
-      } else if let bool = try? value.decode(Bool.self) {
-        .bool(bool)
-      } else if let integer = try? value.decode(Int.self) {
-        .integer(integer)
-      } else if let number = try? value.decode(Double.self) {
-        .number(number)
-      } else if let string = try? value.decode(String.self) {
-        .string(string)
-      } else if let array = try? value.decode([JSONValue].self) {
-        .array(array)
-      } else {
-        .object(try value.decode([String: JSONValue].self))
+    let path = decoder.codingPath
+    if path.count > 100 { throw DecodingError.dataCorruptedError(in: value, debugDescription: "more than 100 levels") }
+    /// nil if it is of another type; what is wrong further inside is thrown.
+    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value? {
+      do {
+        return try value.decode(type)
+      } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == path.count {
+        return nil
       }
+    }
+    if value.decodeNil() {
+      self = .null
+    } else if let string = try decoded(String.self) {
+      self = .string(string)
+    } else if let object = try decoded([String: JSONValue].self) {
+      self = .object(object)
+    } else if let array = try decoded([JSONValue].self) {
+      self = .array(array)
+    } else if let bool = try decoded(Bool.self) {
+      self = .bool(bool)
+    } else if let integer = try? value.decode(Int.self) {
+      self = .integer(integer)
+    } else {
+      self = .number(try value.decode(Double.self))
+    }
   }
 
   /// Encodes what it is.

@@ -7,8 +7,8 @@
 /// }
 /// ```
 @resultBuilder nonisolated public enum ListBuilder<Element> {
-  /// One element.
-  public static func buildExpression(_ element: Element) -> [Element] { [element] }
+  /// One element, or none.
+  public static func buildExpression(_ element: Element?) -> [Element] { element.map { [$0] } ?? [] }
   /// Several elements.
   public static func buildExpression(_ elements: [Element]) -> [Element] { elements }
   /// Line after line.

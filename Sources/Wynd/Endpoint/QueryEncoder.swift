@@ -36,15 +36,6 @@ nonisolated public struct QueryEncoder: Sendable {
     /// `1` and `0`
     case digits
   }
-  /// How a date is written.
-  public enum DateStyle: Sendable {
-    /// `2026-11-21T16:00:00Z`
-    case iso8601
-    /// Seconds since 1970.
-    case secondsSince1970
-    /// Milliseconds since 1970.
-    case millisecondsSince1970
-  }
   /// How an explicit nil is written; a property that is nil is left out by its own `encode(to:)`.
   public enum NilStyle: Sendable {
     /// Left out.
@@ -60,14 +51,14 @@ nonisolated public struct QueryEncoder: Sendable {
   /// How a truth value is written.
   public var bools: BoolStyle
   /// How a date is written.
-  public var dates: DateStyle
+  public var dates: JSONEncoder.DateEncodingStrategy
   /// How an explicit nil is written.
   public var nils: NilStyle
 
   /// Makes an encoder; every part of the convention has its default.
   public init(
     arrays: ArrayStyle = .repeated, nesting: NestingStyle = .brackets, bools: BoolStyle = .words,
-    dates: DateStyle = .iso8601, nils: NilStyle = .omitted
+    dates: JSONEncoder.DateEncodingStrategy = .iso8601, nils: NilStyle = .omitted
   ) {
     self.arrays = arrays
     self.nesting = nesting
@@ -81,13 +72,10 @@ nonisolated public struct QueryEncoder: Sendable {
   /// - Throws: What the value's own encoding throws, or an `EncodingError` if it has no names.
   public func encode(_ value: some Encodable) throws -> [URLQueryItem] {
     let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy =
-      switch dates {
-      case .iso8601: .iso8601
-      case .secondsSince1970: .secondsSince1970
-      case .millisecondsSince1970: .millisecondsSince1970
-      }
-    guard case .object(let fields) = try JSONDecoder().decode(Node.self, from: encoder.encode(value)) else {
+    encoder.dateEncodingStrategy = dates
+    let node = try JSONDecoder().decode(Node.self, from: encoder.encode(value))
+    if case .null = node { return [] }
+    guard case .object(let fields) = node else {
       throw EncodingError.invalidValue(
         value, .init(codingPath: [], debugDescription: "only a struct or a dictionary has names"))
     }
@@ -97,12 +85,15 @@ nonisolated public struct QueryEncoder: Sendable {
   }
 
   /// The items of values of several kinds: `encode(["q": "dogs", "page": 2])`.
-  public func encode(_ values: [String: JSONValue]) throws -> [URLQueryItem] { try encode(JSONValue.object(values)) }
+  public func encode(_ values: [String: (any Encodable)?]) throws -> [URLQueryItem] {
+    try encode(values.mapValues(AnyEncodable.init))
+  }
 
   private func add(_ node: Node, _ name: String, to items: inout [URLQueryItem]) {
     switch node {
     case .array(let nodes) where arrays == .commas && !nodes.contains(where: \.isNested):
-      items.append(URLQueryItem(name: name, value: nodes.compactMap(text).joined(separator: ",")))
+      let values = nodes.compactMap(text)
+      if !values.isEmpty { items.append(URLQueryItem(name: name, value: values.joined(separator: ","))) }
     case .array(let nodes):
       for (index, node) in nodes.enumerated() {
         let isPlain = arrays == .repeated && !node.isNested
@@ -159,5 +150,16 @@ nonisolated public struct QueryEncoder: Sendable {
           .text("\(try value.decode(Double.self))")
         }
     }
+  }
+}
+
+/// So that one dictionary may hold values of several types.
+nonisolated struct AnyEncodable: Encodable {
+  let value: (any Encodable)?
+
+  func encode(to encoder: any Encoder) throws {
+    // Through a container, which knows how the encoder writes a date.
+    var container = encoder.singleValueContainer()
+    if let value { try container.encode(value) } else { try container.encodeNil() }
   }
 }

@@ -40,8 +40,13 @@ nonisolated extension URLRequest {
     public static func json(_ value: some Encodable, encoder: any EndpointEncoder = JSONEncoder()) -> Body {
       Body(encoder.mediaType) { try encoder.encode(value) }
     }
-    /// JSON as literals.
-    public static func json(_ value: JSONValue) -> Body { Body("application/json") { try JSONEncoder().encode(value) } }
+    /// JSON as literals, nested as you like.
+    public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
+    /// Values of several types as JSON: `.json(["name": name, "age": age])`.
+    public static func json(_ values: [String: (any Encodable)?], encoder: any EndpointEncoder = JSONEncoder()) -> Body
+    {
+      json(values.mapValues(AnyEncodable.init), encoder: encoder)
+    }
     /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
     public static func form(_ fields: [URLQueryItem]) -> Body {
       Body("application/x-www-form-urlencoded") { formData(fields) }
@@ -49,6 +54,10 @@ nonisolated extension URLRequest {
     /// The properties of a value as form fields.
     public static func form(_ value: some Encodable, encoder: QueryEncoder = QueryEncoder()) -> Body {
       Body("application/x-www-form-urlencoded") { formData(try encoder.encode(value)) }
+    }
+    /// Values of several types as form fields.
+    public static func form(_ values: [String: (any Encodable)?], encoder: QueryEncoder = QueryEncoder()) -> Body {
+      form(values.mapValues(AnyEncodable.init), encoder: encoder)
     }
     /// `multipart/form-data` (RFC 7578). With files among the parts, it is put together in a temporary file that only the
     /// user can read, sent from there, and removed when the call is over.
@@ -129,7 +138,7 @@ nonisolated extension URLRequest.Body {
 nonisolated struct MultipartSpool: Sendable {
   let parts: [URLRequest.Body.Part]
   let boundary: String
-  let file = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
+  let file = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-spool-\(UUID().uuidString)")
 
   var hasFiles: Bool { parts.contains { if case .file = $0.content { true } else { false } } }
 
@@ -148,7 +157,8 @@ nonisolated struct MultipartSpool: Sendable {
     let handle = try FileHandle(forWritingTo: file)
     defer { try? handle.close() }
     try forEachPiece { piece in
-      if isWanted() { try handle.write(contentsOf: piece) }
+      if !isWanted() { throw CancellationError() }
+      try handle.write(contentsOf: piece)
     }
   }
 
@@ -160,6 +170,10 @@ nonisolated struct MultipartSpool: Sendable {
       switch part.content {
       case .data(let data): try add(data)
       case .file(let url):
+        // A pipe or a device might never end.
+        guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
+          throw CocoaError(.fileReadUnknown)
+        }
         let handle = try FileHandle(forReadingFrom: url)
         defer { try? handle.close() }
         while let piece = try handle.read(upToCount: 262_144), !piece.isEmpty { try add(piece) }

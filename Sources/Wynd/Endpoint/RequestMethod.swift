@@ -8,7 +8,7 @@
 nonisolated extension URLRequest {
   /// A request method (RFC 9110 §9). Any token will do: `let method: URLRequest.Method = "PURGE"`.
   nonisolated public struct Method: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
-    /// The method as it is sent; upper and lower case differ.
+    /// The method as it is sent. Upper and lower case differ, but URLSession makes GET, POST … of `get`, `post` ….
     public let rawValue: String
     /// Makes a method of its name.
     public init(rawValue: String) { self.rawValue = rawValue }

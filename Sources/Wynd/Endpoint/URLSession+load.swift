@@ -15,6 +15,14 @@ nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   public let data: Data
   /// Every attempt in order; the last one is the one that succeeded.
   public let attempts: [RetryFailure.Attempt]
+
+  /// Makes one, for the tests of what uses it.
+  public init(value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = []) {
+    self.value = value
+    self.response = response
+    self.data = data
+    self.attempts = attempts
+  }
 }
 
 nonisolated extension URLSession {
@@ -73,7 +81,9 @@ nonisolated extension URLSession {
   ) -> NetworkTask {
     do throws(NetworkError) {
       let call = try EndpointCall(endpoint, self, maxRetries, policy)
-      call.start(answer: RetryLoop.answering(on: delegateQueue) { completionHandler(endpoint.parsed($0)) })
+      let answer = RetryLoop.answering(on: delegateQueue, completionHandler)
+      // Parsed before the hop: the queue may be the main one.
+      call.start { answer(endpoint.parsed($0), $1) }
       return NetworkTask(loop: call.loop)
     } catch {
       delegateQueue.addOperation { completionHandler(.failure(error)) }
@@ -93,11 +103,12 @@ nonisolated extension URLSession {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
     let call = try EndpointCall(endpoint, self, maxRetries, policy)
-    return try endpoint.parsed(await call.loop.run { call.start(answer: $0) }).get()
+    // Parsed by whoever answers: the caller may be on the main actor.
+    return try await call.loop.run { done in call.start { done(endpoint.parsed($0), $1) } }.get()
   }
 }
 
-/// A loop, and the body that is to be written to disk before it starts.
+/// A loop, and the body that is sent from disk.
 nonisolated struct EndpointCall: Sendable {
   let loop: RetryLoop
   let spool: MultipartSpool?
@@ -107,26 +118,70 @@ nonisolated struct EndpointCall: Sendable {
   {
     let (request, spool) = try endpoint.makeRequest()
     self.spool = spool
+    let transport = SessionTransport(session: session, file: spool?.file)
     // Whether an empty body will do, `parse` knows.
     loop = RetryLoop(
-      session, request, maxRetries, true, policy ?? endpoint.policy ?? .default, file: spool?.file)
+      request, maxRetries, true, policy ?? endpoint.policy ?? .default,
+      spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport)
   }
 
   func start(answer: @escaping @Sendable (RetryLoop.Answer, Bool) -> Void) {
-    guard let spool else { return loop.start(answer: answer) }
-    // Large files are not copied on the caller's thread, which may be the main one.
-    DispatchQueue.global(qos: .userInitiated).async { [loop] in
-      do {
-        try spool.write { !loop.isCancelled }
-        loop.start { result, fromTransport in
-          spool.remove()
-          answer(result, fromTransport)
-        }
-      } catch {
-        spool.remove()
-        answer(.failure(error as? NetworkError ?? .transferFailed(error)), false)
-      }
+    loop.start { [spool] result, fromTransport in
+      spool?.remove()
+      answer(result, fromTransport)
     }
+  }
+}
+
+/// Writes the body before it is first sent: not on the caller's thread, which may be the main one, and so that the
+/// deadline counts and a cancellation is answered at once.
+nonisolated struct SpoolTransport: NetworkTransport {
+  let spool: MultipartSpool
+  let transport: SessionTransport
+
+  var isOver: Bool { transport.isOver }
+  func refusal(of request: URLRequest) -> String? { transport.refusal(of: request) }
+
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    if FileManager.default.fileExists(atPath: spool.file.path) {
+      return transport.send(request, completion: completion)
+    }
+    let flight = SpoolFlight()
+    DispatchQueue.global(qos: .userInitiated).async {
+      do {
+        try spool.write { !flight.isCancelled }
+        flight.goOn { transport.send(request, completion: completion) }
+      } catch {
+        completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
+      }
+      // The call may have ended, and removed the file, before it was there.
+      if flight.isCancelled { spool.remove() }
+    }
+    return flight
+  }
+}
+
+nonisolated private final class SpoolFlight: NetworkFlight, @unchecked Sendable {
+  private let lock = NSLock()
+  private var cancelled = false
+  private var next: (any NetworkFlight)?
+
+  var isCancelled: Bool { lock.withLock { cancelled } }
+  func goOn(_ send: () -> any NetworkFlight) {
+    if isCancelled { return }
+    let flight = send()
+    let isOver = lock.withLock {
+      next = flight
+      return cancelled
+    }
+    if isOver { flight.cancel() }
+  }
+  func cancel() {
+    let flight = lock.withLock {
+      cancelled = true
+      return next
+    }
+    flight?.cancel()
   }
 }
 
