@@ -1,21 +1,42 @@
 import Foundation
 import Simulation
 
-// swift run -c release Benchmarks [storm | simulate …]
-switch CommandLine.arguments.dropFirst().first {
+let arguments = Array(CommandLine.arguments.dropFirst())
+switch arguments.first {
 case "storm": stormTable()
-default: print("usage: Benchmarks storm")
+case "simulate":
+  exit(
+    simulate(
+      calls: arguments.dropFirst().first.flatMap { Int($0) }, seed: arguments.dropFirst(2).first.flatMap { UInt64($0) })
+  )
+default: print("usage: swift run -c release Benchmarks storm | simulate [CALLS [SEED]]")
 }
 
 func stormTable() {
   print("1,000 clients, one call a second each, 60 s of 503, capacity 3,000/s\n")
   print("strategy                 load sent   calls failed   99 % good after   last one back   peak / mean")
   for strategy in Storm.Strategy.allCases {
-    let r = Storm().run(strategy)
+    let result = Storm().run(strategy)
     print(
-      r.strategy.rawValue.padding(toLength: 24, withPad: " ", startingAt: 0)
+      strategy.rawValue.padding(toLength: 24, withPad: " ", startingAt: 0)
         + String(
-          format: "%7.2f ×    %9.1f %%    %11.0f s    %10.1f s    %9.2f", r.load, r.failed * 100, r.recovery, r.last,
-          r.peak))
+          format: "%7.2f ×    %9.1f %%    %11.0f s    %10.1f s    %9.2f", result.load, result.failed * 100,
+          result.recovery, result.last, result.peak))
   }
+}
+
+func simulate(calls: Int?, seed: UInt64?) -> Int32 {
+  let run = RandomCalls(calls: calls ?? 1_000_000, seed: seed ?? .random(in: 0...UInt64.max))
+  print("seed \(run.seed)")
+  let began = Date()
+  let report = run.run()
+  print(
+    "\(report.calls) calls, \(report.sends) sends, \(report.successes) successes in \(Int(Date().timeIntervalSince(began))) s"
+  )
+  for check in RandomCalls.Check.allCases {
+    let violations = report.violations[check] ?? []
+    print("\(violations.isEmpty ? "✓" : "✗") \(check.rawValue)\(violations.isEmpty ? "" : ": \(violations.count)")")
+    for violation in violations.prefix(3) { print("    \(violation)") }
+  }
+  return report.violations.isEmpty ? 0 : 1
 }
