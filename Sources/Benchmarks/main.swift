@@ -2,14 +2,13 @@ import Foundation
 import Simulation
 
 let arguments = Array(CommandLine.arguments.dropFirst())
+let number = arguments.dropFirst().first.flatMap { Int($0) }
+let seed = arguments.dropFirst(2).first.flatMap { UInt64($0) }
 switch arguments.first {
 case "storm": stormTable()
-case "simulate":
-  exit(
-    simulate(
-      calls: arguments.dropFirst().first.flatMap { Int($0) }, seed: arguments.dropFirst(2).first.flatMap { UInt64($0) })
-  )
-default: print("usage: swift run -c release Benchmarks storm | simulate [CALLS [SEED]]")
+case "simulate": exit(simulate(calls: number, seed: seed))
+case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
+default: print("usage: swift run -c release Benchmarks storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]]")
 }
 
 func stormTable() {

@@ -42,6 +42,30 @@ struct Socket: Sendable {
     return (Socket(descriptor: descriptor), UInt16(bigEndian: address.sin_port))
   }
 
+  /// A connection to a port of 127.0.0.1.
+  static func connected(to port: UInt16) -> Socket? {
+    #if canImport(Glibc)
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #endif
+    var address = sockaddr_in()
+    #if canImport(Darwin)
+      address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+    #endif
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let isConnected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    if isConnected { return Socket(descriptor: descriptor) }
+    close(descriptor)
+    return nil
+  }
+
   func listen() -> Bool {
     #if canImport(Glibc)
       Glibc.listen(descriptor, 1024) == 0
@@ -103,6 +127,9 @@ struct Socket: Sendable {
 
   /// Ends whatever another thread does with it; the descriptor stays taken until `close`.
   func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+  /// The same without FIN, so that RST can follow.
+  func shutDownReading() { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
   /// FIN, or with `reset` RST.
   func end(reset: Bool) {

@@ -93,6 +93,9 @@ import Testing
     (.unsupportedURL, "Unsupported HTTP version (3.7) in response", .cannotParseResponse),
     (.unsupportedURL, "Unsupported response code in HTTP response", .cannotParseResponse),
     (.unsupportedURL, "unsupported URL", nil),
+    (.unsupportedURL, "Recv failure: Connection reset by peer", .networkConnectionLost),
+    (.cannotConnectToHost, "Send failure: Broken pipe", .networkConnectionLost),
+    (.networkConnectionLost, "Recv failure: Connection reset by peer", nil),
     (.timedOut, "anything", nil),
   ]
 
