@@ -13,7 +13,9 @@ let package = Package(
     .target(name: "Wynd"),
     .target(name: "LoopbackServer"),
     // The sources of Wynd once more, through a link, so that its inner parts can be driven without opening them to anybody.
-    .target(name: "Simulation", exclude: [
+    .target(
+      name: "Simulation",
+      exclude: [
         "Wynd/Endpoint", "Wynd/Linux", "Wynd/Wynd.docc", "Wynd/URLSession+performNetworkRequest.swift",
       ]),
     .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation"]),

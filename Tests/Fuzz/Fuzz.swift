@@ -6,6 +6,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
+/// What libFuzzer calls.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let bytes = UnsafeBufferPointer(start: start, count: count)

@@ -15,9 +15,13 @@
 
     static func wynd(_ arguments: [String]) async throws -> Run {
       let process = Process()
-      let products = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        .deletingLastPathComponent()
-      process.executableURL = (products ?? Bundle.main.bundleURL).appending(path: "wynd")
+      #if os(macOS)
+        let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+        let products = tests?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
+      #else
+        let products = Bundle.main.bundleURL
+      #endif
+      process.executableURL = products.appending(path: "wynd")
       process.arguments = arguments
       let out = Pipe()
       let err = Pipe()

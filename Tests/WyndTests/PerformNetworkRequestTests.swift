@@ -138,6 +138,7 @@ import Testing
       return .close
     }
     place.value = server
+    defer { place.value = nil }
     _ = try await session.performNetworkRequest(server.url("/warm"))
     var request = URLRequest(url: server.url("/order"), method: "POST")
     request.httpBody = Data(count: size)
