@@ -47,16 +47,17 @@ public final class LoopbackServer: Sendable {
   ///
   /// - Parameters:
   ///   - isListening: False refuses connections until ``listen()``.
+  ///   - isRecording: False forgets each request, for long runs.
   ///   - onConnect: Asked when a connection (counted from 0) has come and no byte of it is read; nil reads on.
   ///   - beforeBody: Asked when the head has come and the body has not; nil reads on.
   ///   - respond: Asked when the whole request has come.
   /// - Throws: ``Failure`` if there is no socket to be had.
   public init(
-    isListening: Bool = true, onConnect: @escaping @Sendable (Int) -> Answer? = { _ in nil },
+    isListening: Bool = true, isRecording: Bool = true, onConnect: @escaping @Sendable (Int) -> Answer? = { _ in nil },
     beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
     respond: @escaping @Sendable (Request) -> Answer
   ) throws {
-    core = try Core(onConnect: onConnect, beforeBody: beforeBody, respond: respond)
+    core = try Core(isRecording: isRecording, onConnect: onConnect, beforeBody: beforeBody, respond: respond)
     if isListening { listen() }
   }
 
@@ -87,22 +88,25 @@ private final class Core: @unchecked Sendable {
   let port: UInt16
   let lock = NSLock()
   private let listener: Socket
+  private let isRecording: Bool
   private let onConnect: @Sendable (Int) -> Answer?
   private let beforeBody: @Sendable (LoopbackServer.Request) -> Answer?
   private let respond: @Sendable (LoopbackServer.Request) -> Answer
   // Under the lock.
   var requests: [LoopbackServer.Request] = []
   private var connections: [Int: Socket] = [:]
+  private var requestCount = 0
   private var connectionCount = 0
   private var isListening = false
   private var isStopped = false
 
   init(
-    onConnect: @escaping @Sendable (Int) -> Answer?,
+    isRecording: Bool, onConnect: @escaping @Sendable (Int) -> Answer?,
     beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
     respond: @escaping @Sendable (LoopbackServer.Request) -> Answer
   ) throws {
     (listener, port) = try Socket.bound()
+    self.isRecording = isRecording
     self.onConnect = onConnect
     self.beforeBody = beforeBody
     self.respond = respond
@@ -148,15 +152,16 @@ private final class Core: @unchecked Sendable {
     while end == nil, var request = reader.head(connection: id, indexOnConnection: count) {
       count += 1
       lock.withLock {
-        request.index = requests.count
-        requests.append(request)
+        request.index = requestCount
+        requestCount += 1
+        if isRecording { requests.append(request) }
       }
       var answer = beforeBody(request)
       if answer == nil {
         guard let body = reader.body(of: request) else { break }
         request.body = body
         request.isComplete = true
-        lock.withLock { requests[request.index] = request }
+        if isRecording { lock.withLock { requests[request.index] = request } }
         answer = respond(request)
       }
       end = perform(answer?.steps ?? [], on: socket)

@@ -1,0 +1,105 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What the SECURITY article promises of a hostile server, a curious host and a careless log. Credentials over redirects:
+/// RedirectTests; forged fields: RequestBodyTests and PerformNetworkRequestTests; hostile Retry-After: RetryAfterTests.
+@Suite(.timeLimit(.minutes(1))) struct SecurityTests {
+  let session = URLSession(configuration: .ephemeral)
+
+  static func request(_ url: URL) -> URLRequest {
+    var request = URLRequest(url: url)
+    request.setValue("Bearer SECRET", forHTTPHeaderField: "Authorization")
+    request.setValue("SECRET", forHTTPHeaderField: "X-Api-Key")
+    request.setValue("sid=SECRET", forHTTPHeaderField: "Cookie")
+    return request
+  }
+
+  @Test func credentialsDoNotFollowARedirectThatComesOnARetry() async throws {
+    let other = try LoopbackServer(script: .ok("there"))
+    let server = try LoopbackServer(script: .status(503), .redirect(to: other.url().absoluteString))
+    let policy = RetryPolicy(backoff: .none, budget: nil)
+    #expect(await session.result(of: Self.request(server.url()), policy: policy).error == nil)
+    #expect(server.requests.allSatisfy { $0.value("Authorization") == "Bearer SECRET" })
+    let headers = try #require(other.requests.first?.headers)
+    #expect(!headers.contains { $0.value.contains("SECRET") }, "\(headers)")
+    // The next attempt of the same request has them again, for its own origin.
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aStepFromHTTPSToHTTPTakesNoCredentialAlong() throws {
+    let secure = Self.request(try #require(URL(string: "https://example.com/a")))
+    for target in ["http://example.com/b", "http://example.com:443/b", "http://other.example/b"] {
+      let next = RedirectGuard.request(
+        Self.requestWithFields(of: secure, to: try #require(URL(string: target))), after: secure,
+        additional: ["Authorization": "Bearer SECRET", "X-Token": "SECRET"])
+      let values = (next.allHTTPHeaderFields ?? [:]).values
+      #expect(!values.contains { $0.contains("SECRET") }, "\(target): \(values)")
+    }
+  }
+
+  private static func requestWithFields(of request: URLRequest, to url: URL) -> URLRequest {
+    var next = request
+    next.url = url
+    return next
+  }
+
+  /// User and password of a URL go out as Authorization, if at all, and stand in no text.
+  @Test func userAndPasswordOfAURLStandInNoText() async throws {
+    let server = try LoopbackServer(script: .status(404))
+    let url = try #require(URL(string: "http://user:SECRET@127.0.0.1:\(server.port)/x?token=SECRET#SECRET"))
+    let log = EventLog()
+    let error = await session.result(of: URLRequest(url: url), policy: RetryPolicy(onEvent: log.add)).error
+    let texts =
+      log.events.map(\.description) + [
+        "\(try #require(error))", error?.debugDescription ?? "", error?.errorDescription ?? "",
+      ]
+    #expect(!texts.contains { $0.contains("SECRET") }, "\(texts)")
+    #expect(server.requests.allSatisfy { !$0.target.contains("user") })
+  }
+
+  @Test func aRedirectToItselfEnds() async throws {
+    let server = try LoopbackServer { .redirect(to: "/\($0.index)") }
+    let error = await session.result(of: URLRequest(url: server.url())).error
+    #expect(error?.urlError?.code == .httpTooManyRedirects)
+    #expect(server.requests.count == 21)
+  }
+
+  /// libcurl stops at 300 KB of header fields; the answer counts as unintelligible.
+  @Test func headersWithoutAnEndAreAnError() async throws {
+    let line = "X-Filler: " + String(repeating: "x", count: 8000) + "\r\n"
+    let server = try LoopbackServer(
+      script: Answer([Answer.text("HTTP/1.1 200 OK\r\n")] + Array(repeating: Answer.text(line), count: 100) + [.hang]))
+    let error = await session.result(of: URLRequest(url: server.url()), policy: .never).error
+    #expect(error?.urlError?.code == .cannotParseResponse, "\(String(describing: error))")
+  }
+
+  /// A body without an end is bounded by the deadline of the call, and by nothing else here: URLSession gathers it.
+  @Test func aBodyWithoutAnEndIsBoundedByTheDeadline() async throws {
+    let piece = Answer.text("1000\r\n" + String(repeating: "x", count: 4096) + "\r\n")
+    let pieces = Array(repeating: [piece, .pause(milliseconds: 20)], count: 2000).flatMap { $0 }
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, [("Transfer-Encoding", "chunked")]))] + pieces + [.close]))
+    let began = ContinuousClock.now
+    let policy = RetryPolicy(deadline: .seconds(1))
+    let error = await session.result(of: URLRequest(url: server.url()), policy: policy).error
+    #expect(error?.stopReason == .deadline)
+    #expect(ContinuousClock.now - began < .seconds(20))
+  }
+
+  @Test func aRetryAfterOfYearsDoesNotPutTheCallToSleep() async throws {
+    for value in ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "31536000"] {
+      let server = try LoopbackServer(script: .status(503, [("Retry-After", value)]))
+      let error = await session.result(of: URLRequest(url: server.url())).error
+      guard case .retryAfterTooLong(let asked) = error?.stopReason else { Issue.record("\(value)"); return }
+      #expect(asked > .seconds(30_000_000))
+      #expect(server.requests.count == 1)
+    }
+  }
+}
