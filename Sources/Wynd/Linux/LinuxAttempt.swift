@@ -91,7 +91,7 @@
 
     /// On `queue`. A task of a session with a cache must not be cancelled while it still looks there: that traps. The
     /// lookup is a block in a queue of the system's, so what is put there now comes after it; the rest takes microseconds
-    /// and is given 50 ms.
+    /// and is given 250 ms, or 2 s on a busy machine.
     func endTask() {
       stopTimer()
       guard let task = current else { return }
@@ -99,7 +99,9 @@
       let asked = DispatchTime.now()
       DispatchQueue.global(qos: .userInitiated).async { [startedAt] in
         let isBusy = asked + .milliseconds(10) < .now()
-        Self.queue.asyncAfter(deadline: (isBusy ? .now() : startedAt) + .milliseconds(50)) { task.cancel() }
+        Self.queue.asyncAfter(deadline: (isBusy ? .now() + .seconds(2) : startedAt + .milliseconds(250))) {
+          task.cancel()
+        }
       }
     }
 
