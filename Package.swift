@@ -18,7 +18,8 @@ let package = Package(
       exclude: [
         "Wynd/Endpoint", "Wynd/Linux", "Wynd/Wynd.docc", "Wynd/URLSession+performNetworkRequest.swift",
       ]),
-    .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation"]),
+    .target(name: "AllocationCounter"),
+    .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation", "AllocationCounter"]),
     .executableTarget(name: "Demo", dependencies: ["Wynd", "LoopbackServer"]),
     .testTarget(name: "WyndTests", dependencies: ["Wynd", "LoopbackServer"]),
     .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),

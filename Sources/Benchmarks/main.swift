@@ -8,6 +8,9 @@ switch arguments.first {
 case "storm": stormTable()
 case "simulate": exit(simulate(calls: number, seed: seed))
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
+case "serve": try ServerProcess.serve()
+case nil: try await Overhead.run(rounds: number ?? 40)
+case "one": try await Overhead.one(number ?? 0, Int(seed ?? 5000))
 case "soak": exit(await Soak.run(calls: number ?? 200_000))
 default:
   print("usage: swift run -c release Benchmarks storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS]")

@@ -171,7 +171,7 @@ private final class World: @unchecked Sendable {
         loop.cancel()
       }
     }
-    loop.start { [time] result, _ in
+    loop.start { [time] result in
       call.answers += 1
       call.result = result
       call.answeredAt = time.now

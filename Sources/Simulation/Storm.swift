@@ -94,7 +94,7 @@ public struct Storm: Sendable {
       if strategy == .none { policy = .never }
       if strategy == .immediate { policy = .immediate }
       let loop = RetryLoop(request, policy: policy, allowEmptyData: true, transport: transport, clock: time)
-      loop.start { result, _ in
+      loop.start { result in
         if case .failure = result { tally.failures += 1 }
         if isInOutage { tally.last = max(tally.last, time.now.secondsAsDouble) }
       }

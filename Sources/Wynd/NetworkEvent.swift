@@ -68,6 +68,36 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   }
 }
 
+/// One event after the other, none after the last, and none with the lock held: whoever comes while another thread tells,
+/// leaves it to that one.
+nonisolated final class EventTeller: @unchecked Sendable {
+  private let onEvent: @Sendable (NetworkEvent) -> Void
+  private let lock = NSLock()
+  // Under the lock.
+  private var events: [NetworkEvent] = []
+  private var isTelling = false
+  private var isOver = false
+
+  init(_ onEvent: @escaping @Sendable (NetworkEvent) -> Void) { self.onEvent = onEvent }
+
+  func tell(_ event: NetworkEvent, isLast: Bool) {
+    lock.lock()
+    if isOver { return lock.unlock() }
+    isOver = isLast
+    events.append(event)
+    if isTelling { return lock.unlock() }
+    isTelling = true
+    while let event = events.first {
+      events.removeFirst()
+      lock.unlock()
+      onEvent(event)
+      lock.lock()
+    }
+    isTelling = false
+    lock.unlock()
+  }
+}
+
 nonisolated extension Duration {
   /// «0.52 s», «60 s»: at most two decimals.
   var logText: String {

@@ -36,6 +36,7 @@ nonisolated public final class RetryBudget: Sendable {
 
   /// A host of which nothing but failures has come lately.
   private struct Host {
+    // Taken out of the table to be changed: a copy of what is held would cost as much as there are calls.
     let since: Duration
     var lastFailure: Duration
     var failedProbes = 0
@@ -44,13 +45,15 @@ nonisolated public final class RetryBudget: Sendable {
     var lastProbe: UInt64?
     var nextProbe: Duration
     var timer: RetryWait?
-    var held: [Held] = []
+    var held: [UInt64: Held] = [:]
     /// The paths of the probes that failed, the latest last. One broken path must not take every turn.
     var probedPaths: [String] = []
+    var isIdle: Bool { held.isEmpty && probe == nil }
   }
 
   private struct Held {
-    let id: UInt64
+    /// They come in by this, and go in this order.
+    let place: UInt64
     let path: String
     let go: @Sendable (Go) -> Void
   }
@@ -78,31 +81,36 @@ nonisolated public final class RetryBudget: Sendable {
     // One after the other, over three fifths of the outage, so that a fleet does not come back as one; but no slower than
     // one a second, so that a few do not wait for nothing.
     let gap = min((clock.now - host.since) * 3 / 5 / Double(max(1, host.held.count)), .seconds(1))
-    for (place, call) in host.held.enumerated() { call.go(.after(gap * (Double(place) + clock.random()))) }
+    for (place, call) in host.held.values.sorted(by: { $0.place < $1.place }).enumerated() {
+      call.go(.after(gap * (Double(place) + clock.random())))
+    }
   }
 
   /// A call failed that may have reached the host; `id` if it was the probe.
   func failed(_ url: URL?, _ id: UInt64?, _ clock: any RetryClock) {
     let (key, now) = (Self.key(url), clock.now)
     state.lock.withLock {
-      if state.hosts[key] == nil {
-        if state.hosts.count >= Self.capacity {
-          let idle = state.hosts.filter { $0.value.held.isEmpty && $0.value.probe == nil }
-          guard let oldest = idle.min(by: { $0.value.lastFailure < $1.value.lastFailure })?.key else { return }
-          state.hosts[oldest] = nil
-        }
-        state.hosts[key] = Host(since: now, lastFailure: now, nextProbe: now)
+      var host = state.hosts.removeValue(forKey: key) ?? Host(since: now, lastFailure: now, nextProbe: now)
+      // Nobody has asked for so long that this is another outage.
+      if host.isIdle, now - host.lastFailure > .seconds(60) {
+        host = Host(since: now, lastFailure: now, nextProbe: now)
       }
-      state.hosts[key]?.lastFailure = now
-      guard let id, state.hosts[key]?.probe == id else { return }
-      state.hosts[key]?.lastProbe = id
-      state.hosts[key]?.failedProbes += 1
-      state.hosts[key]?.probedPaths.removeAll { $0 == url?.path }
-      state.hosts[key]?.probedPaths.append(url?.path ?? "")
-      if state.hosts[key]?.probedPaths.count ?? 0 > 16 { state.hosts[key]?.probedPaths.removeFirst() }
-      let failures = state.hosts[key]?.failedProbes ?? 1
-      let pause = Self.pace.delay(retry: failures - 1, random: 0.5 + clock.random() / 2)
-      free(key, from: now + pause, clock)
+      host.lastFailure = now
+      if let id, host.probe == id {
+        host.lastProbe = id
+        host.failedProbes += 1
+        host.probedPaths.removeAll { $0 == url?.path }
+        host.probedPaths = host.probedPaths.suffix(15) + [url?.path ?? ""]
+        free(
+          &host, key, from: now + Self.pace.delay(retry: host.failedProbes - 1, random: 0.5 + clock.random() / 2), clock
+        )
+      }
+      if state.hosts.count >= Self.capacity {
+        let idle = state.hosts.filter(\.value.isIdle)
+        guard let oldest = idle.min(by: { $0.value.lastFailure < $1.value.lastFailure })?.key else { return }
+        state.hosts[oldest] = nil
+      }
+      state.hosts[key] = host
     }
   }
 
@@ -111,16 +119,17 @@ nonisolated public final class RetryBudget: Sendable {
   func enter(_ url: URL?, _ id: UInt64?, _ clock: any RetryClock, go: @escaping @Sendable (Go) -> Void) -> Entry {
     let (key, now) = (Self.key(url), clock.now)
     return state.lock.withLock {
-      guard let host = state.hosts[key] else { return .free }
-      if id == nil { state.lastID += 1 }
+      guard var host = state.hosts.removeValue(forKey: key) else { return .free }
+      defer { state.hosts[key] = host }
+      state.lastID += 1
       let id = id ?? state.lastID
       // A call that is alone with its host has its own backoff.
       if host.probe == nil, host.held.isEmpty, host.nextProbe <= now || host.lastProbe == id {
-        state.hosts[key]?.probe = id
+        host.probe = id
         return .probe(id)
       }
-      state.hosts[key]?.held.append(Held(id: id, path: url?.path ?? "", go: go))
-      if host.probe == nil, host.timer == nil { free(key, from: host.nextProbe, clock) }
+      host.held[id] = Held(place: state.lastID, path: url?.path ?? "", go: go)
+      if host.probe == nil, host.timer == nil { free(&host, key, from: host.nextProbe, clock) }
       return .held(id)
     }
   }
@@ -129,30 +138,35 @@ nonisolated public final class RetryBudget: Sendable {
   func leave(_ url: URL?, _ id: UInt64, _ clock: any RetryClock) {
     let key = Self.key(url)
     state.lock.withLock {
-      state.hosts[key]?.held.removeAll { $0.id == id }
-      if state.hosts[key]?.probe == id { free(key, from: clock.now, clock) }
+      guard var host = state.hosts.removeValue(forKey: key) else { return }
+      host.held[id] = nil
+      if host.probe == id { free(&host, key, from: clock.now, clock) }
+      state.hosts[key] = host
     }
   }
 
   /// Under the lock: the next that is held may go from then on.
-  private func free(_ key: String, from time: Duration, _ clock: any RetryClock) {
-    state.hosts[key]?.probe = nil
-    state.hosts[key]?.nextProbe = time
-    guard state.hosts[key]?.held.isEmpty == false else { return }
-    state.hosts[key]?.timer = clock.wait(time - clock.now) { [self] in sendNext(key) }
+  private func free(_ host: inout Host, _ key: String, from time: Duration, _ clock: any RetryClock) {
+    host.probe = nil
+    host.nextProbe = time
+    host.timer.map(clock.cancel)
+    host.timer = host.held.isEmpty ? nil : clock.wait(time - clock.now) { [self] in sendNext(key) }
   }
 
   private func sendNext(_ key: String) {
-    let next: Held? = state.lock.withLock {
-      state.hosts[key]?.timer = nil
-      guard let host = state.hosts[key], host.probe == nil else { return nil }
-      let turns = host.held.map { host.probedPaths.firstIndex(of: $0.path) ?? -1 }
-      guard let place = turns.indices.min(by: { turns[$0] < turns[$1] }) else { return nil }
-      state.hosts[key]?.held.remove(at: place)
-      state.hosts[key]?.probe = host.held[place].id
-      return host.held[place]
+    let go: (@Sendable () -> Void)? = state.lock.withLock {
+      guard var host = state.hosts.removeValue(forKey: key) else { return nil }
+      defer { state.hosts[key] = host }
+      host.timer = nil
+      func turn(_ held: Held) -> Int { host.probedPaths.firstIndex(of: held.path) ?? -1 }
+      guard host.probe == nil,
+        let (id, next) = host.held.min(by: { (turn($0.value), $0.value.place) < (turn($1.value), $1.value.place) })
+      else { return nil }
+      host.probe = id
+      host.held[id] = nil
+      return { next.go(.asProbe(id)) }
     }
-    if let next { next.go(.asProbe(next.id)) }
+    go?()
   }
 
   private static func key(_ url: URL?) -> String { RedirectGuard.origin(url) }

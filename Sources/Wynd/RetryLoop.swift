@@ -5,52 +5,61 @@ import Foundation
 #endif
 
 /// The only loop: send, look at the outcome, ask the policy, wait, send again; and exactly one answer.
-nonisolated final class RetryLoop: @unchecked Sendable {
+nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
   typealias Answer = Result<NetworkResponse, NetworkError>
 
-  private let request: URLRequest
-  private let policy: RetryPolicy
+  let request: URLRequest
+  let policy: RetryPolicy
   private let allowEmptyData: Bool
   private let transport: any NetworkTransport
-  private let clock: any RetryClock
-  private let began: Duration
+  private let queue: OperationQueue?
+  let clock: any RetryClock
+  let began: Duration
+  private let teller: EventTeller?
 
-  private let lock = NSLock()
+  // A lock for each call would be four allocations on Linux. Nobody takes a second one while he holds one.
+  private static let locks = (0..<64).map { _ in NSLock() }
+  let lock: NSLock
   // Everything below is under the lock, and nothing foreign is called with it held.
   private var wasCancelled = false
-  private var answer: (@Sendable (Answer, _ fromTransport: Bool) -> Void)?
+  var answer: (@Sendable (Answer) -> Void)?
   // Whoever comes with an old step is ignored: a transport that answers twice, a timer that fires during a cancellation.
-  private var step = 0
+  var step = 0
   private var isSending = false
   private var flight: (any NetworkFlight)?
-  private var wait: RetryWait?
+  var wait: RetryWait?
   private var deadlineWait: RetryWait?
   // Under this number the budget holds this call, or has sent it ahead.
-  private var ticket: UInt64?
+  var ticket: UInt64?
   // The number that the budget gave this call.
-  private var budgetID: UInt64?
+  var budgetID: UInt64?
   private var call = RetryCallState()
   private var attempts: [RetryFailure.Attempt] = []
   private var attemptBegan = Duration.zero
   private var unreachableSince: Duration?
-  private var events: [NetworkEvent] = []
-  private var isTelling = false
 
+  /// `queue`: where the answer is given; nil: wherever it comes.
   init(
     _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
-    clock: any RetryClock = SharedRetryClock.shared
+    queue: OperationQueue? = nil, clock: any RetryClock = SharedRetryClock.shared
   ) {
     self.request = request
     self.policy = policy
     self.allowEmptyData = allowEmptyData
     self.transport = transport
+    self.queue = queue
     self.clock = clock
     began = clock.now
+    teller = policy.onEvent.map(EventTeller.init)
+    lock = Self.locks[Int(truncatingIfNeeded: began.components.attoseconds >> 32) & 63]
   }
 
-  /// `answer` is called exactly once; `fromTransport` is true on the thread where the transport answered.
-  func start(answer: @escaping @Sendable (Answer, _ fromTransport: Bool) -> Void) {
-    lock.withLock { self.answer = answer }
+  /// `answer` is called exactly once.
+  func start(answer: @escaping @Sendable (Answer) -> Void) {
+    let isCancelled = lock.withLock {
+      self.answer = answer
+      return wasCancelled
+    }
     if isCancelled { return cancel() }
     if let reason = transport.refusal(of: request) {
       return end(.failure(.invalidRequest(reason: reason)), .gaveUp(.notRetryable))
@@ -69,10 +78,8 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     end(.failure(.cancelled), .gaveUp(.cancelled))
   }
 
-  var isCancelled: Bool { lock.withLock { wasCancelled } }
-
   /// `ticket`: it is the probe that the budget let go.
-  private func send(after previous: Int, ticket: UInt64? = nil) {
+  func send(after previous: Int, ticket: UInt64? = nil) {
     let now = clock.now - began
     if let ticket {
       let isOver = lock.withLock {
@@ -124,7 +131,9 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       let ended = takeEverything()
       lock.unlock()
       policy.budget?.succeeded(request.url, clock)
-      deliver(.success(success), .succeeded(statusCode: response.statusCode), to: ended, fromTransport: true)
+      deliver(
+        .success(success), .succeeded(statusCode: response.statusCode), to: ended,
+        isOnQueue: outcome.isOnDelegateQueue)
     case .failure(let error):
       attempt.error = error
       attempts.append(attempt)
@@ -143,15 +152,15 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       } else if error.response != nil {
         policy.budget?.succeeded(request.url, clock)
       }
-      decide(error, call, step: step + 1)
+      decide(error, call, step: step + 1, isOnQueue: outcome.isOnDelegateQueue)
     }
   }
 
-  private func decide(_ error: NetworkError, _ call: RetryCallState, step: Int) {
+  private func decide(_ error: NetworkError, _ call: RetryCallState, step: Int, isOnQueue: Bool) {
     let facts = RetryRequestFacts(request)
-    if policy.onEvent != nil { emit(.attemptFailed(error, policy.safety(error, facts, call))) }
+    if teller != nil { emit(.attemptFailed(error, policy.safety(error, facts, call))) }
     switch policy.decision(error, facts, call, now: clock.date, random: clock.random()) {
-    case .stop(let reason): stop(reason, fromTransport: true)
+    case .stop(let reason): stop(reason, isOnQueue: isOnQueue)
     case .retry(let delay, let source):
       lock.withLock { attempts[attempts.count - 1].delay = delay }
       emit(.willRetry(after: delay, source))
@@ -161,47 +170,9 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     }
   }
 
-  private func resume(after delay: Duration, step: Int, isShared: Bool) {
-    if delay <= .zero { return isShared ? enterBudget(step: step) : send(after: step) }
-    keep(clock.wait(delay) { [self] in isShared ? enterBudget(step: step) : send(after: step) }, in: \.wait, step: step)
-  }
-
-  /// While its host only fails, the calls to it send one probe at a time.
-  private func enterBudget(step: Int) {
-    guard let budget = policy.budget else { return send(after: step) }
-    let entry = budget.enter(request.url, lock.withLock { budgetID }, clock) { [self] go in
-      switch go {
-      case .asProbe(let id): send(after: step, ticket: id)
-      case .after(let spread):
-        // The spread takes no time that the call does not have.
-        resume(after: timeLeft.map { min(spread, $0 / 2) } ?? spread, step: step, isShared: true)
-      }
-    }
-    switch entry {
-    case .free: send(after: step)
-    case .probe(let id): send(after: step, ticket: id)
-    case .held(let id):
-      let isOver = lock.withLock {
-        // It may have been its turn already.
-        if answer != nil, self.step == step { (ticket, budgetID) = (id, id) }
-        return answer == nil
-      }
-      if isOver { return budget.leave(request.url, id, clock) }
-      let left = timeLeft
-      emit(.willRetry(after: left ?? .zero, .budget))
-      if let left { keep(clock.wait(left) { [self] in heldTooLong(step: step) }, in: \.wait, step: step) }
-    }
-  }
-
-  private var timeLeft: Duration? { policy.maxRetryTime.map { max(.zero, $0 - (clock.now - began)) } }
-
-  private func heldTooLong(step: Int) {
-    if lock.withLock({ answer != nil && self.step == step }) { stop(.budget) }
-  }
-
   /// Keeps a wait, in place of an earlier one, so that the end of the call can end it; it is ended here if the call got
   /// ahead of it.
-  private func keep(_ wait: RetryWait, in place: ReferenceWritableKeyPath<RetryLoop, RetryWait?>, step: Int) {
+  func keep(_ wait: RetryWait, in place: ReferenceWritableKeyPath<RetryLoop, RetryWait?>, step: Int) {
     let old = lock.withLock { () -> RetryWait? in
       guard answer != nil, self.step == step else { return wait }
       defer { self[keyPath: place] = wait }
@@ -211,12 +182,12 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   }
 
   /// Ends the call with its last error, as itself or with its history.
-  private func stop(_ reason: RetryFailure.StopReason, fromTransport: Bool = false) {
+  func stop(_ reason: RetryFailure.StopReason, isOnQueue: Bool = false) {
     let attempts = lock.withLock { self.attempts }
     guard let error = attempts.last?.error else { return }
     let told = reason.endsEvenAFirstAttempt || attempts.count > 1 && reason != .notRetryable
     let failure = RetryFailure(lastError: error, attempts: attempts, stopReason: reason)
-    end(.failure(told ? .inaccessible(failure) : error), .gaveUp(reason), fromTransport: fromTransport)
+    end(.failure(told ? .inaccessible(failure) : error), .gaveUp(reason), isOnQueue: isOnQueue)
   }
 
   private func deadlineIsOver() {
@@ -237,13 +208,13 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     deliver(.failure(.inaccessible(failure)), .gaveUp(.deadline), to: ended)
   }
 
-  private func end(_ result: Answer, _ event: NetworkEvent.Kind, fromTransport: Bool = false) {
+  private func end(_ result: Answer, _ event: NetworkEvent.Kind, isOnQueue: Bool = false) {
     let ended = lock.withLock { takeEverything() }
-    deliver(result, event, to: ended, fromTransport: fromTransport)
+    deliver(result, event, to: ended, isOnQueue: isOnQueue)
   }
 
   private typealias Ended = (
-    answer: (@Sendable (Answer, Bool) -> Void)?, flight: (any NetworkFlight)?, wait: RetryWait?, deadline: RetryWait?,
+    answer: (@Sendable (Answer) -> Void)?, flight: (any NetworkFlight)?, wait: RetryWait?, deadline: RetryWait?,
     ticket: UInt64?
   )
 
@@ -253,54 +224,26 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     return (answer, flight, wait, deadlineWait, ticket)
   }
 
-  private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, fromTransport: Bool = false) {
+  private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, isOnQueue: Bool = false) {
     guard let answer = ended.answer else { return }
     ended.flight?.cancel()
     if let wait = ended.wait { clock.cancel(wait) }
     if let wait = ended.deadline { clock.cancel(wait) }
     if let ticket = ended.ticket { policy.budget?.leave(request.url, ticket, clock) }
     emit(event, isLast: true)
-    answer(result, fromTransport)
-  }
-
-  /// One event after the other, none after the last, and none with the lock held: whoever comes while another thread
-  /// tells, leaves it to that one.
-  private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, attempt next: Int = 0, isLast: Bool = false) {
-    guard let onEvent = policy.onEvent else { return }
-    lock.lock()
-    guard answer != nil || isLast else { return lock.unlock() }
-    events.append(
-      NetworkEvent(request: request, attempt: call.attempts + next, elapsed: clock.now - began, kind: kind()))
-    if isTelling { return lock.unlock() }
-    isTelling = true
-    while let event = events.first {
-      events.removeFirst()
-      lock.unlock()
-      onEvent(event)
-      lock.lock()
-    }
-    isTelling = false
-    lock.unlock()
-  }
-}
-
-nonisolated extension RetryFailure.StopReason {
-  /// These end a call whose one attempt was not retried, and the bare error would hide them.
-  fileprivate var endsEvenAFirstAttempt: Bool {
-    switch self {
-    case .deadline, .budget, .retryAfterTooLong: true
-    default: false
+    // URLSession answers on its delegate queue, so a success needs no further hop. A cancellation always takes one: a
+    // handler that ran inside `cancel()` would meet whatever lock its caller holds.
+    if let queue, !isOnQueue {
+      queue.addOperation { answer(result) }
+    } else {
+      answer(result)
     }
   }
-}
 
-nonisolated extension RetryRequestFacts {
-  init(_ request: URLRequest) {
-    method = request.httpMethod ?? "GET"
-    hasIdempotencyKey = ["Idempotency-Key", "X-Idempotency-Key"].contains {
-      // A blank value is not sent, so it protects nothing.
-      request.value(forHTTPHeaderField: $0)?.contains { !$0.isWhitespace } == true
-    }
-    hasBodyStream = request.httpBodyStream != nil
+  func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, attempt next: Int = 0, isLast: Bool = false) {
+    guard let teller else { return }
+    let attempt = lock.withLock { call.attempts } + next
+    teller.tell(
+      NetworkEvent(request: request, attempt: attempt, elapsed: clock.now - began, kind: kind()), isLast: isLast)
   }
 }

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Which failures are tried again, how often, how soon and for how long. A value: copy it, change a field, pass it on.
 ///
 /// ```swift
@@ -108,6 +112,16 @@ nonisolated struct RetryRequestFacts: Sendable {
   var hasIdempotencyKey = false
   var hasBodyStream = false
 }
+nonisolated extension RetryRequestFacts {
+  init(_ request: URLRequest) {
+    method = request.httpMethod ?? "GET"
+    hasIdempotencyKey = ["Idempotency-Key", "X-Idempotency-Key"].contains {
+      // A blank value is not sent, so it protects nothing.
+      request.value(forHTTPHeaderField: $0)?.contains { !$0.isWhitespace } == true
+    }
+    hasBodyStream = request.httpBodyStream != nil
+  }
+}
 
 /// What the decision has to know of the call so far.
 nonisolated struct RetryCallState: Sendable {
@@ -122,6 +136,16 @@ nonisolated struct RetryCallState: Sendable {
   var hasFollowedRedirect = false
   /// Something may have been on its way before: an error that looks like «nothing was sent» proves nothing.
   var mayHaveSent = false
+}
+
+nonisolated extension RetryFailure.StopReason {
+  /// These end a call whose one attempt was not retried, and the bare error would hide them.
+  var endsEvenAFirstAttempt: Bool {
+    switch self {
+    case .deadline, .budget, .retryAfterTooLong: true
+    default: false
+    }
+  }
 }
 
 nonisolated enum RetryDecision: Sendable, Equatable {

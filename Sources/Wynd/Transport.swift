@@ -26,6 +26,8 @@ nonisolated struct NetworkOutcome: Sendable {
   var error: (any Error)?
   var hasFollowedRedirect = false
   var mayHaveSent = false
+  /// It comes on the session's delegate queue.
+  var isOnDelegateQueue = false
 
   /// The answer if it is one, or the reason why it is not. `isHead`: an answer to HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<(Data, HTTPURLResponse), NetworkError> {
@@ -138,7 +140,7 @@ nonisolated extension NetworkAttemptStarter {
       completion(
         NetworkOutcome(
           data: data, response: response, error: error, hasFollowedRedirect: guardian.hasFollowed,
-          mayHaveSent: guardian.hasSentBody))
+          mayHaveSent: guardian.hasSentBody, isOnDelegateQueue: true))
     }
     let task = networkTask(with: request, file: file, completionHandler: completion)
     guardian.task = task

@@ -33,9 +33,13 @@ nonisolated extension URLSession {
     _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    networkResponse(for: urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy) {
-      completionHandler($0.map(\.data))
+    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, self, delegateQueue)
+    let task = NetworkTask(loop)
+    loop.start { result in
+      task.end()
+      completionHandler(result.map(\.data))
     }
+    return task
   }
 
   /// The same as a GET of a URL.
@@ -111,9 +115,13 @@ nonisolated extension URLSession {
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self))
-    loop.start(answer: RetryLoop.answering(on: delegateQueue, completionHandler))
-    return NetworkTask(loop: loop)
+    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, self, delegateQueue)
+    let task = NetworkTask(loop)
+    loop.start { result in
+      task.end()
+      completionHandler(result)
+    }
+    return task
   }
 
   /// The same as a GET of a URL.
@@ -148,8 +156,7 @@ nonisolated extension URLSession {
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self))
-    return try await loop.run { loop.start(answer: $0) }.get()
+    try await RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, self, nil).run { $0 }.get()
   }
 
   /// The same as a GET of a URL.
@@ -169,38 +176,25 @@ nonisolated extension URLSession {
   }
 }
 
-// The two ways to wait for the answer of a loop.
 nonisolated extension RetryLoop {
   convenience init(
-    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
-    _ transport: any NetworkTransport
+    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy, _ session: URLSession,
+    _ queue: OperationQueue?
   ) {
     var policy = policy
     if let maxRetries { policy.maxRetries = maxRetries }
-    self.init(request, policy: policy, allowEmptyData: allowEmptyData, transport: transport)
+    self.init(
+      request, policy: policy, allowEmptyData: allowEmptyData, transport: SessionTransport(session: session),
+      queue: queue)
   }
 
-  /// A handler that calls `completionHandler` on `queue`.
-  static func answering<Value: Sendable>(
-    on queue: OperationQueue, _ completionHandler: @escaping @Sendable (Result<Value, NetworkError>) -> Void
-  ) -> @Sendable (Result<Value, NetworkError>, _ fromTransport: Bool) -> Void {
-    { result, fromTransport in
-      // URLSession answers on its delegate queue, so a success needs no further hop. A cancellation always takes one:
-      // a handler that ran inside `cancel()` would meet whatever lock its caller holds.
-      if fromTransport, OperationQueue.current === queue {
-        completionHandler(result)
-      } else {
-        queue.addOperation { completionHandler(result) }
-      }
-    }
-  }
-
-  /// Starts the loop, which was made before, so that a cancellation at any moment finds it.
+  /// For an async caller, whose cancellation it heeds. `parse` runs where the answer comes: the caller may be on the main
+  /// actor.
   func run<Value: Sendable>(
-    _ start: (@escaping @Sendable (Result<Value, NetworkError>, Bool) -> Void) -> Void
+    _ parse: @escaping @Sendable (Answer) -> Result<Value, NetworkError>
   ) async -> Result<Value, NetworkError> {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in start { result, _ in continuation.resume(returning: result) } }
+      await withCheckedContinuation { continuation in start { continuation.resume(returning: parse($0)) } }
     } onCancel: {
       cancel()
     }

@@ -47,7 +47,7 @@ extension SimulationTests {
         _ = time.wait(.bounded(seconds: start)) { [time] in
           let loop = RetryLoop(
             URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: time)
-          loop.start { result, _ in
+          loop.start { result in
             let error: NetworkError? = if case .failure(let error) = result { error } else { nil }
             done(error, time.now.secondsAsDouble - start)
           }
@@ -183,7 +183,7 @@ extension SimulationTests {
         RetryLoop(URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: time)
       }
       for (number, loop) in loops.enumerated() {
-        loop.start { result, _ in
+        loop.start { result in
           let error: NetworkError? = if case .failure(let error) = result { error } else { nil }
           ended[number] = .some(error)
         }

@@ -61,7 +61,7 @@ import Testing
           answers[index].add()
           total.add()
         }
-        task.loop.map(live.add)
+        (task.flight as? RetryLoop).map(live.add)
         if index % 5 < 3 {
           _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { task.cancel() }
         }

@@ -144,7 +144,7 @@ import Testing
       let before = server.requests.count
       do {
         let task = session.performNetworkRequest(request) { _ in answered.open() }
-        task.loop.map(live.add)
+        (task.flight as? RetryLoop).map(live.add)
         await until { server.requests.count == before + (path == "/a" ? 2 : 1) }
         task.cancel()
       }

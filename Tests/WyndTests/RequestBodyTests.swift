@@ -146,15 +146,15 @@ import Testing
   }
 
   @Test func theTemporaryFileIsForTheUserOnly() throws {
-    let spool = MultipartSpool(
+    var spool = MultipartSpool(
       parts: [.init(name: "f", file: URL(fileURLWithPath: #filePath)), .init(name: "a", value: "b")], boundary: "B")
-    defer { spool.remove() }
+    let file = spool.file
     try spool.write { true }
     let attributes = try FileManager.default.attributesOfItem(atPath: spool.file.path)
     #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
     #expect(try Data(contentsOf: spool.file) == spool.data())
-    spool.remove()
-    #expect(!FileManager.default.fileExists(atPath: spool.file.path))
+    spool = MultipartSpool(parts: [], boundary: "")
+    #expect(!FileManager.default.fileExists(atPath: file.path))
   }
 
   // MARK: What cannot be made is refused, and nothing is sent

@@ -141,7 +141,7 @@ final class World {
       URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: clock)
     box.value = loop
     if let cancelAfter { _ = clock.wait(cancelAfter) { loop.cancel() } }
-    loop.start { answer, _ in answers.value?.append(answer) }
+    loop.start { answer in answers.value?.append(answer) }
     clock.runAll()
     box.value = nil
     return answers.value ?? []

@@ -134,11 +134,18 @@ nonisolated extension URLRequest.Body {
   }
 }
 
-/// A multipart body, put together in memory or in a temporary file.
-nonisolated struct MultipartSpool: Sendable {
+/// A multipart body, put together in memory or in a temporary file, which goes when nobody needs it any more.
+nonisolated final class MultipartSpool: Sendable {
   let parts: [URLRequest.Body.Part]
   let boundary: String
   let file = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-spool-\(UUID().uuidString)")
+
+  init(parts: [URLRequest.Body.Part], boundary: String) {
+    self.parts = parts
+    self.boundary = boundary
+  }
+
+  deinit { try? FileManager.default.removeItem(at: file) }
 
   var hasFiles: Bool { parts.contains { if case .file = $0.content { true } else { false } } }
 
@@ -161,8 +168,6 @@ nonisolated struct MultipartSpool: Sendable {
       try handle.write(contentsOf: piece)
     }
   }
-
-  func remove() { try? FileManager.default.removeItem(at: file) }
 
   private func forEachPiece(_ add: (Data) throws -> Void) throws {
     for part in parts {

@@ -80,14 +80,16 @@ nonisolated extension URLSession {
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     do throws(NetworkError) {
-      let call = try EndpointCall(endpoint, self, maxRetries, policy)
-      let answer = RetryLoop.answering(on: delegateQueue, completionHandler)
-      // Parsed before the hop: the queue may be the main one.
-      call.start { answer(endpoint.parsed($0), $1) }
-      return NetworkTask(loop: call.loop)
+      let loop = try loop(of: endpoint, maxRetries, policy, delegateQueue)
+      let task = NetworkTask(loop)
+      loop.start { result in
+        task.end()
+        completionHandler(endpoint.parsed(result))
+      }
+      return task
     } catch {
       delegateQueue.addOperation { completionHandler(.failure(error)) }
-      return NetworkTask(loop: nil)
+      return NetworkTask(nil)
     }
   }
 
@@ -102,34 +104,20 @@ nonisolated extension URLSession {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
-    let call = try EndpointCall(endpoint, self, maxRetries, policy)
-    // Parsed by whoever answers: the caller may be on the main actor.
-    return try await call.loop.run { done in call.start { done(endpoint.parsed($0), $1) } }.get()
+    try await loop(of: endpoint, maxRetries, policy, nil).run { endpoint.parsed($0) }.get()
   }
-}
 
-/// A loop, and the body that is sent from disk.
-nonisolated struct EndpointCall: Sendable {
-  let loop: RetryLoop
-  let spool: MultipartSpool?
-
-  init(_ endpoint: some Endpoint, _ session: URLSession, _ maxRetries: Int?, _ policy: RetryPolicy?)
-    throws(NetworkError)
-  {
+  private func loop(
+    of endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, _ queue: OperationQueue?
+  ) throws(NetworkError) -> RetryLoop {
     let (request, spool) = try endpoint.makeRequest()
-    self.spool = spool
-    let transport = SessionTransport(session: session, file: spool?.file)
+    let transport = SessionTransport(session: self, file: spool?.file)
+    var policy = policy ?? endpoint.policy ?? .default
+    if let maxRetries { policy.maxRetries = maxRetries }
     // Whether an empty body will do, `parse` knows.
-    loop = RetryLoop(
-      request, maxRetries, true, policy ?? endpoint.policy ?? .default,
-      spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport)
-  }
-
-  func start(answer: @escaping @Sendable (RetryLoop.Answer, Bool) -> Void) {
-    loop.start { [spool] result, fromTransport in
-      spool?.remove()
-      answer(result, fromTransport)
-    }
+    return RetryLoop(
+      request, policy: policy, allowEmptyData: true,
+      transport: spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport, queue: queue)
   }
 }
 
@@ -154,8 +142,6 @@ nonisolated struct SpoolTransport: NetworkTransport {
       } catch {
         completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
-      // The call may have ended, and removed the file, before it was there.
-      if flight.isCancelled { spool.remove() }
     }
     return flight
   }

@@ -25,8 +25,7 @@
         Self.queue.async { [self] in
           guard !isDead, task === current else { return }
           if let chosen { return follow(chosen) }
-          settle(NetworkOutcome(data: Data(), response: response))
-          kill()
+          end(NetworkOutcome(data: Data(), response: response))
         }
       }
     }
@@ -74,11 +73,7 @@
             let response = challenge.failureResponse
           else { return }
           session.delegateQueue.addOperation {
-            Self.queue.async { [self] in
-              guard !isDead else { return }
-              settle(NetworkOutcome(data: Data(), response: response))
-              kill()
-            }
+            Self.queue.async { [self] in end(NetworkOutcome(data: Data(), response: response)) }
           }
         }
       }

@@ -20,7 +20,9 @@
     var file: URL?
     var hops = 0
     var isDead = false
-    private(set) weak var current: URLSessionTask?
+    // The task holds the attempt, so this ends with it.
+    private var task: URLSessionTask?
+    private static let lock = NSLock()
     private var startedAt = DispatchTime.now()
     private var timer: RetryWait?
 
@@ -38,12 +40,12 @@
     func start() {
       var outgoing = request
       // URLSession cuts the fraction off, so 0.4 s would end at once: it gets the next whole second, and what is shorter
-      // is ours. It also takes only a lower-case scheme.
-      outgoing.timeoutInterval = timeout.rounded(.up)
-      outgoing.url = outgoing.url.map(Self.withLowercaseScheme)
+      // is ours. It also takes only a lower-case scheme. What is right already costs no copy.
+      if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
+      if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
       let hop = hops
       let task = session.networkTask(with: outgoing, file: file) { [self] data, response, error in
-        finished(NetworkOutcome(data: data, response: response, error: error), hop: hop)
+        finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
       }
       task.delegate = self
       current = task
@@ -59,11 +61,20 @@
 
     func cancel() { Self.queue.async { [self] in kill() } }
 
+    /// Safe on any queue.
+    private(set) var current: URLSessionTask? {
+      get { Self.lock.withLock { task } }
+      set { Self.lock.withLock { task = newValue } }
+    }
+
     private func finished(_ outcome: NetworkOutcome, hop: Int) {
-      guard let error = outcome.error else { return settle(outcome) }
       // The task of a redirect that was followed ends with -999 too, which is nobody's business.
-      guard (error as? URLError)?.code == .cancelled else { return settle(outcome) }
-      Self.queue.async { [self] in if hop == hops, !isDead { settle(outcome) } }
+      if let error = outcome.error as? URLError, error.code == .cancelled {
+        return Self.queue.async { [self] in
+          if hop == hops, !isDead { settle(NetworkOutcome(error: error)) }
+        }
+      }
+      settle(outcome)
     }
 
     func settle(_ outcome: NetworkOutcome) {
@@ -73,18 +84,20 @@
       outcome.mayHaveSent = outcome.error != nil && LinuxConnections.shared.mayHold(session, request.url)
       outcome.hasFollowedRedirect = hops > 0
       outcome.error = outcome.error.map { LinuxFault.normalised($0) }
+      current = nil
       completion(outcome)
     }
 
-    /// On `queue`.
-    func end(_ error: URLError) {
+    /// On `queue`: with an answer that is not the task's.
+    func end(_ outcome: NetworkOutcome) {
       guard !isDead else { return }
-      settle(NetworkOutcome(error: error))
       kill()
+      settle(outcome)
     }
+    func end(_ error: URLError) { end(NetworkOutcome(error: error)) }
 
     /// On `queue`.
-    func kill() {
+    private func kill() {
       isDead = true
       endTask()
     }
@@ -95,6 +108,7 @@
     func endTask() {
       stopTimer()
       guard let task = current else { return }
+      current = nil
       if session.configuration.urlCache == nil { return task.cancel() }
       let asked = DispatchTime.now()
       DispatchQueue.global(qos: .userInitiated).async { [startedAt] in
@@ -136,12 +150,12 @@
       return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
     }
 
-    private static func withLowercaseScheme(_ url: URL) -> URL {
+    private static func withLowercaseScheme(_ url: URL) -> URL? {
       guard let scheme = url.scheme, scheme != scheme.lowercased(),
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-      else { return url }
+      else { return nil }
       parts.scheme = scheme.lowercased()
-      return parts.url ?? url
+      return parts.url
     }
   }
 

@@ -1,0 +1,50 @@
+import AllocationCounter
+import Foundation
+
+/// What a piece of work cost this process.
+struct Cost {
+  /// Seconds.
+  var wall = 0.0
+  /// Seconds of processor, all threads, user and system.
+  var processor = 0.0
+
+  static func of(_ work: () async -> Void) async -> Cost {
+    let (began, used) = (ContinuousClock.now, processorSeconds())
+    await work()
+    let took = (ContinuousClock.now - began).components
+    return Cost(
+      wall: Double(took.seconds) + Double(took.attoseconds) / 1e18, processor: processorSeconds() - used)
+  }
+
+  static func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Allocations and locks of the whole process during the work, each per `calls`.
+  static func counts(per calls: Int, _ work: () async -> Void) async -> (allocations: Double, locks: Double) {
+    countAllocations(1)
+    await work()
+    let counted = (Double(allocationCount()) / Double(calls), Double(lockCount()) / Double(calls))
+    countAllocations(0)
+    return counted
+  }
+}
+
+/// The median of what was measured round by round, and the interval in which the true one lies with 95 %.
+struct Median {
+  var value: Double
+  var low: Double
+  var high: Double
+
+  init(_ samples: [Double]) {
+    let sorted = samples.sorted()
+    let count = Double(sorted.count)
+    // Ranks of the binomial distribution: no assumption on how the noise is distributed.
+    let rank = Int((count / 2 - 0.98 * count.squareRoot()).rounded(.down))
+    value = (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    low = sorted[max(0, rank)]
+    high = sorted[min(sorted.count - 1, sorted.count - 1 - rank)]
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import LoopbackServer
+
+/// The server in a process of its own, so that what it costs is not counted.
+final class ServerProcess {
+  let url: URL
+  private let process = Process()
+  private let input = Pipe()
+
+  init() throws {
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+    process.arguments = ["serve"]
+    process.standardInput = input
+    process.standardOutput = output
+    try process.run()
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    guard let url = URL(string: line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+      throw CocoaError(.fileReadUnknown)
+    }
+    self.url = url
+  }
+
+  deinit { process.terminate() }
+
+  /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:
+  /// `/BYTES/PERCENT`.
+  static func serve() throws {
+    let json = #"{"id":12345,"name":"an item","ok":true}"#
+    let bodies = [40: Array(json.utf8)].merging(
+      [1, 1_000_000, 10_000_000, 100_000_000].map { ($0, [UInt8](repeating: 65, count: $0)) }
+    ) { $1 }
+    let faults: [Answer] = [.reset, .close, .status(503), .truncated]
+    let server = try LoopbackServer(isRecording: false) { request in
+      let numbers = request.target.split(separator: "/").compactMap { Int($0) }
+      if numbers.count > 1, request.index % 100 < numbers[1] { return faults[request.index % faults.count] }
+      return .ok(bodies[numbers.first ?? 40] ?? [], [("Content-Type", "application/json")])
+    }
+    FileHandle.standardOutput.write(Data("\(server.url())\n".utf8))
+    while readLine() != nil {}
+  }
+}
