@@ -22,6 +22,7 @@ void countAllocations(int on) {
 
 #if defined(__GLIBC__) && !defined(HAS_ALLOCATOR_OF_ITS_OWN)
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 
 void *__libc_malloc(size_t);
@@ -67,7 +68,16 @@ int pthread_mutex_lock(pthread_mutex_t *mutex) {
 
 int64_t allocationCount(void) { return allocations; }
 int64_t lockCount(void) { return locks; }
+int64_t heapBytes(void) {
+#if __GLIBC_PREREQ(2, 33)
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return -1;
+#endif
+}
 #else
 int64_t allocationCount(void) { return -1; }
 int64_t lockCount(void) { return -1; }
+int64_t heapBytes(void) { return -1; }
 #endif

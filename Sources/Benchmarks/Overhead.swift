@@ -90,19 +90,13 @@ enum Overhead {
     }
   }
 
-  static func one(_ form: Int, _ calls: Int) async throws {
-    let server = try ServerProcess()
-    let s = session()
-    await perform(forms[form], s, server.url.appendingPathComponent("40"), calls, 1)
-  }
-
   static func session() -> URLSession {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil
     return URLSession(configuration: configuration)
   }
 
-  private static func perform(_ form: Form, _ session: URLSession, _ url: URL, _ calls: Int, _ width: Int) async {
+  static func perform(_ form: Form, _ session: URLSession, _ url: URL, _ calls: Int, _ width: Int) async {
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<width {
         group.addTask {

@@ -5,15 +5,25 @@ let arguments = Array(CommandLine.arguments.dropFirst())
 let number = arguments.dropFirst().first.flatMap { Int($0) }
 let seed = arguments.dropFirst(2).first.flatMap { UInt64($0) }
 switch arguments.first {
+case nil: try await Overhead.run(rounds: 40)
+case "overhead": try await Overhead.run(rounds: number ?? 40)
+case "waiting": try await Waiting.run()
+case "faults": try await Faults.run(calls: number ?? 10_000)
+case "parts": await Parts.run()
+case "growth": try await Growth.run(rounds: number ?? 10)
 case "storm": stormTable()
 case "simulate": exit(simulate(calls: number, seed: seed))
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
-case "serve": try ServerProcess.serve()
-case nil: try await Overhead.run(rounds: number ?? 40)
-case "one": try await Overhead.one(number ?? 0, Int(seed ?? 5000))
 case "soak": exit(await Soak.run(calls: number ?? 200_000))
+// What other processes of the benchmarks do.
+case "serve": try ServerProcess.serve()
+case "one": await Growth.one(Array(arguments.dropFirst()))
 default:
-  print("usage: swift run -c release Benchmarks storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS]")
+  print(
+    """
+    usage: swift run -c release Benchmarks [overhead [ROUNDS] | waiting | faults [CALLS] | parts | growth [ROUNDS]
+             | storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS]]
+    """)
 }
 
 func stormTable() {

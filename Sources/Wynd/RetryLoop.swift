@@ -116,7 +116,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
 
   private func finish(_ outcome: NetworkOutcome, step: Int) {
     let now = clock.now - began
-    let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+    let failure = outcome.failure(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
     lock.lock()
     guard answer != nil, self.step == step else { return lock.unlock() }
     self.step += 1
@@ -124,36 +124,36 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
     flight = nil
     var attempt = RetryFailure.Attempt(
       number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan)
-    switch result {
-    case .success(let (data, response)):
-      let success = NetworkResponse(data: data, response: response, failures: attempts, success: attempt)
+    if failure == nil, let response = outcome.http {
+      let success = NetworkResponse(
+        data: outcome.data ?? Data(), response: response, failures: attempts, success: attempt)
       ticket = nil
       let ended = takeEverything()
       lock.unlock()
       policy.budget?.succeeded(request.url, clock)
-      deliver(
+      return deliver(
         .success(success), .succeeded(statusCode: response.statusCode), to: ended,
         isOnQueue: outcome.isOnDelegateQueue)
-    case .failure(let error):
-      attempt.error = error
-      attempts.append(attempt)
-      unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
-      call.unreachableFor = now - (unreachableSince ?? now)
-      call.elapsed = now
-      call.hasFollowedRedirect = outcome.hasFollowedRedirect
-      call.mayHaveSent = outcome.mayHaveSent
-      call.internalErrors += error.statusCode == 500 ? 1 : 0
-      let call = call
-      let ticket = ticket
-      self.ticket = nil
-      lock.unlock()
-      if error.burdensHost || ticket != nil {
-        policy.budget?.failed(request.url, ticket, clock)
-      } else if error.response != nil {
-        policy.budget?.succeeded(request.url, clock)
-      }
-      decide(error, call, step: step + 1, isOnQueue: outcome.isOnDelegateQueue)
     }
+    let error = failure ?? .noResponse
+    attempt.error = error
+    attempts.append(attempt)
+    unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
+    call.unreachableFor = now - (unreachableSince ?? now)
+    call.elapsed = now
+    call.hasFollowedRedirect = outcome.hasFollowedRedirect
+    call.mayHaveSent = outcome.mayHaveSent
+    call.internalErrors += error.statusCode == 500 ? 1 : 0
+    let call = call
+    let ticket = ticket
+    self.ticket = nil
+    lock.unlock()
+    if error.burdensHost || ticket != nil {
+      policy.budget?.failed(request.url, ticket, clock)
+    } else if error.response != nil {
+      policy.budget?.succeeded(request.url, clock)
+    }
+    decide(error, call, step: step + 1, isOnQueue: outcome.isOnDelegateQueue)
   }
 
   private func decide(_ error: NetworkError, _ call: RetryCallState, step: Int, isOnQueue: Bool) {

@@ -29,21 +29,17 @@ nonisolated struct NetworkOutcome: Sendable {
   /// It comes on the session's delegate queue.
   var isOnDelegateQueue = false
 
-  /// The answer if it is one, or the reason why it is not. `isHead`: an answer to HEAD never has a body.
-  func result(isHead: Bool, allowEmptyData: Bool) -> Result<(Data, HTTPURLResponse), NetworkError> {
+  var http: HTTPURLResponse? { response as? HTTPURLResponse }
+
+  /// Why it is no success; nil if it is one. `isHead`: an answer to HEAD never has a body.
+  func failure(isHead: Bool, allowEmptyData: Bool) -> NetworkError? {
     if let error {
-      return .failure(error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error))
+      return error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error)
     }
-    guard let response else { return .failure(.noResponse) }
-    guard let http = response as? HTTPURLResponse else { return .failure(.invalidResponseType(response)) }
-    if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }
-    let data = data ?? Data()
-    if data.isEmpty, !allowEmptyData, !isHead, 200..<300 ~= http.statusCode, http.statusCode != 204,
-      http.statusCode != 205
-    {
-      return .failure(.noResponseData(http))
-    }
-    return .success((data, http))
+    guard let http else { return response.map(NetworkError.invalidResponseType) ?? .noResponse }
+    if http.statusCode >= 400 { return .endpointError(http, data) }
+    if data?.isEmpty == false || allowEmptyData || isHead { return nil }
+    return 200..<300 ~= http.statusCode && ![204, 205].contains(http.statusCode) ? .noResponseData(http) : nil
   }
 
   /// On Apple's platforms errors of other domains arrive too; what they mean is a URLError, and the retry rule knows those.

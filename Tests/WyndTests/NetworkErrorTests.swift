@@ -140,22 +140,23 @@ import Testing
 
   @Test(arguments: domains.indices) func errorsOfOtherDomainsAreMapped(_ row: Int) {
     let (domain, code, expected) = Self.domains[row]
-    let result = NetworkOutcome(error: NSError(domain: domain, code: code)).result(isHead: false, allowEmptyData: false)
-    switch result.error {
+    let failure = NetworkOutcome(error: NSError(domain: domain, code: code))
+      .failure(isHead: false, allowEmptyData: false)
+    switch failure {
     case .urlError(let error):
       #expect(error.code == expected)
       #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == domain)
     case .generalError: #expect(expected == nil)
-    default: Issue.record("\(result)")
+    default: Issue.record("\(String(describing: failure))")
     }
   }
 
   @Test func anAnswerThatIsNoneIsSaid() throws {
     let url = try #require(URL(string: "data:,x"))
     let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
-    let notHTTP = NetworkOutcome(data: Data(), response: response).result(isHead: false, allowEmptyData: true)
-    guard case .failure(.invalidResponseType) = notHTTP else { Issue.record("\(notHTTP)"); return }
-    let nothing = NetworkOutcome().result(isHead: false, allowEmptyData: true)
-    guard case .failure(.noResponse) = nothing else { Issue.record("\(nothing)"); return }
+    let notHTTP = NetworkOutcome(data: Data(), response: response).failure(isHead: false, allowEmptyData: true)
+    guard case .invalidResponseType = notHTTP else { Issue.record("\(String(describing: notHTTP))"); return }
+    let nothing = NetworkOutcome().failure(isHead: false, allowEmptyData: true)
+    guard case .noResponse = nothing else { Issue.record("\(String(describing: nothing))"); return }
   }
 }

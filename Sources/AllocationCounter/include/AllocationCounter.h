@@ -9,5 +9,7 @@ void countAllocations(int on);
 int64_t allocationCount(void);
 /// Calls of pthread_mutex_lock in the whole process; -1 where they cannot be counted.
 int64_t lockCount(void);
+/// Bytes of the heap that are in use, as the allocator says; -1 where it does not.
+int64_t heapBytes(void);
 
 #endif

@@ -14,7 +14,7 @@ nonisolated extension Endpoint {
 
   func makeRequest(baseURL: URL? = nil) throws(NetworkError) -> (request: URLRequest, spool: MultipartSpool?) {
     var request = URLRequest(url: try url(baseURL: baseURL))
-    request.httpMethod = method.rawValue
+    if method != .get { request.httpMethod = method.rawValue }
     var fields = headers
     func indexOf(_ name: String) -> Int? { fields.firstIndex { $0.name.lowercased() == name.lowercased() } }
     var spool: MultipartSpool?

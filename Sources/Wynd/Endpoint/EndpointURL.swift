@@ -41,7 +41,7 @@ nonisolated enum EndpointURL {
   static func host(_ host: String) throws(NetworkError) -> String {
     if host.isEmpty { throw .invalidRequest(reason: "there is no host, and no base URL") }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-    if inner.contains(":") || inner != host {
+    if inner.utf8.contains(58) || inner != host {
       guard isIPv6(inner) else {
         throw .invalidRequest(reason: "the host has a colon and is no IPv6 address; the port has a place of its own")
       }
@@ -55,7 +55,7 @@ nonisolated enum EndpointURL {
       components.host = host
       ascii = components.url?.host ?? ""
     }
-    let labels = ascii.split(separator: ".", omittingEmptySubsequences: false)
+    let labels = ascii.utf8.split(separator: 46, omittingEmptySubsequences: false)
     guard ascii.utf8.count <= 254, labels.first?.isEmpty == false, !labels.dropLast().contains(where: \.isEmpty),
       ascii.utf8.allSatisfy({ PercentEncoding.isUnreserved($0) && $0 != 126 })
     else {
@@ -87,7 +87,11 @@ nonisolated enum EndpointURL {
         throw .invalidRequest(reason: "percentEncodedPath holds a character that must be encoded")
       }
     }
-    let isDots = path.split(separator: "/").contains { [".", ".."].contains($0.removingPercentEncoding) }
+    let isDots = path.utf8.split(separator: 47).contains {
+      // Asked by bytes first: to decode every segment takes as long as all the rest.
+      $0.count <= 6 && $0.allSatisfy(".%2eE".utf8.contains)
+        && [".", ".."].contains(String($0)?.removingPercentEncoding)
+    }
     if isDots { throw .invalidRequest(reason: "a segment of the path is «.» or «..», which would name another path") }
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path

@@ -11,22 +11,35 @@
   nonisolated final class LinuxConnections: @unchecked Sendable {
     static let shared = LinuxConnections()
 
-    private struct Place: Hashable {
+    struct Place: Hashable {
       var session: ObjectIdentifier
       // A hash of host and port. Two that are taken for one do no harm.
       var authority: UInt64
 
       init(_ session: URLSession, _ url: URL?) {
         self.session = ObjectIdentifier(session)
-        // By bytes: `host` of a URL takes longer than all the rest of a call here.
-        let text = url?.absoluteString ?? ""
-        let rest = text.utf8.drop { $0 != 47 }.dropFirst(2)
-        let authority = rest.prefix { $0 != 47 && $0 != 63 && $0 != 35 }
-        var host = authority.lastIndex(of: 64).map { authority[$0...].dropFirst() } ?? authority
-        for port in [":80", ":443"] where host.reversed().starts(with: port.utf8.reversed()) {
-          host = host.dropLast(port.utf8.count)
+        authority = Self.hash(url?.absoluteString ?? "")
+      }
+
+      /// Of host and port. By bytes: `host` of a URL takes longer than all the rest of a call here.
+      static func hash(_ text: String) -> UInt64 {
+        var (hash, host, port) = (UInt64(0), UInt64?.none, UInt64(0))
+        var (slashes, isInBrackets) = (0, false)
+        loop: for byte in text.utf8 {
+          switch byte {
+          case 47 where slashes < 2: slashes += 1
+          case _ where slashes < 2: continue
+          case 47, 63, 35: break loop
+          case 64: (hash, host) = (0, nil)
+          case 58 where !isInBrackets: (host, port) = (hash, 0)
+          default:
+            isInBrackets = byte == 91 || isInBrackets && byte != 93
+            hash = hash &* 31 &+ UInt64(byte | 32)
+            port = port &* 10 &+ UInt64(byte & 15)
+          }
         }
-        self.authority = host.reduce(5381) { $0 &* 33 &+ UInt64($1 | 32) }
+        // The scheme's own port may be written or not.
+        return (host ?? hash) &* 65_537 &+ (host == nil || port == 80 || port == 443 ? 0 : port)
       }
     }
     private let lock = NSLock()

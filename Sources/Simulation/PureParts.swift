@@ -1,0 +1,47 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The rules, one by one, as something to be timed.
+public enum PureParts {
+  /// A name, and the rule applied once.
+  public typealias Part = (name: String, run: () -> Void)
+
+  /// Every rule of the root folder.
+  public static func all() -> [Part] {
+    var answers = Answers()
+    guard let url = URL(string: "http://rules.example/items?page=2"), let good = answers.response(200),
+      let busy = answers.response(503), let limited = answers.response(429, retryAfter: 7)
+    else { return [] }
+    func response(_ field: String, _ value: String) -> HTTPURLResponse {
+      HTTPURLResponse(url: url, statusCode: 503, httpVersion: "HTTP/1.1", headerFields: [field: value]) ?? busy
+    }
+    let now = Date(timeIntervalSince1970: 784_111_777)
+    let policy = RetryPolicy()
+    let (get, post) = (RetryRequestFacts(method: "GET"), RetryRequestFacts(method: "POST"))
+    let call = RetryCallState(attempts: 1)
+    let outcome = NetworkOutcome(data: Data([1]), response: good)
+    let failure = NetworkError.endpointError(busy, nil)
+    let limitedFailure = NetworkError.endpointError(limited, nil)
+    let lost = NetworkError.urlError(URLError(.networkConnectionLost))
+    var parts: [Part] = [
+      ("decision: 200", { _ = outcome.failure(isHead: false, allowEmptyData: false) }),
+      ("decision: 503", { _ = policy.decision(failure, get, call, now: now, random: 0.5) }),
+      ("decision: 429, Retry-After: 7", { _ = policy.decision(limitedFailure, get, call, now: now, random: 0.5) }),
+      ("decision: connection lost", { _ = policy.decision(lost, get, call, now: now, random: 0.5) }),
+      ("safety: POST, 503", { _ = policy.safety(failure, post, call) }),
+      ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
+      ("origin of a URL", { _ = RedirectGuard.origin(url) }),
+      ("description of an error", { _ = lost.description }),
+    ]
+    for value in [
+      "120", "Sun, 06 Nov 1994 08:50:37 GMT", "Sunday, 06-Nov-94 08:50:37 GMT", "Sun Nov  6 08:50:37 1994",
+    ] {
+      let response = response("Retry-After", value)
+      parts.append(("Retry-After: \(value)", { _ = RetryAfter.wait(asked: response, now: now) }))
+    }
+    return parts
+  }
+}
