@@ -34,15 +34,8 @@ enum Growth {
   private static func child(_ form: Int, _ calls: Int, _ width: Int, _ url: URL, _ size: Int) throws
     -> (wall: Double, peak: Double)
   {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = [
-      "one", "\(form)", "\(calls)", "\(width)", url.appendingPathComponent("\(size)").absoluteString,
-    ]
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
+    let text = try ServerProcess.output(
+      of: ["one", "\(form)", "\(calls)", "\(width)", url.appendingPathComponent("\(size)").absoluteString])
     let numbers = text.split(whereSeparator: \.isWhitespace).compactMap { Double($0) }
     guard numbers.count == 2 else { throw CocoaError(.fileReadCorruptFile) }
     return (numbers[0], numbers[1])

@@ -52,42 +52,60 @@ enum Overhead {
     }
   }
 
-  static func run(rounds: Int) async throws {
+  static func run(rounds: Int) throws {
     let server = try ServerProcess()
-    print("form, size, at once            time (95 %)            processor (95 %)       allocations   locks")
-    for (size, width, calls) in [(40, 1, 100), (40, 64, 640), (1_000_000, 1, 8), (1_000_000, 64, 128)] {
+    print(
+      "form, bytes, at once                            time (95 %)              processor (95 %)     allocations  locks"
+    )
+    for (size, width, calls) in [(40, 1, 200), (40, 64, 640), (1_000_000, 1, 16), (1_000_000, 64, 128)] {
       let forms = size == 40 ? forms : Array(forms.prefix(4))
-      try await table(server.url.appendingPathComponent("\(size)"), size, width, calls, rounds, forms)
+      var costs = forms.map { _ in [[Double]]() }
+      let url = server.url.appendingPathComponent("\(size)").absoluteString
+      for round in 0..<rounds {
+        let output = try ServerProcess.output(of: ["round", "\(calls)", "\(width)", url, "\(forms.count)", "\(round)"])
+        for (form, line) in output.split(separator: "\n").enumerated() where form < forms.count {
+          costs[form].append(line.split(separator: " ").compactMap { Double($0) })
+        }
+      }
+      for (form, cost) in zip(forms, costs) {
+        let base = costs[form.against]
+        let wall = Median(zip(cost, base).map { $0[0] / $1[0] })
+        let processor = Median(zip(cost, base).map { $0[1] / $1[1] })
+        print(
+          "\(form.name), \(size), \(width)".padding(toLength: 46, withPad: " ", startingAt: 0)
+            + String(
+              format: "%8.1f µs  %.3f (%.3f–%.3f)  %.3f (%.3f–%.3f)  %8.1f  %6.1f",
+              Median(cost.map { $0[0] / Double(calls) * 1e6 }).value, wall.value, wall.low, wall.high, processor.value,
+              processor.low, processor.high, Median(cost.map { $0[2] }).value, Median(cost.map { $0[3] }).value))
+      }
     }
   }
 
-  private static func table(_ url: URL, _ size: Int, _ width: Int, _ calls: Int, _ rounds: Int, _ forms: [Form])
-    async throws
-  {
-    let sessions = forms.map { _ in session() }
-    defer { sessions.forEach { $0.finishTasksAndInvalidate() } }
-    var costs = forms.map { _ in [Cost]() }
-    for round in -1..<rounds {
-      for turn in forms.indices {
+  /// One round, in a process of its own: where its code and data happen to lie makes more of a difference than what it
+  /// does. Prints seconds, seconds of processor, allocations and locks a call for each form.
+  static func round(_ arguments: [String]) async {
+    let numbers = arguments.compactMap { Int($0) }
+    guard numbers.count == 4, arguments.count == 5, let url = URL(string: arguments[2]) else { return }
+    let (calls, width, count, round) = (numbers[0], numbers[1], numbers[2], numbers[3])
+    let sessions = (0..<count).map { _ in session() }
+    var lines = [String](repeating: "", count: count)
+    for phase in 0..<3 {
+      for turn in 0..<count {
         // Who comes first changes, so that it gains nobody anything.
-        let form = (turn + max(0, round)) % forms.count
-        let cost = await Cost.of { await perform(forms[form], sessions[form], url, calls, width) }
-        if round >= 0 { costs[form].append(cost) }
+        let form = (turn + round) % count
+        let work = { await perform(forms[form], sessions[form], url, calls, width) }
+        switch phase {
+        case 0: await work()
+        case 1:
+          let cost = await Cost.of(work)
+          lines[form] = "\(cost.wall) \(cost.processor)"
+        default:
+          let counts = await Cost.counts(per: calls, work)
+          lines[form] += " \(counts.allocations) \(counts.locks)"
+        }
       }
     }
-    for (index, form) in forms.enumerated() {
-      let counts = await Cost.counts(per: calls) { await perform(form, sessions[index], url, calls, width) }
-      let base = costs[form.against]
-      let wall = Median(zip(costs[index], base).map { $0.wall / $1.wall })
-      let processor = Median(zip(costs[index], base).map { $0.processor / $1.processor })
-      let micro = Median(costs[index].map { $0.wall / Double(calls) * 1e6 }).value
-      print(
-        "\(form.name), \(size), \(width)".padding(toLength: 46, withPad: " ", startingAt: 0)
-          + String(
-            format: "%8.1f µs  %.3f (%.3f–%.3f)  %.3f (%.3f–%.3f)  %8.1f  %6.1f", micro, wall.value, wall.low,
-            wall.high,
-            processor.value, processor.low, processor.high, counts.allocations, counts.locks))
-    }
+    print(lines.joined(separator: "\n"))
   }
 
   static func session() -> URLSession {

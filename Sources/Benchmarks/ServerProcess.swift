@@ -23,6 +23,18 @@ final class ServerProcess {
 
   deinit { process.terminate() }
 
+  /// What another process of the benchmarks prints.
+  static func output(of arguments: [String]) throws -> String {
+    let (process, output) = (Process(), Pipe())
+    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
+    process.arguments = arguments
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return text
+  }
+
   /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:
   /// `/BYTES/PERCENT`.
   static func serve() throws {

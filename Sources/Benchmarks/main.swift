@@ -5,8 +5,8 @@ let arguments = Array(CommandLine.arguments.dropFirst())
 let number = arguments.dropFirst().first.flatMap { Int($0) }
 let seed = arguments.dropFirst(2).first.flatMap { UInt64($0) }
 switch arguments.first {
-case nil: try await Overhead.run(rounds: 40)
-case "overhead": try await Overhead.run(rounds: number ?? 40)
+case nil: try Overhead.run(rounds: 40)
+case "overhead": try Overhead.run(rounds: number ?? 40)
 case "waiting": try await Waiting.run()
 case "faults": try await Faults.run(calls: number ?? 10_000)
 case "parts": await Parts.run()
@@ -17,6 +17,7 @@ case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .rando
 case "soak": exit(await Soak.run(calls: number ?? 200_000))
 // What other processes of the benchmarks do.
 case "serve": try ServerProcess.serve()
+case "round": await Overhead.round(Array(arguments.dropFirst()))
 case "one": await Growth.one(Array(arguments.dropFirst()))
 default:
   print(

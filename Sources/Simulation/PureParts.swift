@@ -26,7 +26,15 @@ public enum PureParts {
     let failure = NetworkError.endpointError(busy, nil)
     let limitedFailure = NetworkError.endpointError(limited, nil)
     let lost = NetworkError.urlError(URLError(.networkConnectionLost))
+    let transport = SimulatedTransport { _, completion in completion(outcome) }
+    let request = URLRequest(url: url)
     var parts: [Part] = [
+      (
+        "a whole call without a network",
+        {
+          RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start { _ in }
+        }
+      ),
       ("decision: 200", { _ = outcome.failure(isHead: false, allowEmptyData: false) }),
       ("decision: 503", { _ = policy.decision(failure, get, call, now: now, random: 0.5) }),
       ("decision: 429, Retry-After: 7", { _ = policy.decision(limitedFailure, get, call, now: now, random: 0.5) }),
