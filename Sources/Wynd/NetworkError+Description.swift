@@ -4,7 +4,8 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-// None of these prints a credential, a query value or a body: they end up in logs and bug reports.
+// None of these prints a credential or a query value, and of a body only what could not be parsed, bounded and without
+// what may be a secret: they end up in logs and bug reports.
 
 nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
   /// One line, fit for a log.

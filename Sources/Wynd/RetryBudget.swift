@@ -34,9 +34,8 @@ nonisolated public final class RetryBudget: Sendable {
     var lastID: UInt64 = 0
   }
 
-  /// A host of which nothing but failures has come lately.
-  private struct Host {
-    // Taken out of the table to be changed: a copy of what is held would cost as much as there are calls.
+  /// A host of which nothing but failures has come lately. Under the lock.
+  private final class Host {
     let since: Duration
     var lastFailure: Duration
     var failedProbes = 0
@@ -49,6 +48,8 @@ nonisolated public final class RetryBudget: Sendable {
     /// The paths of the probes that failed, the latest last. One broken path must not take every turn.
     var probedPaths: [String] = []
     var isIdle: Bool { held.isEmpty && probe == nil }
+
+    init(_ now: Duration) { (since, lastFailure, nextProbe) = (now, now, now) }
   }
 
   private struct Held {
@@ -90,28 +91,31 @@ nonisolated public final class RetryBudget: Sendable {
   func failed(_ url: URL?, _ id: UInt64?, _ clock: any RetryClock) {
     let (key, now) = (Self.key(url), clock.now)
     state.lock.withLock {
-      var host = state.hosts.removeValue(forKey: key) ?? Host(since: now, lastFailure: now, nextProbe: now)
+      var host = state.hosts[key]
       // Nobody has asked for so long that this is another outage.
-      if host.isIdle, now - host.lastFailure > .seconds(60) {
-        host = Host(since: now, lastFailure: now, nextProbe: now)
-      }
+      if let old = host, old.isIdle, now - old.lastFailure > .seconds(60) { host = nil }
+      guard let host = host ?? add(key, now) else { return }
       host.lastFailure = now
-      if let id, host.probe == id {
-        host.lastProbe = id
-        host.failedProbes += 1
-        host.probedPaths.removeAll { $0 == url?.path }
-        host.probedPaths = host.probedPaths.suffix(15) + [url?.path ?? ""]
-        free(
-          &host, key, from: now + Self.pace.delay(retry: host.failedProbes - 1, random: 0.5 + clock.random() / 2), clock
-        )
-      }
-      if state.hosts.count >= Self.capacity {
-        let idle = state.hosts.filter(\.value.isIdle)
-        guard let oldest = idle.min(by: { $0.value.lastFailure < $1.value.lastFailure })?.key else { return }
-        state.hosts[oldest] = nil
-      }
-      state.hosts[key] = host
+      guard let id, host.probe == id else { return }
+      host.lastProbe = id
+      let path = url?.path ?? ""
+      host.probedPaths = host.probedPaths.filter { $0 != path }.suffix(15) + [path]
+      let pause = Self.pace.delay(retry: host.failedProbes, random: 0.5 + clock.random() / 2)
+      host.failedProbes += 1
+      free(host, key, from: now + pause, clock)
     }
+  }
+
+  /// Under the lock. In place of the one that failed longest ago, if there are too many; nil if calls wait for every one.
+  private func add(_ key: String, _ now: Duration) -> Host? {
+    if state.hosts[key] == nil, state.hosts.count >= Self.capacity {
+      let idle = state.hosts.filter(\.value.isIdle)
+      guard let oldest = idle.min(by: { $0.value.lastFailure < $1.value.lastFailure })?.key else { return nil }
+      state.hosts[oldest] = nil
+    }
+    let host = Host(now)
+    state.hosts[key] = host
+    return host
   }
 
   /// May this retry go? If it is held, `go` is called once, unless it leaves before. `id` is the call's, if it has been
@@ -119,8 +123,7 @@ nonisolated public final class RetryBudget: Sendable {
   func enter(_ url: URL?, _ id: UInt64?, _ clock: any RetryClock, go: @escaping @Sendable (Go) -> Void) -> Entry {
     let (key, now) = (Self.key(url), clock.now)
     return state.lock.withLock {
-      guard var host = state.hosts.removeValue(forKey: key) else { return .free }
-      defer { state.hosts[key] = host }
+      guard let host = state.hosts[key] else { return .free }
       state.lastID += 1
       let id = id ?? state.lastID
       // A call that is alone with its host has its own backoff.
@@ -129,7 +132,7 @@ nonisolated public final class RetryBudget: Sendable {
         return .probe(id)
       }
       host.held[id] = Held(place: state.lastID, path: url?.path ?? "", go: go)
-      if host.probe == nil, host.timer == nil { free(&host, key, from: host.nextProbe, clock) }
+      if host.probe == nil, host.timer == nil { free(host, key, from: host.nextProbe, clock) }
       return .held(id)
     }
   }
@@ -138,15 +141,14 @@ nonisolated public final class RetryBudget: Sendable {
   func leave(_ url: URL?, _ id: UInt64, _ clock: any RetryClock) {
     let key = Self.key(url)
     state.lock.withLock {
-      guard var host = state.hosts.removeValue(forKey: key) else { return }
+      guard let host = state.hosts[key] else { return }
       host.held[id] = nil
-      if host.probe == id { free(&host, key, from: clock.now, clock) }
-      state.hosts[key] = host
+      if host.probe == id { free(host, key, from: clock.now, clock) }
     }
   }
 
   /// Under the lock: the next that is held may go from then on.
-  private func free(_ host: inout Host, _ key: String, from time: Duration, _ clock: any RetryClock) {
+  private func free(_ host: Host, _ key: String, from time: Duration, _ clock: any RetryClock) {
     host.probe = nil
     host.nextProbe = time
     host.timer.map(clock.cancel)
@@ -155,8 +157,7 @@ nonisolated public final class RetryBudget: Sendable {
 
   private func sendNext(_ key: String) {
     let go: (@Sendable () -> Void)? = state.lock.withLock {
-      guard var host = state.hosts.removeValue(forKey: key) else { return nil }
-      defer { state.hosts[key] = host }
+      guard let host = state.hosts[key] else { return nil }
       host.timer = nil
       func turn(_ held: Held) -> Int { host.probedPaths.firstIndex(of: held.path) ?? -1 }
       guard host.probe == nil,

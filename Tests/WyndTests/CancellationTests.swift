@@ -97,6 +97,10 @@ import Testing
       let task = Task { await session.result(of: URLRequest(url: server.url()), policy: .immediate) }
       await asked.wait()
       session.finishTasksAndInvalidate()
+      // It does so on a queue of its own.
+      #if canImport(FoundationNetworking)
+        await until { session.isKnownToBeInvalidated }
+      #endif
       invalidated.signal()
       #expect(await task.value.error?.urlError?.code == .cancelled)
       #expect(server.requests.count == 1)
