@@ -27,7 +27,7 @@ enum Parts {
         ("URL of an endpoint", { _ = try? Search().url }),
         ("request of an endpoint", { _ = try? Search().request }),
       ]
-    print("rule                                              time   allocations")
+    print("rule                                              time   allocations   locks")
     for part in parts {
       var samples: [Double] = []
       for _ in 0..<11 {
@@ -37,7 +37,7 @@ enum Parts {
       let counts = await Cost.counts(per: 2000) { for _ in 0..<2000 { part.run() } }
       print(
         part.name.padding(toLength: 44, withPad: " ", startingAt: 0)
-          + String(format: "%7.0f ns  %9.1f", Median(samples).value, counts.allocations))
+          + String(format: "%7.0f ns  %9.1f  %9.1f", Median(samples).value, counts.allocations, counts.locks))
     }
   }
 }

@@ -36,7 +36,7 @@ final class ServerProcess {
   }
 
   /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:
-  /// `/BYTES/PERCENT`.
+  /// `/BYTES/PERCENT`, or `/BYTES/PERCENT/STATUS`.
   static func serve() throws {
     let json = #"{"id":12345,"name":"an item","ok":true}"#
     let bodies = [40: Array(json.utf8)].merging(
@@ -45,7 +45,9 @@ final class ServerProcess {
     let faults: [Answer] = [.reset, .close, .status(503), .truncated]
     let server = try LoopbackServer(isRecording: false) { request in
       let numbers = request.target.split(separator: "/").compactMap { Int($0) }
-      if numbers.count > 1, request.index % 100 < numbers[1] { return faults[request.index % faults.count] }
+      if numbers.count > 1, request.index % 100 < numbers[1] {
+        return numbers.count > 2 ? .status(numbers[2]) : faults[request.index % faults.count]
+      }
       return .ok(bodies[numbers.first ?? 40] ?? [], [("Content-Type", "application/json")])
     }
     FileHandle.standardOutput.write(Data("\(server.url())\n".utf8))

@@ -19,7 +19,7 @@ public enum PureParts {
       HTTPURLResponse(url: url, statusCode: 503, httpVersion: "HTTP/1.1", headerFields: [field: value]) ?? busy
     }
     let now = Date(timeIntervalSince1970: 784_111_777)
-    let policy = RetryPolicy()
+    let (policy, alone) = (RetryPolicy(), RetryPolicy(budget: nil))
     let (get, post) = (RetryRequestFacts(method: "GET"), RetryRequestFacts(method: "POST"))
     let call = RetryCallState(attempts: 1)
     let outcome = NetworkOutcome(data: Data([1]), response: good)
@@ -31,9 +31,11 @@ public enum PureParts {
     var parts: [Part] = [
       (
         "a whole call without a network",
-        {
-          RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start { _ in }
-        }
+        { RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start { _ in } }
+      ),
+      (
+        "the same without a budget",
+        { RetryLoop(request, policy: alone, allowEmptyData: false, transport: transport).start { _ in } }
       ),
       ("decision: 200", { _ = outcome.failure(isHead: false, allowEmptyData: false) }),
       ("decision: 503", { _ = policy.decision(failure, get, call, now: now, random: 0.5) }),
