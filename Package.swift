@@ -16,7 +16,7 @@ let package = Package(
     .target(
       name: "Simulation",
       exclude: [
-        "Wynd/Endpoint", "Wynd/Linux", "Wynd/Wynd.docc", "Wynd/URLSession+performNetworkRequest.swift",
+        "Wynd/Client", "Wynd/Endpoint", "Wynd/Linux", "Wynd/Wynd.docc", "Wynd/URLSession+performNetworkRequest.swift",
       ]),
     .target(name: "AllocationCounter"),
     .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation", "AllocationCounter"]),

@@ -205,7 +205,10 @@ nonisolated extension NetworkError {
 
 nonisolated extension URL {
   /// Without user, password, fragment and the values of the query.
-  var redactedForLog: String {
+  var redactedForLog: String { redactedForLog(showing: []) }
+
+  /// With the values of these query items, unless their names sound like a secret's.
+  func redactedForLog(showing shown: Set<String>) -> String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
     // What is no address of a server is all content: «data:text/plain,secret».
     if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
@@ -214,8 +217,10 @@ nonisolated extension URL {
     parts.fragment = nil
     let query = parts.percentEncodedQuery
     parts.percentEncodedQuery = nil
-    let names = query?.split(separator: "&").map { item in
-      item.firstIndex(of: "=").map { item[..<$0] + "=…" } ?? "…"
+    let names = query?.split(separator: "&").map { item -> String in
+      guard let end = item.firstIndex(of: "=") else { return "…" }
+      let name = String(item[..<end])
+      return shown.contains(name) && !RedirectGuard.isCredential(name, "") ? String(item) : name + "=…"
     }
     return (parts.string ?? "(URL)") + (names.map { "?" + $0.joined(separator: "&") } ?? "")
   }

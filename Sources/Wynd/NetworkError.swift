@@ -97,6 +97,12 @@ nonisolated public struct RetryFailure: Error, Sendable {
   public internal(set) var stopReason: StopReason
 }
 
+/// An error of a middleware that says itself whether another try may help. Without it, none is made.
+nonisolated public protocol RetryableError: Error {
+  /// May another try help?
+  var shouldRetry: Bool { get }
+}
+
 nonisolated extension NetworkError {
   /// May another try help? Not: is it safe to repeat; that depends on the request, and ``RetryPolicy`` decides it.
   public var shouldRetry: Bool {
@@ -111,6 +117,7 @@ nonisolated extension NetworkError {
       default: false
       }
     case .inaccessible(let failure): failure.lastError.shouldRetry
+    case .middlewareError(let error): (error as? any RetryableError)?.shouldRetry ?? false
     default: false
     }
   }

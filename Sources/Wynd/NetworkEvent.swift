@@ -49,7 +49,9 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   public let kind: Kind
 
   /// One line, without query values or credentials.
-  public var description: String {
+  public var description: String { text(url: request.url?.redactedForLog) }
+
+  func text(url: String?) -> String {
     let what =
       switch kind {
       case .attemptStarted: "started"
@@ -64,7 +66,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     // A line break in it would forge a line of the log.
     let method = request.httpMethod.flatMap { SessionTransport.isToken($0) ? $0 : nil } ?? "(no method)"
     return
-      "\(method) \(request.url?.redactedForLog ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
+      "\(method) \(url ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }
 

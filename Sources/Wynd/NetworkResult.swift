@@ -14,10 +14,17 @@ nonisolated public struct NetworkResponse: Sendable {
   /// Status code and header fields of the answer.
   public let response: HTTPURLResponse
   /// Every attempt in order; the last one is the one that succeeded and has no `error`.
-  public var attempts: [RetryFailure.Attempt] { failures + [success] }
+  public var attempts: [RetryFailure.Attempt] { failures + (success.map { [$0] } ?? []) }
   // Two fields instead of one array: a call that succeeds at once allocates no history.
   let failures: [RetryFailure.Attempt]
-  let success: RetryFailure.Attempt
+  let success: RetryFailure.Attempt?
+}
+
+nonisolated extension NetworkResponse {
+  /// Makes an answer that nobody sent, for tests and for what answers by itself.
+  public init(data: Data, response: HTTPURLResponse) {
+    self.init(data: data, response: response, failures: [], success: nil)
+  }
 }
 
 /// A call that has been started with a completion handler. Dropping it does not end the call.

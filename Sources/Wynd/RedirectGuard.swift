@@ -52,6 +52,11 @@ nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchec
     return next
   }
 
+  /// From now on this header field counts as a credential, whatever its name: it never leaves its origin.
+  static func protect(field name: String) { lock.withLock { _ = protected.insert(name.lowercased()) } }
+  private static let lock = NSLock()
+  nonisolated(unsafe) private static var protected: Set<String> = []
+
   /// Does this header field carry a secret? Nobody can know for sure: it does if its name sounds like one, or if its value
   /// begins with an authentication scheme.
   static func isCredential(_ name: String, _ value: String) -> Bool {
@@ -62,6 +67,7 @@ nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchec
     ]
     .contains { name.contains($0) }
       || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
+      || lock.withLock { protected.contains(name) }
   }
 
   /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where none is written.

@@ -26,6 +26,8 @@ nonisolated struct NetworkOutcome: Sendable {
   var error: (any Error)?
   var hasFollowedRedirect = false
   var mayHaveSent = false
+  /// A middleware takes it for a success, whatever its status is.
+  var isAccepted = false
   /// It comes on the session's delegate queue.
   var isOnDelegateQueue = false
 
@@ -36,6 +38,7 @@ nonisolated struct NetworkOutcome: Sendable {
     if let error {
       return error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error)
     }
+    if isAccepted, http != nil { return nil }
     guard let http else { return response.map(NetworkError.invalidResponseType) ?? .noResponse }
     if http.statusCode >= 400 { return .endpointError(http, data) }
     if data?.isEmpty == false || allowEmptyData || isHead { return nil }

@@ -96,8 +96,8 @@ nonisolated extension Endpoint {
   public var headers: [URLRequest.Header] { [] }
   /// None.
   public var body: URLRequest.Body? { nil }
-  /// JSON.
-  public var decoder: any EndpointDecoder { JSONDecoder() }
+  /// The client's; without one, JSON.
+  public var decoder: any EndpointDecoder { EndpointCoding.decoder ?? JSONDecoder() }
   /// ``RetryPolicy/default``, or what the call says.
   public var policy: RetryPolicy? { nil }
   /// Changes nothing.

@@ -20,6 +20,24 @@ nonisolated public protocol EndpointEncoder {
   func encode<Value: Encodable>(_ value: Value) throws -> Data
 }
 
+/// What endpoints use that name no coder of their own, while a client works for them.
+nonisolated enum EndpointCoding {
+  @TaskLocal static var encoder: (any EndpointEncoder & Sendable)?
+  @TaskLocal static var decoder: (any EndpointDecoder & Sendable)?
+
+  static func with<Value>(
+    _ encoder: (any EndpointEncoder & Sendable)?, _ decoder: (any EndpointDecoder & Sendable)?,
+    _ work: () throws(NetworkError) -> Value
+  ) throws(NetworkError) -> Value {
+    let result: Result<Value, NetworkError> = $encoder.withValue(encoder) {
+      $decoder.withValue(decoder) {
+        do throws(NetworkError) { return .success(try work()) } catch { return .failure(error) }
+      }
+    }
+    return try result.get()
+  }
+}
+
 nonisolated extension JSONDecoder: EndpointDecoder {
   /// `application/json`
   public var mediaType: String { "application/json" }

@@ -36,15 +36,15 @@ nonisolated extension URLRequest {
     public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> Body {
       Body(contentType) { Data(text.utf8) }
     }
-    /// A value as JSON, or in the format of another encoder.
-    public static func json(_ value: some Encodable, encoder: any EndpointEncoder = JSONEncoder()) -> Body {
-      Body(encoder.mediaType) { try encoder.encode(value) }
+    /// A value in the format of the encoder; without one, of the client's; without one, as JSON.
+    public static func json(_ value: some Encodable, encoder: (any EndpointEncoder)? = nil) -> Body {
+      let encoder = encoder ?? EndpointCoding.encoder ?? JSONEncoder()
+      return Body(encoder.mediaType) { try encoder.encode(value) }
     }
     /// JSON as literals, nested as you like.
     public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
     /// Values of several types as JSON: `.json(["name": name, "age": age])`.
-    public static func json(_ values: [String: (any Encodable)?], encoder: any EndpointEncoder = JSONEncoder()) -> Body
-    {
+    public static func json(_ values: [String: (any Encodable)?], encoder: (any EndpointEncoder)? = nil) -> Body {
       json(values.mapValues(AnyEncodable.init), encoder: encoder)
     }
     /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).

@@ -1,0 +1,225 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// Something that every call of a ``NetworkClient`` goes through: it may change the request, answer by itself, look at or
+/// replace the answer or the error, or go on again.
+///
+/// ```swift
+/// struct Stopwatch: NetworkMiddleware {
+///   func respond(
+///     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+///   ) async throws -> NetworkResponse {
+///     var request = request
+///     request.setValue("7", forHTTPHeaderField: "X-Page")      // before execution
+///     let began = ContinuousClock.now
+///     defer { print(ContinuousClock.now - began) }             // on completion
+///     do {
+///       return try await next(request)                         // on success
+///     } catch {
+///       throw error                                            // on failure
+///     }
+///   }
+/// }
+/// ```
+///
+/// An error that is thrown here reaches the caller as ``NetworkError/middlewareError(_:)``, a ``NetworkError`` as itself.
+nonisolated public protocol NetworkMiddleware: Sendable {
+  /// Goes on with `next`, once, again, or not at all.
+  ///
+  /// - Parameters:
+  ///   - request: As those before have left it.
+  ///   - call: What the request belongs to.
+  ///   - next: The rest of the way. It throws a ``NetworkError``: among ``NetworkClient/middleware`` the one that the whole
+  ///     call ended with, among ``NetworkClient/attemptMiddleware`` that of one attempt.
+  /// - Returns: The answer.
+  /// - Throws: What the call ends with.
+  func respond(
+    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+  ) async throws -> NetworkResponse
+
+  /// After parsing: looks at the value that an endpoint was answered with, or replaces it. The default does nothing.
+  ///
+  /// - Parameters:
+  ///   - value: What the body was parsed into.
+  ///   - response: The answer.
+  ///   - call: What it belongs to.
+  /// - Returns: What the caller gets.
+  func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+    -> Value
+
+  /// Answers that belong to one user are kept apart by this; nil (the default) if it makes no difference.
+  func cacheScope(of request: URLRequest) -> String?
+}
+
+nonisolated extension NetworkMiddleware {
+  /// The value as it is.
+  public func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+    -> Value
+  { value }
+  /// None.
+  public func cacheScope(of request: URLRequest) -> String? { nil }
+}
+
+/// What a request belongs to, for a middleware to look at.
+nonisolated public struct NetworkCall: Sendable {
+  /// The client that performs it.
+  public let client: NetworkClient
+  /// What was loaded; nil for a bare request.
+  public let endpoint: (any Endpoint)?
+}
+
+/// The rest of the way that a request goes.
+nonisolated public struct NetworkMiddlewareNext: Sendable {
+  let send: @Sendable (URLRequest) async throws -> NetworkResponse
+
+  /// Sends the request on, through whatever comes after.
+  public func callAsFunction(_ request: URLRequest) async throws -> NetworkResponse { try await send(request) }
+
+  /// `end`, with all of these before it; the first is the outermost.
+  init(
+    _ middleware: [any NetworkMiddleware], in call: NetworkCall,
+    end: @escaping @Sendable (URLRequest) async throws -> NetworkResponse
+  ) {
+    var next = NetworkMiddlewareNext(send: end)
+    for middleware in middleware.reversed() {
+      let rest = next
+      next = NetworkMiddlewareNext { try await middleware.respond(to: $0, in: call, next: rest) }
+    }
+    self = next
+  }
+
+  private init(send: @escaping @Sendable (URLRequest) async throws -> NetworkResponse) { self.send = send }
+}
+
+nonisolated extension NetworkError {
+  /// What a middleware threw, as the caller gets it.
+  init(thrown error: any Error) {
+    self =
+      switch error {
+      case let error as NetworkError: error
+      case is CancellationError where Task.isCancelled: .cancelled
+      default: .middlewareError(error)
+      }
+  }
+}
+
+/// One attempt that goes through middleware. The loop sees an ordinary attempt: its deadline and a cancellation reach into
+/// it, and what a middleware sends on top counts as no retry.
+nonisolated struct MiddlewareTransport: NetworkTransport {
+  let base: any NetworkTransport
+  let middleware: [any NetworkMiddleware]
+  let call: NetworkCall
+  let allowEmptyData: Bool
+  // Attempts after the first start on a timer, where no task-local value is seen.
+  private let refreshing = AuthenticationInProgress.current
+
+  init(
+    _ base: any NetworkTransport, _ middleware: [any NetworkMiddleware], _ call: NetworkCall, allowEmptyData: Bool
+  ) {
+    self.base = base
+    self.middleware = middleware
+    self.call = call
+    self.allowEmptyData = allowEmptyData
+  }
+
+  var isOver: Bool { base.isOver }
+  func refusal(of request: URLRequest) -> String? { base.refusal(of: request) }
+
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    let sends = Sends()
+    let next = NetworkMiddlewareNext(middleware, in: call) { [base, allowEmptyData] request in
+      if let flaw = base.refusal(of: request) { throw NetworkError.invalidRequest(reason: flaw) }
+      let outcome = await SendInFlight().outcome(of: request, on: base)
+      sends.add(outcome)
+      if let error = outcome.failure(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData) {
+        throw error
+      }
+      guard let response = outcome.http else { throw NetworkError.noResponse }
+      return NetworkResponse(data: outcome.data ?? Data(), response: response)
+    }
+    return TaskFlight(
+      Task {
+        await AuthenticationInProgress.$current.withValue(refreshing) {
+          do {
+            let response = try await next(request)
+            completion(
+              sends.outcome(NetworkOutcome(data: response.data, response: response.response, isAccepted: true)))
+          } catch {
+            completion(sends.outcome(NetworkOutcome(error: NetworkError(thrown: error))))
+          }
+        }
+      })
+  }
+
+  /// What is known of all that was sent in one attempt.
+  private final class Sends: @unchecked Sendable {
+    private let lock = NSLock()
+    private var facts = NetworkOutcome()
+
+    func add(_ outcome: NetworkOutcome) {
+      lock.withLock {
+        facts.hasFollowedRedirect = facts.hasFollowedRedirect || outcome.hasFollowedRedirect
+        // A second send does not prove that the first did nothing.
+        facts.mayHaveSent = facts.mayHaveSent || outcome.mayHaveSent
+      }
+    }
+    func outcome(_ outcome: NetworkOutcome) -> NetworkOutcome {
+      var outcome = outcome
+      (outcome.hasFollowedRedirect, outcome.mayHaveSent) = lock.withLock {
+        (facts.hasFollowedRedirect, facts.mayHaveSent)
+      }
+      return outcome
+    }
+  }
+}
+
+/// A task that a loop or a caller may cancel.
+nonisolated final class TaskFlight: NetworkFlight {
+  private let task: Task<Void, Never>
+  init(_ task: Task<Void, Never>) { self.task = task }
+  func cancel() { task.cancel() }
+}
+
+/// One send for an async caller, who is let go at once when he is cancelled: a transport need not answer then.
+nonisolated private final class SendInFlight: @unchecked Sendable {
+  private let lock = NSLock()
+  private var continuation: CheckedContinuation<NetworkOutcome, Never>?
+  private var flight: (any NetworkFlight)?
+  private var isOver = false
+
+  func outcome(of request: URLRequest, on transport: any NetworkTransport) async -> NetworkOutcome {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isCancelled = lock.withLock {
+          self.continuation = continuation
+          return isOver
+        }
+        if isCancelled { return end(Self.cancelled) }
+        let flight = transport.send(request) { [self] in end($0) }
+        let isLate = lock.withLock {
+          self.flight = isOver ? nil : flight
+          return isOver
+        }
+        if isLate { flight.cancel() }
+      }
+    } onCancel: {
+      end(Self.cancelled)
+    }
+  }
+
+  private static let cancelled = NetworkOutcome(error: NetworkError.cancelled)
+
+  private func end(_ outcome: NetworkOutcome) {
+    let (continuation, flight) = lock.withLock {
+      isOver = true
+      defer { (self.continuation, self.flight) = (nil, nil) }
+      return (self.continuation, self.flight)
+    }
+    continuation?.resume(returning: outcome)
+    if case NetworkError.cancelled? = outcome.error { flight?.cancel() }
+  }
+}
