@@ -93,6 +93,8 @@ public struct URLComponents: Sendable {
   public var password: String?
   public var fragment: String?
   public var percentEncodedQuery: String?
+  public var percentEncodedUser: String?
+  public var percentEncodedPath = ""
   public var string: String? { nil }
   public var url: URL? { nil }
 }
@@ -151,8 +153,13 @@ public class PropertyListEncoder {
 open class OperationQueue: NSObject, @unchecked Sendable {
   open class var current: OperationQueue? { nil }
   open func addOperation(_ block: @escaping @Sendable () -> Void) {}
+  open var maxConcurrentOperationCount = 0
+}
+public struct CharacterSet: Sendable {
+  public static var whitespaces: CharacterSet { CharacterSet() }
 }
 extension StringProtocol {
+  public func trimmingCharacters(in set: CharacterSet) -> String { "" }
   public func contains<T: StringProtocol>(_ other: T) -> Bool { false }
   public func components<T: StringProtocol>(separatedBy separator: T) -> [String] { [] }
   public func replacingOccurrences<Target: StringProtocol, Replacement: StringProtocol>(
@@ -194,6 +201,7 @@ open class URLResponse: NSObject, @unchecked Sendable {
   open var url: URL? { nil }
 }
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {}
   open var statusCode: Int { 0 }
   open func value(forHTTPHeaderField name: String) -> String? { nil }
   open class func localizedString(forStatusCode: Int) -> String { "" }
@@ -205,6 +213,7 @@ open class URLSessionConfiguration: NSObject, @unchecked Sendable {
 }
 open class URLSession: NSObject, @unchecked Sendable {
   open var configuration: URLSessionConfiguration { fatalError() }
+  open class var shared: URLSession { fatalError() }
   open var delegate: (any URLSessionDelegate)? { nil }
   open var delegateQueue: OperationQueue { fatalError() }
   open func dataTask(
@@ -246,6 +255,7 @@ public struct URLError: Error, Sendable {
     public static let cancelled = Code(rawValue: -999)
     public static let badURL = Code(rawValue: -1000)
     public static let timedOut = Code(rawValue: -1001)
+    public static let userAuthenticationRequired = Code(rawValue: -1013)
     public static let unsupportedURL = Code(rawValue: -1002)
     public static let cannotFindHost = Code(rawValue: -1003)
     public static let cannotConnectToHost = Code(rawValue: -1004)

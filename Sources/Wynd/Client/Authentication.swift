@@ -158,7 +158,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       let result: Result<Credential, any Error>
       do {
         result = .success(
-          try await AuthenticationInProgress.$current.withValue(inProgress) { try await renew(old, client) })
+          try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) })
       } catch {
         result = .failure(error)
       }
@@ -187,5 +187,6 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
 /// Which authentications are being renewed by whatever runs here: their own requests go without.
 nonisolated enum AuthenticationInProgress {
-  @TaskLocal static var current: Set<ObjectIdentifier> = []
+  static let value = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
+  static var current: Set<ObjectIdentifier> { value.get() }
 }

@@ -105,6 +105,7 @@ nonisolated public struct NetworkClient: Sendable {
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
   ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
   ///   - policy: Wins over the client's.
+  /// - Returns: The body of the answer.
   /// - Throws: ``NetworkError``; nothing else.
   public func performNetworkRequest(
     _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
@@ -121,6 +122,7 @@ nonisolated public struct NetworkClient: Sendable {
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
   ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
   ///   - policy: Wins over the client's.
+  /// - Returns: Body, head and history.
   /// - Throws: ``NetworkError``; nothing else.
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
@@ -158,6 +160,7 @@ nonisolated public struct NetworkClient: Sendable {
   ///   - endpoint: What to send, and how to parse the answer.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
   ///   - policy: Wins over the endpoint's own, which wins over the client's.
+  /// - Returns: The response.
   /// - Throws: ``NetworkError``; nothing else.
   public func load<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
@@ -171,6 +174,7 @@ nonisolated public struct NetworkClient: Sendable {
   ///   - endpoint: What to send, and how to parse the answer.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
   ///   - policy: Wins over the endpoint's own, which wins over the client's.
+  /// - Returns: The response, its head, its body and its history.
   /// - Throws: ``NetworkError``; nothing else.
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil

@@ -48,6 +48,7 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   ///   - response: The answer.
   ///   - call: What it belongs to.
   /// - Returns: What the caller gets.
+  /// - Throws: What the call ends with.
   func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
     -> Value
 
@@ -143,7 +144,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     }
     return TaskFlight(
       Task {
-        await AuthenticationInProgress.$current.withValue(refreshing) {
+        await AuthenticationInProgress.value.withValue(refreshing) {
           do {
             let response = try await next(request)
             completion(

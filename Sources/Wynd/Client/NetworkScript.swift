@@ -1,7 +1,8 @@
+import Dispatch
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 /// What a ``NetworkClient`` is answered with in a test: one answer after the other, the last for all that follow. No
@@ -116,7 +117,7 @@ nonisolated private struct ScriptTransport: NetworkTransport {
 
 /// Time that passes only while nothing is under way, and then at once.
 nonisolated private final class ScriptClock: RetryClock, @unchecked Sendable {
-  private static let queue = DispatchQueue(label: "Wynd.ScriptClock")
+  private static let queue = DispatchQueue(label: "Wynd.ScriptClock", qos: .userInitiated)
   private let lock = NSLock()
   private let waited: @Sendable (Duration) -> Void
   private var time = Duration.zero

@@ -22,19 +22,20 @@ nonisolated public protocol EndpointEncoder {
 
 /// What endpoints use that name no coder of their own, while a client works for them.
 nonisolated enum EndpointCoding {
-  @TaskLocal static var encoder: (any EndpointEncoder & Sendable)?
-  @TaskLocal static var decoder: (any EndpointDecoder & Sendable)?
+  private static let encoders = TaskLocal<(any EndpointEncoder & Sendable)?>(wrappedValue: nil)
+  private static let decoders = TaskLocal<(any EndpointDecoder & Sendable)?>(wrappedValue: nil)
+  static var encoder: (any EndpointEncoder)? { encoders.get() }
+  static var decoder: (any EndpointDecoder)? { decoders.get() }
 
   static func with<Value>(
     _ encoder: (any EndpointEncoder & Sendable)?, _ decoder: (any EndpointDecoder & Sendable)?,
     _ work: () throws(NetworkError) -> Value
   ) throws(NetworkError) -> Value {
-    let result: Result<Value, NetworkError> = $encoder.withValue(encoder) {
-      $decoder.withValue(decoder) {
+    try encoders.withValue(encoder) {
+      decoders.withValue(decoder) { () -> Result<Value, NetworkError> in
         do throws(NetworkError) { return .success(try work()) } catch { return .failure(error) }
       }
-    }
-    return try result.get()
+    }.get()
   }
 }
 

@@ -1,0 +1,54 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// How an app uses a client, in whatever mode it is built.
+
+nonisolated struct Page: Decodable { var number: Int }
+struct Pages: Endpoint {
+  typealias Response = Page
+  var path: String { "/pages" }
+}
+struct NewToken: Endpoint {
+  typealias Response = String
+  var path: String { "/token" }
+}
+
+nonisolated struct Counting: NetworkMiddleware {
+  func respond(
+    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+  ) async throws -> NetworkResponse {
+    do { return try await next(request) } catch { throw error }
+  }
+}
+
+@MainActor final class PageModel {
+  let authentication: Authentication<BearerToken>
+  let client: NetworkClient
+  var pages: [Int] = []
+  var task: NetworkTask?
+
+  init(_ url: URL) {
+    authentication = Authentication(for: url) { _, client in BearerToken(try await client.load(NewToken())) }
+    var policy = RetryPolicy(maxRetries: 3)
+    policy.onEvent = NetworkLog { print($0) }.onEvent
+    client = NetworkClient(
+      baseURL: url, headers: [.userAgent("App/1")], policy: policy, middleware: [Counting()],
+      attemptMiddleware: [authentication, ResponseValidation(statusCodes: 200..<300) { _ in nil }])
+  }
+
+  func refresh() async {
+    do throws(NetworkError) { pages.append(try await client.load(Pages()).number) } catch { print(error) }
+  }
+  func refreshLater() {
+    task = client.load(Pages()) { result in
+      Task { @MainActor in self.pages += (try? result.get()).map { [$0.number] } ?? [] }
+    }
+  }
+}
+
+func scripted(_ request: URLRequest) async throws -> Data {
+  try await NetworkClient(transport: .scripted([.status(503), .dropped, .ok("{}")])).performNetworkRequest(request)
+}

@@ -1,0 +1,284 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The refresh contract, each line of it a test of that name.
+@Suite(.timeLimit(.minutes(2))) struct AuthenticationTests {
+  static let quick = RetryPolicy(backoff: .none, budget: nil)
+  struct Expired: Error, Equatable {}
+
+  /// Knows one good token, counts what comes with which, and gives a new token at `/token`.
+  final class Service: @unchecked Sendable {
+    private let lock = NSLock()
+    private var good: String
+    private var counts: [String: Int] = [:]
+    let renewals = Counter()
+    let rejections = Counter()
+
+    init(_ good: String) { self.good = good }
+    var token: String {
+      get { lock.withLock { good } }
+      set { lock.withLock { good = newValue } }
+    }
+    func count(_ token: String) -> Int { lock.withLock { counts[token] ?? 0 } }
+
+    func server(beforeRenewal: @escaping @Sendable (Service) -> Answer? = { _ in nil }) throws -> LoopbackServer {
+      try LoopbackServer(isRecording: false) { [self] request in
+        if request.target == "/token" {
+          if let answer = beforeRenewal(self) { return answer }
+          let number = renewals.add()
+          token = "new\(number)"
+          return .ok("new\(number)")
+        }
+        let token = request.value("Authorization") ?? "none"
+        lock.withLock { counts[token, default: 0] += 1 }
+        if token == "Bearer \(self.token)" { return .ok("ok") }
+        rejections.add()
+        return .status(401)
+      }
+    }
+  }
+
+  static func client(_ server: LoopbackServer, _ token: String?) -> (NetworkClient, Authentication<BearerToken>) {
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, token.map { BearerToken($0) }) { _, client in
+      let data = try await client.performNetworkRequest(URLRequest(url: url))
+      return BearerToken(String(decoding: data, as: UTF8.self))
+    }
+    return (NetworkClient(baseURL: server.url(), policy: quick, attemptMiddleware: [authentication]), authentication)
+  }
+  static func get(_ client: NetworkClient, _ path: String = "/") async throws(NetworkError) -> NetworkResponse {
+    guard let url = URL(string: path) else { throw .cancelled }
+    return try await client.networkResponse(for: URLRequest(url: url))
+  }
+
+  @Test func aHundredRejectedCallsCauseOneRefreshAndOneMoreSendEach() async throws {
+    try await Turn.take {
+      for _ in 0..<(ProcessInfo.processInfo.environment["WYND_REFRESH_RUNS"].flatMap { Int($0) } ?? 3) {
+        let service = Service("unknown")
+        let server = try service.server { service in
+          // Only when all have been told.
+          while service.rejections.value < 100 { usleep(200) }
+          return nil
+        }
+        let (client, authentication) = Self.client(server, "old")
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<100 { group.addTask { try await Self.get(client).attempts.count } }
+          // The second send is no attempt of its own.
+          for try await attempts in group { #expect(attempts == 1) }
+        }
+        #expect(service.renewals.value == 1)
+        #expect(service.count("Bearer old") == 100)
+        #expect(service.count("Bearer new1") == 100)
+        #expect(authentication.credential == BearerToken("new1"))
+      }
+    }
+  }
+
+  @Test func aRejectionOfAnOlderTokenIsReplayedWithoutARefresh() async throws {
+    let service = Service("new")
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let server = try LoopbackServer { request in
+      if request.target == "/slow", request.value("Authorization") == "Bearer old" {
+        asked.open()
+        held.wait()
+      }
+      return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+    }
+    let (client, authentication) = Self.client(server, "old")
+    let slow = Task { try await Self.get(client, "/slow") }
+    await asked.wait()
+    authentication.credential = BearerToken("new")
+    held.signal()
+    _ = try await slow.value
+    #expect(service.renewals.value == 0)
+    #expect(server.requests.map(\.target) == ["/slow", "/slow"])
+  }
+
+  @Test func aRefreshThatFailsFailsAllWhoWaitOnceAndTheNextCallMayTryAgain() async throws {
+    let refreshes = Counter()
+    let server = try LoopbackServer { _ in .status(401) }
+    let rejected = Counter()
+    let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
+      await rejected.reaches(20)
+      refreshes.add()
+      throw Expired()
+    }
+    struct Watch: NetworkMiddleware {
+      let rejected: Counter
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        do { return try await next(request) } catch {
+          rejected.add()
+          throw error
+        }
+      }
+    }
+    let client = NetworkClient(
+      baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication, Watch(rejected: rejected)])
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          do throws(NetworkError) { _ = try await Self.get(client) } catch {
+            if case .middlewareError(let error) = error { return error as? Expired == Expired() }
+          }
+          return false
+        }
+      }
+      for await isRight in group { #expect(isRight) }
+    }
+    #expect(refreshes.value == 1)
+    #expect(server.requests.count == 20)
+    _ = try? await Self.get(client)
+    #expect(refreshes.value == 2)
+  }
+
+  @Test func aFailedRefreshRequestIsNotTakenForTheAnswerOfTheCall() async throws {
+    let service = Service("x")
+    let server = try service.server { _ in .status(400) }
+    let (client, _) = Self.client(server, "old")
+    do throws(NetworkError) {
+      _ = try await Self.get(client)
+      Issue.record("answered")
+    } catch {
+      guard case .middlewareError(let inner as NetworkError) = error else { Issue.record("\(error)"); return }
+      #expect(inner.statusCode == 400)
+      #expect(error.shouldRetry == false)
+    }
+  }
+
+  @Test func theRefreshCallItselfNeverTriggersARefresh() async throws {
+    let refreshes = Counter()
+    let server = try LoopbackServer { _ in .status(401) }
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
+      refreshes.add()
+      return BearerToken(
+        String(decoding: try await client.performNetworkRequest(URLRequest(url: url), maxRetries: 2), as: UTF8.self))
+    }
+    let client = NetworkClient(
+      baseURL: server.url(),
+      policy: RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 401 }),
+      attemptMiddleware: [authentication])
+    _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
+    #expect(refreshes.value == 1)
+    // Its own retries, which start on a timer, go without the credential too.
+    #expect(server.requests.filter { $0.target == "/token" }.map { $0.value("Authorization") } == [nil, nil, nil])
+  }
+
+  @Test func aCancelledWaiterDoesNotCancelTheRefreshOfTheOthers() async throws {
+    let service = Service("unknown")
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let server = try service.server { _ in
+      asked.open()
+      held.wait()
+      return nil
+    }
+    let (client, _) = Self.client(server, "old")
+    // The first is the one that starts it.
+    let first = Task { try await Self.get(client) }
+    await asked.wait()
+    let others = (0..<5).map { _ in Task { try await Self.get(client) } }
+    await service.rejections.reaches(6)
+    first.cancel()
+    others[0].cancel()
+    await #expect(throws: NetworkError.self) { try await first.value }
+    await #expect(throws: NetworkError.self) { try await others[0].value }
+    held.signal()
+    for other in others.dropFirst() { _ = try await other.value }
+    #expect(service.renewals.value == 1)
+  }
+
+  @Test func aSecondRejectionWithTheNewTokenIsFinal() async throws {
+    let refreshes = Counter()
+    let server = try LoopbackServer { _ in .status(401) }
+    let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
+      BearerToken("new\(refreshes.add())")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    do throws(NetworkError) {
+      _ = try await Self.get(client)
+      Issue.record("answered")
+    } catch {
+      guard case .endpointError(let response, _) = error else { Issue.record("\(error)"); return }
+      #expect(response.statusCode == 401)
+    }
+    #expect(refreshes.value == 1)
+    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer new1"])
+  }
+
+  struct APIKey: NetworkCredential {
+    var header: URLRequest.Header { .init("X-Member", "the secret") }
+  }
+
+  @Test func theTokenNeverGoesToAnotherOriginWhateverHeaderCarriesIt() async throws {
+    let other = try LoopbackServer(script: .ok())
+    for code in [301, 302, 303, 307, 308] {
+      let server = try LoopbackServer(script: .redirect(code, to: other.url("/stolen").absoluteString))
+      let authentication = Authentication<APIKey>(for: server.url(), APIKey()) { _, _ in APIKey() }
+      let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+      _ = try await Self.get(client)
+      #expect(server.requests.first?.value("X-Member") == "the secret")
+    }
+    #expect(other.requests.count == 5)
+    #expect(other.requests.allSatisfy { $0.value("X-Member") == nil })
+    // And not by a call that goes elsewhere in the first place.
+    let authentication = Authentication<APIKey>(for: try #require(URL(string: "http://127.0.0.1:1/")), APIKey()) {
+      _, _ in APIKey()
+    }
+    let client = NetworkClient(baseURL: other.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    _ = try await Self.get(client)
+    #expect(other.requests.last?.value("X-Member") == nil)
+  }
+
+  @Test func withoutATokenTheCallGetsOneFirst() async throws {
+    let service = Service("unknown")
+    let server = try service.server()
+    let (client, authentication) = Self.client(server, nil)
+    _ = try await Self.get(client)
+    #expect(service.count("none") == 0 && service.count("Bearer new1") == 1)
+    #expect(authentication.credential == BearerToken("new1"))
+  }
+
+  @Test func aSignOutDuringARefreshIsNotUndone() async throws {
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let service = Service("unknown")
+    let server = try service.server { _ in
+      asked.open()
+      held.wait()
+      return nil
+    }
+    let (client, authentication) = Self.client(server, "old")
+    let call = Task { try await Self.get(client) }
+    await asked.wait()
+    authentication.credential = nil
+    held.signal()
+    await #expect(throws: NetworkError.self) { try await call.value }
+    #expect(authentication.credential == nil)
+    #expect(service.count("Bearer new1") == 0)
+  }
+
+  @Test func aTokenThatWouldForgeAFieldIsNotSent() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let (client, _) = Self.client(server, "a\r\nX-Evil: 1")
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func theDeadlineHoldsForTheRefreshToo() async throws {
+    let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
+    var (client, _) = Self.client(server, "old")
+    client.policy = RetryPolicy(deadline: .milliseconds(300), budget: nil)
+    do throws(NetworkError) { _ = try await Self.get(client) } catch { #expect(error.stopReason == .deadline) }
+  }
+}

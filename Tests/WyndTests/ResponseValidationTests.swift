@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What is an error is the client's to say, and whether another try may help.
+@Suite(.timeLimit(.minutes(1))) struct ResponseValidationTests {
+  static func send(
+    _ steps: [NetworkScript.Step], _ validation: ResponseValidation, method: String = "GET"
+  ) async throws -> (sends: Int, error: NetworkError?) {
+    let script = NetworkScript.scripted(steps)
+    let client = NetworkClient(transport: script, attemptMiddleware: [validation])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: method)
+    do throws(NetworkError) {
+      _ = try await client.performNetworkRequest(request, maxRetries: 3)
+      return (script.requests.count, nil)
+    } catch {
+      return (script.requests.count, error)
+    }
+  }
+  static func reason(_ error: NetworkError?) -> String? {
+    switch error {
+    case .middlewareError(let error): (error as? InvalidResponse)?.reason
+    case .inaccessible(let failure): reason(failure.lastError)
+    default: nil
+    }
+  }
+
+  static let rows: [(NetworkScript.Step, ResponseValidation, String?)] = [
+    (.ok("x"), ResponseValidation(statusCodes: 200..<300), nil),
+    (.status(304), ResponseValidation(statusCodes: 200..<300), "status 304"),
+    (
+      .ok("{}", headers: ["Content-Type": "application/json; charset=utf-8"]),
+      ResponseValidation(contentTypes: ["Application/JSON"]), nil
+    ),
+    (
+      .ok("<", headers: ["Content-Type": "text/html"]), ResponseValidation(contentTypes: ["application/json"]),
+      "content type text/html"
+    ),
+    (.ok("x", headers: ["Content-Type": "image/png"]), ResponseValidation(contentTypes: ["image/*"]), nil),
+    (
+      .ok("x", headers: ["Content-Type": "images/png"]), ResponseValidation(contentTypes: ["image/*"]),
+      "content type images/png"
+    ),
+    (.ok("x"), ResponseValidation(contentTypes: ["image/*"]), "content type "),
+    (.status(204), ResponseValidation(contentTypes: ["image/*"]), nil),
+    (.ok("{\"error\":1}"), ResponseValidation { $0.data.count > 5 ? "an error" : nil }, "an error"),
+  ]
+
+  @Test(arguments: rows.indices) func whatIsNotAcceptableFailsAtOnce(_ row: Int) async throws {
+    let (step, validation, reason) = Self.rows[row]
+    let (sends, error) = try await Self.send([step, .ok("x")], validation)
+    #expect(Self.reason(error) == reason)
+    #expect((error == nil) == (reason == nil))
+    #expect(sends == 1)
+  }
+
+  @Test func oneThatIsDeclaredRetryableIsTriedAgain() async throws {
+    let validation = ResponseValidation(isRetryable: true) { $0.data == Data("busy".utf8) ? "busy" : nil }
+    let recovered = try await Self.send([.ok("busy"), .ok("busy"), .ok("x")], validation)
+    #expect(recovered.sends == 3 && recovered.error == nil)
+    let failed = try await Self.send([.ok("busy")], validation)
+    #expect(failed.sends == 4 && Self.reason(failed.error) == "busy")
+    #expect(failed.error?.stopReason == .maxRetries)
+  }
+
+  @Test func butNotWhereARepetitionCouldDoHarm() async throws {
+    let validation = ResponseValidation(isRetryable: true) { _ in "busy" }
+    #expect(try await Self.send([.ok("busy")], validation, method: "POST").sends == 1)
+  }
+}
