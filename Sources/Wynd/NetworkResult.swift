@@ -15,6 +15,17 @@ nonisolated public struct NetworkResponse: Sendable {
   public let response: HTTPURLResponse
   /// Every attempt in order; the last one is the one that succeeded and has no `error`.
   public var attempts: [RetryFailure.Attempt] { failures + (success.map { [$0] } ?? []) }
+  /// Where it came from.
+  public internal(set) var source = Source.network
+  /// Where an answer can come from.
+  public enum Source: Sendable {
+    /// The server sent it.
+    case network
+    /// The server said that what is stored is still right (304).
+    case revalidated
+    /// It was stored, and the server was not asked, or could not be.
+    case cache
+  }
   // Two fields instead of one array: a call that succeeds at once allocates no history.
   let failures: [RetryFailure.Attempt]
   let success: RetryFailure.Attempt?

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// What the loop does between two attempts.
+// What the loop does between two attempts, and says of the last one.
 nonisolated extension RetryLoop {
   func resume(after delay: Duration, step: Int, isShared: Bool) {
     if delay <= .zero { return isShared ? enterBudget(step: step) : send(after: step) }
@@ -43,4 +43,7 @@ nonisolated extension RetryLoop {
   private func heldTooLong(step: Int) {
     if lock.withLock({ answer != nil && self.step == step }) { stop(.budget) }
   }
+
+  /// What is known of the attempt that failed last.
+  var lastSend: RetryCallState { lock.withLock { call } }
 }

@@ -33,7 +33,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
   var ticket: UInt64?
   // The number that the budget gave this call.
   var budgetID: UInt64?
-  private var call = RetryCallState()
+  var call = RetryCallState()
   private var attempts: [RetryFailure.Attempt] = []
   private var attemptBegan = Duration.zero
   private var unreachableSince: Duration?

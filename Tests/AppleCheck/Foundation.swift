@@ -26,12 +26,19 @@ public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENO
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
 public typealias TimeInterval = Double
-public struct Date: Sendable {
+public struct Date: Sendable, Codable {
   public init() {}
   public init(timeIntervalSince1970: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
+  public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
 }
 public struct Data: Sendable, Hashable, Codable, RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
+  public struct WritingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+  }
+  public func write(to url: URL, options: WritingOptions = []) throws {}
+  public init(contentsOf url: URL) throws {}
   public init() {}
   public init(count: Int) {}
   public var startIndex: Int { 0 }
@@ -63,7 +70,8 @@ public struct URLQueryItem: Sendable, Hashable {
   public var name: String
   public var value: String?
 }
-public struct URL: Sendable, Hashable {
+public struct URL: Sendable, Hashable, Codable {
+  public var absoluteString: String { "" }
   public init?(string: String) {}
   public init?(string: String, relativeTo: URL?) {}
   @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
@@ -110,9 +118,11 @@ open class NSLock: NSObject, NSLocking, @unchecked Sendable {
 }
 public struct URLResourceKey: Hashable, Sendable {
   public static let isRegularFileKey = URLResourceKey()
+  public static let fileSizeKey = URLResourceKey()
 }
 public struct URLResourceValues: Sendable {
   public var isRegularFile: Bool? { nil }
+  public var fileSize: Int? { nil }
 }
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
@@ -122,6 +132,13 @@ open class FileManager: NSObject {
   open var temporaryDirectory: URL { fatalError() }
   open func createFile(atPath: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil) -> Bool { true }
   open func removeItem(at url: URL) throws {}
+  open func moveItem(at source: URL, to destination: URL) throws {}
+  open func createDirectory(
+    at url: URL, withIntermediateDirectories: Bool, attributes: [FileAttributeKey: Any]? = nil
+  ) throws {}
+  open func contentsOfDirectory(
+    at url: URL, includingPropertiesForKeys keys: [URLResourceKey]?
+  ) throws -> [URL] { [] }
   open func fileExists(atPath path: String) -> Bool { false }
 }
 open class FileHandle: NSObject {
@@ -146,8 +163,12 @@ public class PropertyListDecoder {
   public init() {}
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
 }
+public class PropertyListSerialization: NSObject {
+  public enum PropertyListFormat: UInt, Sendable { case openStep, xml, binary }
+}
 public class PropertyListEncoder {
   public init() {}
+  public var outputFormat = PropertyListSerialization.PropertyListFormat.binary
   public func encode<Value: Encodable>(_ value: Value) throws -> Data { Data() }
 }
 open class OperationQueue: NSObject, @unchecked Sendable {
@@ -186,6 +207,11 @@ extension String {
 
 open class InputStream: NSObject {}
 public class URLRequest: NSObject, @unchecked Sendable {
+  public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy, reloadIgnoringLocalCacheData }
+  public var cachePolicy: CachePolicy {
+    get { .useProtocolCachePolicy }
+    set {}
+  }
   public init(url: URL) {}
   public var url: URL?
   public var httpMethod: String?
@@ -201,6 +227,7 @@ open class URLResponse: NSObject, @unchecked Sendable {
   open var url: URL? { nil }
 }
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  open var allHeaderFields: [AnyHashable: Any] { [:] }
   public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {}
   open var statusCode: Int { 0 }
   open func value(forHTTPHeaderField name: String) -> String? { nil }

@@ -13,7 +13,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard let kind = bytes.first else { return 0 }
   let rest = Array(bytes.dropFirst())
   let text = String(decoding: rest, as: UTF8.self)
-  switch kind % 9 {
+  switch kind % 11 {
   case 0: retryAfter(text)
   case 1: rateLimit(text)
   case 2: location(text)
@@ -22,7 +22,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case 5: description(text)
   case 6: json(rest)
   case 7: charset(rest)
-  default: query(text)
+  case 8: query(text)
+  case 9: cached(text)
+  default: curl(text)
   }
   return 0
 }
@@ -76,6 +78,52 @@ private func decide(_ fields: [String: String]) {
       }
     }
   }
+}
+
+/// Whatever an answer says of caching: it is served while it is fresh and no longer, and the reader never traps.
+private func cached(_ text: String) {
+  let field = parts(text)
+  func at(_ index: Int) -> String { index < field.count ? field[index] : "" }
+  let fields = ["Cache-Control": at(0), "Vary": at(1), "Age": at(2), "ETag": at(3), "Last-Modified": at(4)]
+  let seconds = CacheControl(at(0)).maxAge
+  require(seconds.map { 0...1 << 31 ~= $0 } ?? true, "\(seconds ?? 0)")
+  guard let head = response(200, fields), let not = response(304, fields) else { return }
+  let request = URLRequest(url: base)
+  let answer = NetworkResponse(data: Data(text.utf8), response: head)
+  guard let stored = StoredResponse(answer, to: request, at: now) else { return }
+  require(!CacheControl(at(0)).has("no-store"), "stored although it must not be")
+  require(stored.matches(request), "stored, and not found")
+  require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh for ever")
+  require(stored.renewed(by: not, at: now).served(as: .revalidated)?.data == answer.data, "another body")
+  let data = try? PropertyListEncoder().encode(stored)
+  require(data.flatMap { try? PropertyListDecoder().decode(StoredResponse.self, from: $0) } != nil, "not read again")
+}
+
+/// Whatever a request holds, its command is one line of words, and no secret is in it.
+private func curl(_ text: String) {
+  let field = parts(text)
+  var request = URLRequest(url: URL(string: field[0]) ?? base)
+  request.httpMethod = field.count > 1 ? field[1] : "POST"
+  request.setValue(text, forHTTPHeaderField: field.count > 2 ? field[2] : "X-Text")
+  request.setValue("Bearer s3cr3t", forHTTPHeaderField: "Authorization")
+  request.httpBody = Data(text.utf8)
+  let command = request.cURL
+  require(text.contains("s3cr3t") || !command.contains("s3cr3t"), command)
+  // Outside of single quotes nothing is left that a shell would run.
+  var isQuoted = false
+  var isEscaped = false
+  for byte in command.utf8.dropFirst(4) {
+    if isEscaped {
+      isEscaped = false
+    } else if byte == 92, !isQuoted {
+      isEscaped = true
+    } else if byte == 39 {
+      isQuoted.toggle()
+    } else {
+      require(isQuoted || !"`;&<>()\n".utf8.contains(byte), command)
+    }
+  }
+  require(!isQuoted, command)
 }
 
 private func location(_ text: String) {

@@ -281,4 +281,54 @@ import Testing
     client.policy = RetryPolicy(deadline: .milliseconds(300), budget: nil)
     do throws(NetworkError) { _ = try await Self.get(client) } catch { #expect(error.stopReason == .deadline) }
   }
+
+  /// Random answers and renewals, in no time: what holds without a credential holds with one.
+  @Test(arguments: 0..<300) func aReplayAfterARefreshBreaksNoOtherRule(_ seed: Int) async throws {
+    let random = VirtualClock(seed: UInt64(seed))
+    let (method, maxRetries) = (seed % 3 == 0 ? "POST" : "GET", seed % 4)
+    let steps = (0..<12).map { _ -> NetworkScript.Step in
+      [.ok("x"), .status(401), .status(401), .status(503), .dropped, .failure(.cannotConnectToHost), .silence][
+        Int(random.random() * 7)]
+    }
+    let renewals = Counter()
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, BearerToken("0")) { _, _ in BearerToken("\(renewals.add())") }
+    let script = NetworkScript.scripted(steps)
+    let events = EventLog()
+    let client = NetworkClient(
+      transport: script, baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add),
+      attemptMiddleware: [authentication])
+    let result: Result<NetworkResponse, NetworkError>
+    do throws(NetworkError) {
+      result = .success(
+        try await client.networkResponse(for: URLRequest(url: origin, method: method), maxRetries: maxRetries))
+    } catch {
+      result = .failure(error)
+    }
+    let attempts = events.events.count { if case .attemptStarted = $0.kind { true } else { false } }
+    let sends = script.requests.count
+    #expect(attempts <= maxRetries + 1)
+    #expect(sends == attempts + renewals.value && renewals.value <= attempts)
+    // Each renewal follows a rejection, and a rejection after it ends the call.
+    for (number, step) in steps.prefix(sends).enumerated() {
+      guard case .answer(401, _, _) = step else { continue }
+      #expect(
+        number == sends - 1
+          || script.requests[number + 1].value(forHTTPHeaderField: "Authorization")
+            != script.requests[number].value(forHTTPHeaderField: "Authorization")
+      )
+    }
+    // What may have been applied is the last thing that was sent.
+    if method == "POST" {
+      for (number, step) in steps.prefix(sends).enumerated() {
+        switch step {
+        case .failure(.networkConnectionLost), .silence, .answer(503, _, _), .answer(200, _, _):
+          #expect(number == sends - 1)
+        default: break
+        }
+      }
+    }
+    if case .success(let response) = result { #expect(response.attempts.count == attempts) }
+    if case .failure(let error) = result, !error.attempts.isEmpty { #expect(error.attempts.count == attempts) }
+  }
 }

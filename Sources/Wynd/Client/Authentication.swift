@@ -52,6 +52,9 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private let lock = NSLock()
   // Under the lock.
   private var current: Credential?
+  // What the credential was before it was ever renewed: it stands for who is signed in.
+  private var first: String?
+  private var name: String?
   private var generation = 0
   private var isRenewing = false
   private var waiting: [UUID: CheckedContinuation<Credential, any Error>] = [:]
@@ -69,6 +72,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     self.origin = RedirectGuard.origin(origin)
     self.renew = renew
     current = credential
+    first = credential?.header.value
   }
 
   /// What requests are sent with from now on. A renewal that is under way does not overwrite what is set here.
@@ -77,9 +81,17 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     set {
       lock.withLock {
         current = newValue
+        first = newValue?.header.value
         generation += 1
       }
     }
+  }
+
+  /// Who is signed in, if the app knows: a ``ResponseCache`` keeps answers for this account, also over renewals and
+  /// launches. Without it, they are kept for the credential that was set, as long as the process runs.
+  public var account: String? {
+    get { lock.withLock { name } }
+    set { lock.withLock { name = newValue } }
   }
 
   /// With the credential; after a rejection once more, with a new one.
@@ -104,7 +116,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Answers to one user are not another's.
   public func cacheScope(of request: URLRequest) -> String? {
-    RedirectGuard.origin(request.url) == origin ? credential?.header.value : nil
+    RedirectGuard.origin(request.url) == origin ? lock.withLock { name ?? first } : nil
   }
 
   private func signed(_ request: URLRequest, _ credential: Credential) throws -> URLRequest {
@@ -176,6 +188,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
         result = current.map { .success($0) } ?? .failure(URLError(.userAuthenticationRequired))
       } else if case .success(let credential) = result {
         current = credential
+        first = first ?? credential.header.value
         generation += 1
       }
       defer { self.waiting = [:] }

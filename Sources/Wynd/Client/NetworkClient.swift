@@ -202,7 +202,8 @@ nonisolated public struct NetworkClient: Sendable {
     } catch {
       throw NetworkError(thrown: error)
     }
-    return EndpointResponse(value: value, response: parsed.response, data: parsed.data, attempts: parsed.attempts)
+    return EndpointResponse(
+      value: value, response: parsed.response, data: parsed.data, attempts: parsed.attempts, source: parsed.source)
   }
 
   /// Sends what the endpoint describes and calls back once with the parsed answer.
@@ -267,15 +268,18 @@ nonisolated extension NetworkClient {
     }
   }
 
+  /// Where handlers are called.
+  var queue: OperationQueue {
+    switch wire {
+    case .session(let session): session.delegateQueue
+    case .script(let script): script.queue
+    }
+  }
+
   private func start<Value: Sendable>(
     _ completionHandler: @escaping @Sendable (Result<Value, NetworkError>) -> Void,
     _ work: @escaping @Sendable () async throws(NetworkError) -> Value
   ) -> NetworkTask {
-    let queue =
-      switch wire {
-      case .session(let session): session.delegateQueue
-      case .script(let script): script.queue
-      }
     return NetworkTask(
       TaskFlight(
         Task {

@@ -133,14 +133,11 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
     let sends = Sends()
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, allowEmptyData] request in
-      if let flaw = base.refusal(of: request) { throw NetworkError.invalidRequest(reason: flaw) }
-      let outcome = await SendInFlight().outcome(of: request, on: base)
-      sends.add(outcome)
-      if let error = outcome.failure(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData) {
-        throw error
-      }
-      guard let response = outcome.http else { throw NetworkError.noResponse }
-      return NetworkResponse(data: outcome.data ?? Data(), response: response)
+      // One attempt, whose outcome and whose cancellation the loop knows best.
+      let loop = RetryLoop(
+        request, policy: RetryPolicy(maxRetries: 0, budget: nil), allowEmptyData: allowEmptyData, transport: base)
+      defer { sends.add(loop.lastSend) }
+      return try await loop.run { $0 }.get()
     }
     return TaskFlight(
       Task {
@@ -161,11 +158,11 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     private let lock = NSLock()
     private var facts = NetworkOutcome()
 
-    func add(_ outcome: NetworkOutcome) {
+    func add(_ send: RetryCallState) {
       lock.withLock {
-        facts.hasFollowedRedirect = facts.hasFollowedRedirect || outcome.hasFollowedRedirect
+        facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect
         // A second send does not prove that the first did nothing.
-        facts.mayHaveSent = facts.mayHaveSent || outcome.mayHaveSent
+        facts.mayHaveSent = facts.mayHaveSent || send.mayHaveSent
       }
     }
     func outcome(_ outcome: NetworkOutcome) -> NetworkOutcome {
@@ -183,44 +180,4 @@ nonisolated final class TaskFlight: NetworkFlight {
   private let task: Task<Void, Never>
   init(_ task: Task<Void, Never>) { self.task = task }
   func cancel() { task.cancel() }
-}
-
-/// One send for an async caller, who is let go at once when he is cancelled: a transport need not answer then.
-nonisolated private final class SendInFlight: @unchecked Sendable {
-  private let lock = NSLock()
-  private var continuation: CheckedContinuation<NetworkOutcome, Never>?
-  private var flight: (any NetworkFlight)?
-  private var isOver = false
-
-  func outcome(of request: URLRequest, on transport: any NetworkTransport) async -> NetworkOutcome {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isCancelled = lock.withLock {
-          self.continuation = continuation
-          return isOver
-        }
-        if isCancelled { return end(Self.cancelled) }
-        let flight = transport.send(request) { [self] in end($0) }
-        let isLate = lock.withLock {
-          self.flight = isOver ? nil : flight
-          return isOver
-        }
-        if isLate { flight.cancel() }
-      }
-    } onCancel: {
-      end(Self.cancelled)
-    }
-  }
-
-  private static let cancelled = NetworkOutcome(error: NetworkError.cancelled)
-
-  private func end(_ outcome: NetworkOutcome) {
-    let (continuation, flight) = lock.withLock {
-      isOver = true
-      defer { (self.continuation, self.flight) = (nil, nil) }
-      return (self.continuation, self.flight)
-    }
-    continuation?.resume(returning: outcome)
-    if case NetworkError.cancelled? = outcome.error { flight?.cancel() }
-  }
 }

@@ -15,13 +15,19 @@ nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   public let data: Data
   /// Every attempt in order; the last one is the one that succeeded.
   public let attempts: [RetryFailure.Attempt]
+  /// Where it came from: from the server, unless a client has a cache.
+  public let source: NetworkResponse.Source
 
   /// Makes one, for the tests of what uses it.
-  public init(value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = []) {
+  public init(
+    value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = [],
+    source: NetworkResponse.Source = .network
+  ) {
     self.value = value
     self.response = response
     self.data = data
     self.attempts = attempts
+    self.source = source
   }
 }
 
@@ -178,7 +184,9 @@ nonisolated extension Endpoint {
       do {
         let value = try parse(data: answer.data, response: answer.response)
         return .success(
-          EndpointResponse(value: value, response: answer.response, data: answer.data, attempts: answer.attempts))
+          EndpointResponse(
+            value: value, response: answer.response, data: answer.data, attempts: answer.attempts,
+            source: answer.source))
       } catch {
         return .failure(error as? NetworkError ?? .undecodable(error, answer.response, answer.data))
       }

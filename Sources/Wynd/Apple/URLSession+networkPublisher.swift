@@ -1,0 +1,44 @@
+#if canImport(Combine)
+  public import Combine
+  #if canImport(FoundationNetworking)
+    public import Foundation
+    public import FoundationNetworking
+  #else
+    public import Foundation
+  #endif
+
+  nonisolated extension URLSession {
+    /// As `performNetworkRequest`, for Combine: sends when somebody subscribes, anew for each; cancelling the subscription
+    /// ends the call.
+    ///
+    /// ```swift
+    /// session.networkPublisher(for: request)
+    ///   .receive(on: DispatchQueue.main)
+    ///   .sink(receiveCompletion: { print($0) }, receiveValue: { show($0) })
+    ///   .store(in: &calls)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - urlRequest: What to send.
+    ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+    ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
+    ///   - policy: Which failures are tried again, how often, how soon, for how long.
+    /// - Returns: A publisher of one body, on the session's `delegateQueue`, or of an error.
+    public func networkPublisher(
+      for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
+    ) -> AnyPublisher<Data, NetworkError> {
+      Deferred {
+        let call = PublishedCall()
+        return Future<Data, NetworkError> { [self] promise in
+          nonisolated(unsafe) let promise = promise
+          call.task = performNetworkRequest(
+            urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy
+          ) { promise($0) }
+        }.handleEvents(receiveCancel: { call.task?.cancel() })
+      }.eraseToAnyPublisher()
+    }
+  }
+
+  // Written once, before anybody can cancel.
+  nonisolated private final class PublishedCall: @unchecked Sendable { var task: NetworkTask? }
+#endif

@@ -1,0 +1,253 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Where a ``ResponseCache`` keeps its answers. Called from any thread.
+nonisolated public protocol ResponseStore: Sendable {
+  /// What is stored under this key, if anything that can be read.
+  func response(for key: String) -> StoredResponse?
+  /// Keeps an answer, in place of an earlier one. It may be dropped whenever there is no room.
+  func store(_ response: StoredResponse, for key: String)
+  /// Forgets one answer.
+  func remove(_ key: String)
+  /// Forgets everything, at a sign-out.
+  func removeAll()
+}
+
+/// An answer as it is stored. `Codable`, and no more than that to a store.
+nonisolated public struct StoredResponse: Sendable, Codable {
+  let url: URL
+  var headers: [String: String]
+  let body: Data
+  var storedAt: Date
+  /// Hashes of what the request had in the fields that Vary names.
+  let vary: [String: String]
+
+  /// About so many bytes.
+  public var size: Int { body.count + headers.reduce(200) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
+
+  /// Nil if it must not be stored, or could never be served.
+  init?(_ response: NetworkResponse, to request: URLRequest, at date: Date) {
+    let head = response.response
+    let control = CacheControl(head.value(forHTTPHeaderField: "Cache-Control"))
+    guard let url = request.url, !control.has("no-store"), head.expectsNoSecretVariant,
+      head.value(forHTTPHeaderField: "ETag") ?? head.value(forHTTPHeaderField: "Last-Modified") != nil
+        || control.maxAge ?? 0 > 0
+    else { return nil }
+    self.url = url
+    headers = Self.fields(of: head) { _ in true }
+    body = response.data
+    storedAt = date
+    vary = Dictionary(
+      head.variantFields.map { ($0, Self.variant(request, $0)) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  func header(_ name: String) -> String? { headers[name.lowercased()] }
+  var control: CacheControl { CacheControl(header("Cache-Control")) }
+
+  func matches(_ request: URLRequest) -> Bool {
+    request.url == url && vary.allSatisfy { Self.variant(request, $0.key) == $0.value }
+  }
+
+  func isFresh(at date: Date) -> Bool {
+    let passed = date.timeIntervalSince(storedAt)
+    let age = header("Age").flatMap { $0.utf8.allSatisfy { 48...57 ~= $0 } ? Double($0) : nil } ?? 0
+    return passed >= 0 && !control.has("no-cache") && passed + age < Double(control.maxAge ?? 0)
+  }
+
+  /// With the fields of a 304 (RFC 9111 §3.2).
+  func renewed(by head: HTTPURLResponse, at date: Date) -> StoredResponse {
+    var new = self
+    new.storedAt = date
+    new.headers["age"] = nil
+    new.headers.merge(Self.fields(of: head) { !$0.hasPrefix("content-") }) { $1 }
+    return new
+  }
+
+  func served(as source: NetworkResponse.Source) -> NetworkResponse? {
+    guard let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: headers) else {
+      return nil
+    }
+    var response = NetworkResponse(data: body, response: head)
+    response.source = source
+    return response
+  }
+
+  /// Lower-case; without cookies, and without what is no longer true of a decoded body.
+  private static func fields(of head: HTTPURLResponse, where isKept: (String) -> Bool) -> [String: String] {
+    var fields: [String: String] = [:]
+    for case (let name as String, let value as String) in head.allHeaderFields {
+      let name = name.lowercased()
+      if ["set-cookie", "content-encoding", "content-length", "transfer-encoding"].contains(name) { continue }
+      if isKept(name) { fields[name] = value }
+    }
+    return fields
+  }
+
+  private static func variant(_ request: URLRequest, _ field: String) -> String {
+    request.value(forHTTPHeaderField: field).map(ResponseCache.stableHash) ?? ""
+  }
+}
+
+nonisolated extension HTTPURLResponse {
+  fileprivate var variantFields: [String] {
+    (value(forHTTPHeaderField: "Vary") ?? "").split(separator: ",").prefix(32)
+      .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }.filter { !$0.isEmpty }
+  }
+  /// Cookies are added by the session, unseen: what depends on them, or on anything, is nobody else's.
+  fileprivate var expectsNoSecretVariant: Bool { !variantFields.contains { $0 == "*" || $0 == "cookie" } }
+}
+
+/// In memory, up to a number of bytes; what was used longest ago goes first.
+nonisolated public final class MemoryStore: ResponseStore, @unchecked Sendable {
+  private let capacity: Int
+  private let lock = NSLock()
+  private var entries: [String: (response: StoredResponse, lastUse: Int)] = [:]
+  private var size = 0
+  private var uses = 0
+
+  /// Makes one that holds so many bytes.
+  public init(capacity: Int = 20_000_000) { self.capacity = capacity }
+
+  /// What is stored; it counts as used.
+  public func response(for key: String) -> StoredResponse? {
+    lock.withLock {
+      uses += 1
+      entries[key]?.lastUse = uses
+      return entries[key]?.response
+    }
+  }
+  /// Keeps it, unless it alone would take more than a quarter of the room.
+  public func store(_ response: StoredResponse, for key: String) {
+    lock.withLock {
+      drop(key)
+      guard response.size <= capacity / 4 else { return }
+      uses += 1
+      entries[key] = (response, uses)
+      size += response.size
+      while size > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key { drop(oldest) }
+    }
+  }
+  /// Forgets one.
+  public func remove(_ key: String) { lock.withLock { drop(key) } }
+  /// Forgets all.
+  public func removeAll() { lock.withLock { (entries, size) = ([:], 0) } }
+
+  private func drop(_ key: String) { size -= entries.removeValue(forKey: key)?.response.size ?? 0 }
+}
+
+/// In a folder of its own, up to a number of bytes; what was used longest ago goes first. Survives the end of the process
+/// at any moment; a file that cannot be read is dropped.
+///
+/// When an answer was last used is in the name of its file: the dates of files need a privacy manifest.
+nonisolated public final class DiskStore: ResponseStore, @unchecked Sendable {
+  private let folder: URL
+  private let capacity: Int
+  private let lock = NSLock()
+  private var entries: [String: (lastUse: Int, size: Int)] = [:]
+  private var size = 0
+  private var uses = 0
+
+  private struct Entry: Codable {
+    var key: String
+    var response: StoredResponse
+  }
+
+  /// Opens or makes the folder, which nothing else may use.
+  ///
+  /// - Parameters:
+  ///   - folder: A folder, in the caches of the app.
+  ///   - capacity: Bytes.
+  /// - Throws: If the folder cannot be made or read.
+  public init(_ folder: URL, capacity: Int = 50_000_000) throws {
+    self.folder = folder
+    self.capacity = capacity
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey]) {
+      let parts = file.lastPathComponent.split(separator: ".")
+      let bytes = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
+      guard parts.count == 2, parts[0].count == 32, let use = Int(parts[1]), use >= 0, let bytes else {
+        // What an interrupted write left behind.
+        try? FileManager.default.removeItem(at: file)
+        continue
+      }
+      let name = String(parts[0])
+      if let other = entries[name] {
+        try? FileManager.default.removeItem(at: url(name, min(use, other.lastUse)))
+        size -= other.size
+      }
+      entries[name] = (max(use, entries[name]?.lastUse ?? 0), bytes)
+      size += bytes
+      uses = max(uses, min(use, Int.max / 2))
+    }
+    lock.withLock { makeRoom() }
+  }
+
+  /// What is stored; it counts as used.
+  public func response(for key: String) -> StoredResponse? {
+    let name = ResponseCache.stableHash(key)
+    return lock.withLock {
+      guard let entry = entries[name] else { return nil }
+      guard let data = try? Data(contentsOf: url(name, entry.lastUse)),
+        let stored = try? PropertyListDecoder().decode(Entry.self, from: data), stored.key == key
+      else {
+        drop(name)
+        return nil
+      }
+      uses += 1
+      if (try? FileManager.default.moveItem(at: url(name, entry.lastUse), to: url(name, uses))) != nil {
+        entries[name]?.lastUse = uses
+      }
+      return stored.response
+    }
+  }
+
+  /// Keeps it, unless it alone would take more than a quarter of the room, or cannot be written.
+  public func store(_ response: StoredResponse, for key: String) {
+    let name = ResponseCache.stableHash(key)
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = .binary
+    guard let data = try? encoder.encode(Entry(key: key, response: response)), data.count <= capacity / 4 else {
+      return remove(key)
+    }
+    lock.withLock {
+      uses += 1
+      let new = uses
+      // Under its own name only when it is whole.
+      let partial = folder.appendingPathComponent("\(UUID().uuidString).partial")
+      do {
+        try data.write(to: partial)
+        try FileManager.default.moveItem(at: partial, to: url(name, new))
+      } catch {
+        try? FileManager.default.removeItem(at: partial)
+        return
+      }
+      drop(name)
+      entries[name] = (new, data.count)
+      size += data.count
+      makeRoom()
+    }
+  }
+
+  /// Forgets one.
+  public func remove(_ key: String) { lock.withLock { drop(ResponseCache.stableHash(key)) } }
+  /// Forgets all.
+  public func removeAll() { lock.withLock { for name in entries.keys { drop(name) } } }
+
+  private func url(_ name: String, _ use: Int) -> URL { folder.appendingPathComponent("\(name).\(use)") }
+
+  /// Under the lock.
+  private func drop(_ name: String) {
+    guard let entry = entries.removeValue(forKey: name) else { return }
+    size -= entry.size
+    try? FileManager.default.removeItem(at: url(name, entry.lastUse))
+  }
+
+  /// Under the lock.
+  private func makeRoom() {
+    while size > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key { drop(oldest) }
+  }
+}

@@ -1,0 +1,158 @@
+import Combine
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+import os
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One value, failure, cancellation and demand of the publishers; and the lines of the log.
+@Suite(.timeLimit(.minutes(1))) struct CombineTests {
+  struct Item: Endpoint {
+    struct Response: Decodable, Sendable, Equatable { var id: Int }
+    let server: LoopbackServer
+    var scheme: String { "http" }
+    var host: String { "127.0.0.1" }
+    var port: Int? { Int(server.port) }
+    var path: String { "/item" }
+    var policy: RetryPolicy? { RetryPolicy(backoff: .none, budget: nil) }
+  }
+  final class Seen<Value: Sendable>: @unchecked Sendable {
+    private let lock = NSLock()
+    private var list: [Value] = []
+    func add(_ value: Value) { lock.withLock { list.append(value) } }
+    var all: [Value] { lock.withLock { list } }
+    func reaches(_ count: Int) async { while all.count < count { try? await Task.sleep(for: .milliseconds(1)) } }
+  }
+  let session = URLSession(configuration: .ephemeral)
+  static let quick = RetryPolicy(backoff: .none, budget: nil)
+
+  /// What a publisher does, as text.
+  static func watch<Output>(_ publisher: AnyPublisher<Output, NetworkError>, _ seen: Seen<String>) -> AnyCancellable {
+    publisher.sink { completion in
+      switch completion {
+      case .finished: seen.add("finished")
+      case .failure(let error): seen.add("failed \(error.statusCode ?? 0)")
+      }
+    } receiveValue: { value in
+      seen.add("\(value)")
+    }
+  }
+
+  @Test func oneValueAndTheEnd() async throws {
+    let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
+    let seen = Seen<String>()
+    let call = Self.watch(session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick), seen)
+    await seen.reaches(2)
+    #expect(seen.all == ["8 bytes", "finished"])
+    let loaded = Seen<String>()
+    let load = Self.watch(session.load(Item(server: server)), loaded)
+    await loaded.reaches(2)
+    #expect(loaded.all == ["\(Item.Response(id: 7))", "finished"])
+    withExtendedLifetime((call, load)) {}
+  }
+
+  @Test func failureAfterRetries() async throws {
+    let server = try LoopbackServer(script: .status(503))
+    let seen = Seen<String>()
+    let call = Self.watch(
+      session.networkPublisher(for: URLRequest(url: server.url()), maxRetries: 2, policy: Self.quick), seen)
+    await seen.reaches(1)
+    #expect(seen.all == ["failed 503"])
+    #expect(server.requests.count == 3)
+    let loaded = Seen<String>()
+    let load = Self.watch(session.load(Item(server: server), maxRetries: 1), loaded)
+    await loaded.reaches(1)
+    #expect(loaded.all == ["failed 503"])
+    #expect(server.requests.count == 5)
+    withExtendedLifetime((call, load)) {}
+  }
+
+  @Test func cancellationEndsTheCallWithoutAWord() async throws {
+    let server = try LoopbackServer { $0.target == "/item" ? .status(503) : .hang }
+    let events = Seen<String>()
+    let policy = RetryPolicy(
+      backoff: .constant(.seconds(3600)), maxRetryTime: nil, budget: nil,
+      onEvent: { event in
+        switch event.kind {
+        case .willRetry: events.add("waits")
+        case .gaveUp(let reason): events.add("\(reason)")
+        default: break
+        }
+      })
+    let seen = Seen<String>()
+    let call = Self.watch(session.networkPublisher(for: URLRequest(url: server.url()), policy: policy), seen)
+    let load = Self.watch(session.load(Item(server: server), policy: policy), seen)
+    while server.requests.count < 2 || events.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    call.cancel()
+    load.cancel()
+    await events.reaches(3)
+    #expect(events.all.filter { $0.contains("cancelled") }.count == 2)
+    #expect(seen.all.isEmpty)
+  }
+
+  @Test func nothingIsSentBeforeSomebodySubscribesAndNothingGivenBeforeItIsDemanded() async throws {
+    let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
+    let publishers = [
+      session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick).map { _ in 1 }
+        .eraseToAnyPublisher(),
+      session.load(Item(server: server)).map { _ in 2 }.eraseToAnyPublisher(),
+    ]
+    #expect(server.requests.isEmpty)
+    for (index, publisher) in publishers.enumerated() {
+      let reader = Reader()
+      publisher.subscribe(reader)
+      while server.requests.count <= index { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(reader.seen.all.isEmpty)
+      reader.demand(1)
+      await reader.seen.reaches(1)
+      #expect(reader.seen.all == [index + 1])
+    }
+  }
+  final class Reader: Subscriber, @unchecked Sendable {
+    typealias Input = Int
+    typealias Failure = NetworkError
+    let seen = Seen<Int>()
+    private var subscription: (any Subscription)?
+    func receive(subscription: any Subscription) { self.subscription = subscription }
+    func receive(_ input: Int) -> Subscribers.Demand {
+      seen.add(input)
+      return .none
+    }
+    func receive(completion: Subscribers.Completion<NetworkError>) {}
+    func demand(_ count: Int) { subscription?.request(.max(count)) }
+  }
+
+  @Test func theFormsOfLoadAreNotAmbiguous() async throws {
+    let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
+    let item = Item(server: server)
+    let awaited = try await session.load(item)
+    #expect(awaited.id == 7)
+    let seen = Seen<Int>()
+    session.load(item) { result in seen.add((try? result.get())?.id ?? 0) }
+    let publisher: AnyPublisher<Item.Response, NetworkError> = session.load(item)
+    let call = publisher.map(\.id).sink(receiveCompletion: { _ in }, receiveValue: { seen.add($0) })
+    let chained = session.load(item).map(\.id).sink(receiveCompletion: { _ in }, receiveValue: { seen.add($0) })
+    await seen.reaches(3)
+    #expect(seen.all == [7, 7, 7])
+    withExtendedLifetime((call, chained)) {}
+  }
+
+  @Test func theLogSaysWhatHappensAndNoSecret() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("x"))
+    let lines = Seen<String>()
+    let policy = RetryPolicy(
+      backoff: .none, budget: nil, onEvent: NetworkEvent.logging(to: Logger { lines.add($0) }))
+    _ = try await session.performNetworkRequest(server.url("/?token=secret"), policy: policy)
+    #expect(lines.all.map { $0.prefix { $0 != " " } } == ["debug", "notice", "debug", "debug", "debug"])
+    #expect(lines.all.allSatisfy { $0.contains("/?token=…") && !$0.contains("secret") })
+    _ = try? await session.performNetworkRequest(server.url("/"), maxRetries: 0, policy: policy)
+    #expect(lines.all.count == 7)
+    let closed = try LoopbackServer(script: .status(404))
+    _ = try? await session.performNetworkRequest(closed.url("/"), policy: policy)
+    #expect(lines.all.last?.hasPrefix("error ") == true)
+  }
+}

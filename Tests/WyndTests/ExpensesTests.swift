@@ -1,0 +1,194 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// MARK: A web service, as an app describes it
+
+nonisolated struct Expense: Codable, Sendable, Equatable {
+  var id: Int
+  var title: String
+  var cents: Int
+}
+nonisolated struct Session: Decodable, Sendable {
+  var token: String
+  var renewal: String
+}
+
+struct Login: Endpoint {
+  typealias Response = Session
+  var user: String
+  var password: String
+  var path: String { "/login" }
+  var method: URLRequest.Method { .post }
+  var body: URLRequest.Body? { .json(["user": user, "password": password]) }
+}
+struct Renewal: Endpoint {
+  typealias Response = Session
+  var renewal: String
+  var path: String { "/renew" }
+  var method: URLRequest.Method { .post }
+  var body: URLRequest.Body? { .json(["renewal": renewal]) }
+}
+struct ExpenseList: Endpoint {
+  typealias Response = [Expense]
+  var path: String { "/expenses" }
+}
+struct NewExpense: Endpoint {
+  typealias Response = Expense
+  var title: String
+  var cents: Int
+  let key = UUID()
+  var path: String { "/expenses" }
+  var method: URLRequest.Method { .post }
+  var headers: [URLRequest.Header] { [.idempotencyKey("\"\(key)\"")] }
+  var body: URLRequest.Body? { .json(["title": title, "cents": cents]) }
+}
+extension Endpoint where Self == ExpenseList { static var expenses: Self { ExpenseList() } }
+extension Endpoint where Self == NewExpense {
+  static func newExpense(_ title: String, cents: Int) -> Self { NewExpense(title: title, cents: cents) }
+}
+
+/// All that such an app needs: who is signed in, and what it asks.
+final class Expenses: Sendable {
+  struct SignedOut: Error {}
+  let client: NetworkClient
+  private let authentication: Authentication<BearerToken>
+  private let renewal = Kept()
+
+  init(_ baseURL: URL, cache: any ResponseStore, onEvent: @escaping @Sendable (NetworkEvent) -> Void) {
+    authentication = Authentication(for: baseURL) { [renewal] _, client in
+      guard let known = renewal.value else { throw SignedOut() }
+      let session = try await client.load(Renewal(renewal: known))
+      renewal.value = session.renewal
+      return BearerToken(session.token)
+    }
+    client = NetworkClient(
+      baseURL: baseURL, headers: [.userAgent("Expenses/1.0")],
+      policy: RetryPolicy(backoff: .none, budget: nil, onEvent: onEvent),
+      middleware: [ResponseCache(cache, servesStaleIfError: true)], attemptMiddleware: [authentication])
+  }
+
+  func signIn(_ user: String, _ password: String) async throws(NetworkError) {
+    // Whoever signs in has no token yet.
+    var client = client
+    client.attemptMiddleware = []
+    let session = try await client.load(Login(user: user, password: password))
+    renewal.value = session.renewal
+    authentication.credential = BearerToken(session.token)
+  }
+  func signOut() {
+    renewal.value = nil
+    authentication.credential = nil
+  }
+
+  private final class Kept: @unchecked Sendable {
+    private let lock = NSLock()
+    private var text: String?
+    var value: String? {
+      get { lock.withLock { text } }
+      set { lock.withLock { text = newValue } }
+    }
+  }
+}
+
+/// The worked example: sign in, list, create, a token that has expired, a list that is shown while offline.
+@Suite(.timeLimit(.minutes(1))) struct ExpensesTests {
+  final class Service: @unchecked Sendable {
+    private let lock = NSLock()
+    private var token = 0
+    private var expenses = [Expense(id: 1, title: "Lunch", cents: 990)]
+    private var keys: [String: Expense] = [:]
+    private var isOut = false
+    private var failures = 0
+    private(set) var renewals = 0
+
+    func expireToken() { lock.withLock { token += 1 } }
+    func goOut() { lock.withLock { isOut = true } }
+    func fail(_ times: Int) { lock.withLock { failures = times } }
+
+    func answer(_ request: LoopbackServer.Request) -> Answer {
+      lock.withLock {
+        if isOut { return .reset }
+        switch request.target {
+        case "/login":
+          return request.text.contains("right") ? .ok(#"{"token":"t\#(token)","renewal":"r0"}"#) : .status(403)
+        case "/renew":
+          renewals += 1
+          return .ok(#"{"token":"t\#(token)","renewal":"r\#(renewals)"}"#)
+        default:
+          if request.value("Authorization") != "Bearer t\(token)" { return .status(401) }
+          if request.method == "POST" { return create(request) }
+          let body = (try? JSONEncoder().encode(expenses)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+          return .status(200, [("ETag", "\"\(expenses.count)\"")], body: body)
+        }
+      }
+    }
+
+    private func create(_ request: LoopbackServer.Request) -> Answer {
+      let key = request.value("Idempotency-Key") ?? UUID().uuidString
+      if keys[key] == nil, var new = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any] {
+        new["id"] = expenses.count + 1
+        let data = (try? JSONSerialization.data(withJSONObject: new)) ?? Data()
+        guard let expense = try? JSONDecoder().decode(Expense.self, from: data) else { return .status(400) }
+        keys[key] = expense
+        expenses.append(expense)
+      }
+      failures -= 1
+      // Created, but the answer is lost.
+      if failures >= 0 { return .reset }
+      let body = keys[key].flatMap { try? JSONEncoder().encode($0) } ?? Data()
+      return .status(201, body: String(decoding: body, as: UTF8.self))
+    }
+  }
+
+  @Test func aDayWithTheApp() async throws {
+    let service = Service()
+    let server = try LoopbackServer { service.answer($0) }
+    let log = EventLog()
+    let app = Expenses(server.url(), cache: MemoryStore(), onEvent: log.add)
+
+    // Not signed in yet.
+    do throws(NetworkError) {
+      _ = try await app.client.load(.expenses)
+      Issue.record("no token, but expenses")
+    } catch {
+      guard case .middlewareError(let reason) = error else { Issue.record("\(error)"); return }
+      #expect(reason is Expenses.SignedOut)
+    }
+    do throws(NetworkError) { try await app.signIn("ann", "wrong") } catch { #expect(error.statusCode == 403) }
+    try await app.signIn("ann", "right")
+    #expect(try await app.client.load(.expenses).map(\.title) == ["Lunch"])
+
+    // The answers to the creation are lost twice: one expense, not three.
+    service.fail(2)
+    let taxi = try await app.client.load(.newExpense("Taxi", cents: 2300))
+    #expect(taxi == Expense(id: 2, title: "Taxi", cents: 2300))
+    #expect(try await app.client.load(.expenses).map(\.title) == ["Lunch", "Taxi"])
+
+    // The token has expired: one renewal, and nobody notices.
+    service.expireToken()
+    #expect(try await app.client.load(.expenses).count == 2)
+    #expect(service.renewals == 1)
+
+    // In the tunnel: what was loaded last, marked as old.
+    service.goOut()
+    let offline = try await app.client.loadResponse(.expenses, maxRetries: 1)
+    #expect(offline.source == .cache)
+    #expect(offline.value.map(\.title) == ["Lunch", "Taxi"])
+    var shown: [[Expense]] = []
+    do { for try await list in app.client.values(of: .expenses, policy: .never) { shown.append(list.value) } } catch {
+      Issue.record("\(error)")
+    }
+    #expect(shown.map(\.count) == [2])
+
+    // And the next user sees nothing of it.
+    app.signOut()
+    await #expect(throws: NetworkError.self) { try await app.client.load(.expenses) }
+    #expect(log.events.allSatisfy { !$0.description.contains("t0") })
+  }
+}

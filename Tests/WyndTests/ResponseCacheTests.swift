@@ -1,0 +1,277 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What is served from the store, when the server is asked, and what is never stored or never shared.
+@Suite(.timeLimit(.minutes(1))) struct ResponseCacheTests {
+  typealias Step = NetworkScript.Step
+
+  /// A client with a cache, whose time the test says.
+  final class World {
+    let script: NetworkScript
+    let time = Box<Date>()
+    let store: any ResponseStore
+    var client: NetworkClient
+
+    init(_ steps: [Step], store: any ResponseStore = MemoryStore(), stale: Bool = false) {
+      script = .scripted(steps)
+      self.store = store
+      time.value = Date(timeIntervalSince1970: 1_000_000)
+      let cache = ResponseCache(store, servesStaleIfError: stale) { [time] in time.value ?? Date() }
+      client = NetworkClient(transport: script, policy: .never, middleware: [cache])
+    }
+
+    func get(_ fields: [String: String] = [:], path: String = "/", method: String = "GET", after seconds: Double = 0)
+      async throws -> (text: String, source: NetworkResponse.Source)
+    {
+      time.value = time.value?.addingTimeInterval(seconds)
+      var request = URLRequest(url: try #require(URL(string: "https://a.example\(path)")))
+      request.httpMethod = method
+      for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+      let response = try await client.networkResponse(for: request, allowEmptyData: true)
+      return (String(decoding: response.data, as: UTF8.self), response.source)
+    }
+  }
+
+  static let tagged = ["ETag": "\"1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]
+
+  @Test func theServerIsAskedWithTheValidatorsAndA304IsServedFromTheStore() async throws {
+    let world = World([.ok("one", headers: Self.tagged), .status(304), .ok("two", headers: ["ETag": "\"2\""])])
+    let first = try await world.get()
+    #expect(first.text == "one" && first.source == .network)
+    let second = try await world.get()
+    #expect(second.text == "one" && second.source == .revalidated)
+    let third = try await world.get()
+    #expect(third.text == "two" && third.source == .network)
+    let asked = world.script.requests
+    #expect(asked.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", "\"1\""])
+    #expect(asked[1].value(forHTTPHeaderField: "If-Modified-Since") == "Sun, 06 Nov 1994 08:49:37 GMT")
+  }
+
+  /// Cache-Control and Age of the answer → seconds for which nothing is sent.
+  static let ages: [(control: String, age: String?, seconds: Double)] = [
+    ("max-age=60", nil, 60), ("max-age=60", "20", 40), ("max-age=\"60\"", nil, 60), ("private, MAX-AGE=60", nil, 60),
+    ("public,max-age=60,must-revalidate", nil, 60), ("max-age=60", "x", 60), ("max-age=60, max-age=5", nil, 60),
+    ("max-age=99999999999999999999", nil, 2_147_483_648),
+  ]
+  static let never = [
+    "max-age=0", "max-age=-5", "max-age=", "max-age", "max-age=1.5", "max-age=٣", "no-cache, max-age=60",
+    "max-age=0x3C",
+    "max-age= ", "s-maxage=60", "", ",,,=,;", "no-cache=\"set-cookie\", max-age=60",
+  ]
+
+  @Test(arguments: ages.indices) func whileMaxAgeLastsNothingIsSent(_ row: Int) async throws {
+    let (control, age, seconds) = Self.ages[row]
+    var headers = ["Cache-Control": control, "ETag": "\"1\""]
+    headers["Age"] = age
+    let world = World([.ok("one", headers: headers), .ok("two")])
+    _ = try await world.get()
+    #expect(try await world.get(after: seconds - 1).source == .cache)
+    #expect(world.script.requests.count == 1)
+    #expect(try await world.get(after: 1).text == "two")
+  }
+
+  @Test(arguments: never) func theServerIsAskedEachTime(_ control: String) async throws {
+    let world = World([.ok("one", headers: ["Cache-Control": control, "ETag": "\"1\""]), .status(304)])
+    _ = try await world.get()
+    #expect(try await world.get().source == .revalidated)
+  }
+
+  @Test func aClockThatWasSetBackMakesNothingFresh() async throws {
+    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
+    _ = try await world.get()
+    #expect(try await world.get(after: -10).text == "two")
+  }
+
+  static let unstorable: [[String: String]] = [
+    ["Cache-Control": "no-store, max-age=60"], [:], ["Cache-Control": "max-age=60", "Vary": "*"],
+    ["Cache-Control": "max-age=60", "Vary": "Accept, Cookie"], ["Cache-Control": "max-age=0"],
+  ]
+
+  @Test(arguments: unstorable) func whatMustNotBeStoredIsNot(_ headers: [String: String]) async throws {
+    let world = World([.ok("one", headers: headers), .ok("two")], stale: true)
+    _ = try await world.get()
+    #expect(try await world.get().text == "two")
+    #expect(world.script.requests[1].value(forHTTPHeaderField: "If-None-Match") == nil)
+  }
+
+  @Test func aRequestThatForbidsItIsNeitherServedNorStored() async throws {
+    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two"), .ok("three")])
+    _ = try await world.get(["Cache-Control": "no-store"])
+    #expect(try await world.get().text == "two")
+    #expect(try await world.get(["Cache-Control": "no-cache"]).text == "three")
+    #expect(try await world.get(["Range": "bytes=0-1"]).text == "three")
+  }
+
+  @Test func varyKeepsVariantsApart() async throws {
+    let headers = ["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-A"]
+    let world = World([.ok("de", headers: headers), .ok("fr", headers: headers)])
+    #expect(try await world.get(["Accept-Language": "de"]).text == "de")
+    #expect(try await world.get(["Accept-Language": "de"]).source == .cache)
+    #expect(try await world.get(["Accept-Language": "fr"]).text == "fr")
+    #expect(try await world.get(["accept-language": "fr"]).source == .cache)
+  }
+
+  @Test func nothingWithAuthorizationIsSharedBetweenCredentials() async throws {
+    let headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
+    for field in ["Authorization", "X-Api-Key"] {
+      let world = World([
+        .ok("mine", headers: headers), .ok("yours", headers: headers), .ok("nobody's", headers: headers),
+      ])
+      #expect(try await world.get([field: "Bearer mine"]).text == "mine")
+      #expect(try await world.get([field: "Bearer yours"]).text == "yours")
+      #expect(try await world.get().text == "nobody's")
+      #expect(try await world.get([field: "Bearer mine"]) == ("mine", .cache))
+      #expect(world.script.requests.allSatisfy { $0.value(forHTTPHeaderField: "If-None-Match") == nil })
+    }
+  }
+
+  @Test func whatAnAuthenticationAddsCountsToo() async throws {
+    let world = World([.ok("mine", headers: ["Cache-Control": "max-age=60"]), .ok("yours")])
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, BearerToken("mine")) { _, _ in BearerToken("new") }
+    world.client.attemptMiddleware = [authentication]
+    #expect(try await world.get().text == "mine")
+    #expect(try await world.get().source == .cache)
+    authentication.credential = BearerToken("yours")
+    #expect(try await world.get().text == "yours")
+  }
+
+  @Test func aRenewalChangesNothingAndAnAccountOutlivesIt() async throws {
+    let fields = ["Cache-Control": "max-age=60"]
+    let world = World([.ok("one", headers: fields), .status(401), .ok("two", headers: fields)])
+    let origin = try #require(URL(string: "https://a.example"))
+    func authentication(_ token: String, _ account: String?) -> Authentication<BearerToken> {
+      let made = Authentication(for: origin, BearerToken(token)) { _, _ in BearerToken("renewed") }
+      made.account = account
+      return made
+    }
+    world.client.attemptMiddleware = [authentication("first", "ann")]
+    #expect(try await world.get().text == "one")
+    #expect(try await world.get(after: 100).text == "two")
+    #expect(world.script.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer renewed")
+    #expect(try await world.get().source == .cache)
+    // The next launch has the renewed token.
+    world.client.attemptMiddleware = [authentication("renewed", "ann")]
+    #expect(try await world.get().source == .cache)
+    world.client.attemptMiddleware = [authentication("renewed", "bob")]
+    #expect(try await world.get().source == .network)
+  }
+
+  @Test func anAnswerThatComesAfterAnotherSignInIsStoredForNobody() async throws {
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, BearerToken("ann")) { _, _ in BearerToken("new") }
+    let script = NetworkScript { request, number in
+      if number == 0 { authentication.credential = BearerToken("bob") }
+      return .ok("\(number)", headers: ["Cache-Control": "max-age=60"])
+    }
+    let client = NetworkClient(
+      transport: script, baseURL: origin, middleware: [ResponseCache(MemoryStore())],
+      attemptMiddleware: [authentication])
+    for expected in ["0", "1", "1"] { #expect(try await client.load(Text()) == expected) }
+    authentication.credential = BearerToken("ann")
+    #expect(try await client.load(Text()) == "2")
+  }
+
+  @Test func aChangeForgetsWhatItChanged() async throws {
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+      let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("changed"), .ok("two")])
+      _ = try await world.get()
+      _ = try await world.get(method: method)
+      #expect(try await world.get().text == "two")
+    }
+  }
+
+  // MARK: When the network fails
+
+  static let failures: [Step] = [.dropped, .failure(.notConnectedToInternet), .status(503), .status(500), .silence]
+
+  @Test(arguments: failures.indices) func whatIsStoredIsServedIfTheNetworkFails(_ row: Int) async throws {
+    let world = World([.ok("old", headers: Self.tagged), Self.failures[row]], stale: true)
+    _ = try await world.get()
+    let answer = try await world.get(after: 1_000_000)
+    #expect(answer.text == "old" && answer.source == .cache)
+  }
+
+  @Test func butNotForARefusalNorWhereTheServerForbadeItNorUnasked() async throws {
+    for (headers, failure, stale) in [
+      (Self.tagged, Step.status(404), true), (Self.tagged, .status(401), true), (Self.tagged, .dropped, false),
+      (Self.tagged.merging(["Cache-Control": "must-revalidate"]) { $1 }, .dropped, true),
+    ] {
+      let world = World([.ok("old", headers: headers), failure], stale: stale)
+      _ = try await world.get()
+      await #expect(throws: NetworkError.self) { try await world.get() }
+    }
+  }
+
+  // MARK: Twice
+
+  struct Text: Endpoint {
+    typealias Response = String
+    var host: String { "a.example" }
+    var path: String { "/" }
+  }
+
+  @Test func whatIsStoredComesFirstAndThenWhatTheServerSays() async throws {
+    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped])
+    func values() async -> ([String], Bool) {
+      var got: [String] = []
+      do {
+        for try await value in world.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
+        return (got, true)
+      } catch {
+        return (got, false)
+      }
+    }
+    #expect(await values() == (["one network"], true))
+    #expect(await values() == (["one cache", "two network"], true))
+    #expect(await values() == (["two cache", "two revalidated"], true))
+    #expect(await values() == (["two cache"], false))
+    #expect(world.script.requests.count == 4)
+  }
+
+  @Test func whatIsFreshComesOnce() async throws {
+    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"])])
+    for expected in [NetworkResponse.Source.network, .cache] {
+      var sources: [NetworkResponse.Source] = []
+      for try await value in world.client.values(of: Text()) { sources.append(value.source) }
+      #expect(sources == [expected])
+    }
+    #expect(world.script.requests.count == 1)
+  }
+
+  @Test func theCallbackFormCallsTwice() async throws {
+    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged)])
+    _ = try await world.get()
+    let got = Box<[String]>()
+    got.value = []
+    let calls = Counter()
+    world.client.loadCachedFirst(Text()) { result in
+      got.value?.append((try? result.get())?.value ?? "failed")
+      calls.add()
+    }
+    await calls.reaches(2)
+    #expect(got.value == ["one", "two"])
+  }
+
+  @Test func onARealSessionThe304IsSeen() async throws {
+    let server = try LoopbackServer { request in
+      request.value("If-None-Match") == "\"1\""
+        ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
+    }
+    let client = NetworkClient(
+      baseURL: server.url(), session: URLSession(configuration: .default), policy: .never,
+      middleware: [ResponseCache(MemoryStore())])
+    for expected in [NetworkResponse.Source.network, .revalidated, .revalidated] {
+      let response = try await client.networkResponse(for: URLRequest(url: server.url()))
+      #expect(response.source == expected && response.data == Data("one".utf8))
+    }
+    #expect(server.requests.count == 3)
+  }
+}
