@@ -89,12 +89,15 @@ nonisolated extension NetworkError {
   /// It ends at the first name that sounds like a secret; what is long and looks like a token is left out.
   private static func snippet(of data: Data) -> String {
     var text = oneLine(String(decoding: data.prefix(200), as: UTF8.self), 200)
-    for match in text.matches(of: #/([A-Za-z0-9_\-]+)["'\\]*\s*[:=>]/#.matchingSemantics(.unicodeScalar))
-    where RedirectGuard.isCredential(String(match.1), "") {
-      return text[..<match.range.upperBound] + "…"
-    }
+    if let end = secretName(in: text) { return text[..<end] + "…" }
     text = text.replacing(#/[A-Za-z0-9+\/_.=\-]{24,}/#) { match in match.0.contains(where: \.isNumber) ? "…" : match.0 }
     return text + (data.count > 200 ? "…" : "")
+  }
+
+  /// Where the first name ends that sounds like a secret's, with what comes between it and its value.
+  static func secretName(in text: String) -> String.Index? {
+    text.matches(of: #/([A-Za-z0-9_\-]+)["'\\]*\s*[:=>]/#.matchingSemantics(.unicodeScalar))
+      .first { RedirectGuard.isCredential(String($0.1), "") }?.range.upperBound
   }
 
   static func oneLine(_ text: String, _ limit: Int) -> String {

@@ -66,6 +66,7 @@ nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchec
       "auth", "cookie", "token", "key", "secret", "passw", "passphrase", "credential", "session", "signature", "jwt",
     ]
     .contains { name.contains($0) }
+      || ["sig", "pwd", "pin", "otp", "assertion"].contains(name)
       || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
       || lock.withLock { protected.contains(name) }
   }

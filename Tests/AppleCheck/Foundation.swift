@@ -89,6 +89,7 @@ public struct URL: Sendable, Hashable, Codable {
   public var user: String? { nil }
   public func resourceValues(forKeys keys: Set<URLResourceKey>) throws -> URLResourceValues { URLResourceValues() }
   public var lastPathComponent: String { "" }
+  public var pathExtension: String { "" }
   public func appendingPathComponent(_ component: String) -> URL { self }
   public var absoluteURL: URL { self }
 }

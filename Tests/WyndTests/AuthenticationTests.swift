@@ -82,7 +82,6 @@ import Testing
   }
 
   @Test func aRejectionOfAnOlderTokenIsReplayedWithoutARefresh() async throws {
-    let service = Service("new")
     let held = DispatchSemaphore(value: 0)
     let asked = Gate()
     let server = try LoopbackServer { request in
@@ -90,16 +89,66 @@ import Testing
         asked.open()
         held.wait()
       }
-      return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+      return request.value("Authorization") == "Bearer new1" ? .ok("ok") : .status(401)
     }
-    let (client, authentication) = Self.client(server, "old")
+    let renewals = Counter()
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
     let slow = Task { try await Self.get(client, "/slow") }
     await asked.wait()
-    authentication.credential = BearerToken("new")
+    _ = try await Self.get(client, "/quick")
     held.signal()
     _ = try await slow.value
-    #expect(service.renewals.value == 0)
-    #expect(server.requests.map(\.target) == ["/slow", "/slow"])
+    #expect(renewals.value == 1)
+    #expect(server.requests.map(\.target) == ["/slow", "/quick", "/quick", "/slow"])
+  }
+
+  /// An order that one user began must not be placed by another.
+  @Test(arguments: [false, true]) func whatOneUserBeganIsNotFinishedAsAnother(_ duringRenewal: Bool) async throws {
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let server = try LoopbackServer { request in
+      guard request.value("Authorization") == "Bearer ann" else { return .ok("ok") }
+      if !duringRenewal {
+        asked.open()
+        held.wait()
+      }
+      return .status(401)
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("ann")) { _, _ in
+      asked.open()
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          held.wait()
+          continuation.resume()
+        }
+      }
+      return BearerToken("ann renewed")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    let order = Task { try await Self.get(client, "/order") }
+    await asked.wait()
+    authentication.credential = nil
+    authentication.credential = BearerToken("bob")
+    held.signal()
+    await #expect(throws: NetworkError.self) { try await order.value }
+    _ = try await Self.get(client, "/list")
+    #expect(authentication.credential == BearerToken("bob"))
+    #expect(server.requests.filter { $0.target == "/order" }.map { $0.value("Authorization") } == ["Bearer ann"])
+  }
+
+  @Test func aRejectionByAnotherOriginIsNotOurs() async throws {
+    let other = try LoopbackServer(script: .status(401))
+    let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
+    let renewals = Counter()
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(renewals.value == 0)
   }
 
   @Test func aRefreshThatFailsFailsAllWhoWaitOnceAndTheNextCallMayTryAgain() async throws {

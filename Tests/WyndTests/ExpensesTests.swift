@@ -53,19 +53,22 @@ extension Endpoint where Self == NewExpense {
   static func newExpense(_ title: String, cents: Int) -> Self { NewExpense(title: title, cents: cents) }
 }
 
+/// The token, and what a new one is got with: one value, so that nobody is renewed with what another had.
+nonisolated struct SignIn: NetworkCredential {
+  var session: Session
+  var header: URLRequest.Header { .authorization(bearer: session.token) }
+}
+
 /// All that such an app needs: who is signed in, and what it asks.
 final class Expenses: Sendable {
   struct SignedOut: Error {}
   let client: NetworkClient
-  private let authentication: Authentication<BearerToken>
-  private let renewal = Kept()
+  private let authentication: Authentication<SignIn>
 
   init(_ baseURL: URL, cache: any ResponseStore, onEvent: @escaping @Sendable (NetworkEvent) -> Void) {
-    authentication = Authentication(for: baseURL) { [renewal] _, client in
-      guard let known = renewal.value else { throw SignedOut() }
-      let session = try await client.load(Renewal(renewal: known))
-      renewal.value = session.renewal
-      return BearerToken(session.token)
+    authentication = Authentication(for: baseURL) { old, client in
+      guard let old else { throw SignedOut() }
+      return SignIn(session: try await client.load(Renewal(renewal: old.session.renewal)))
     }
     client = NetworkClient(
       baseURL: baseURL, headers: [.userAgent("Expenses/1.0")],
@@ -78,22 +81,10 @@ final class Expenses: Sendable {
     var client = client
     client.attemptMiddleware = []
     let session = try await client.load(Login(user: user, password: password))
-    renewal.value = session.renewal
-    authentication.credential = BearerToken(session.token)
+    authentication.account = user
+    authentication.credential = SignIn(session: session)
   }
-  func signOut() {
-    renewal.value = nil
-    authentication.credential = nil
-  }
-
-  private final class Kept: @unchecked Sendable {
-    private let lock = NSLock()
-    private var text: String?
-    var value: String? {
-      get { lock.withLock { text } }
-      set { lock.withLock { text = newValue } }
-    }
-  }
+  func signOut() { authentication.credential = nil }
 }
 
 /// The worked example: sign in, list, create, a token that has expired, a list that is shown while offline.

@@ -49,6 +49,15 @@ import Testing
     }
   }
 
+  @Test func aBaseURLIsMadeOfItsParts() throws {
+    #expect(try NetworkClient.baseURL(host: "a.example").absoluteString == "https://a.example/")
+    #expect(
+      try NetworkClient.baseURL(scheme: "http", host: "::1", port: 8080, path: "/v 2").absoluteString
+        == "http://[::1]:8080/v%202")
+    #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: "a b") }
+    #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: "a.example", port: 0) }
+  }
+
   @Test func anEndpointWithAHostKeepsIt() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = NetworkClient(transport: script, baseURL: URL(string: "https://a.example/v2"))
@@ -83,6 +92,15 @@ import Testing
     client.headers = [.init("X-App", "a\r\nX-Evil: 1")]
     await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(server.requests.count == 2)
+  }
+
+  @Test func aKeyOfTheClientGoesToNoOtherOrigin() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    var client = NetworkClient(transport: script, baseURL: URL(string: "https://a.example"))
+    client.headers = [.init("X-Api-Key", "secret"), .userAgent("App")]
+    for host in ["", "b.example"] { _ = try await client.load(Item(host: host)) }
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") } == ["secret", nil])
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "User-Agent") } == ["App", "App"])
   }
 
   struct Dated: Codable, Equatable { var at: Date }

@@ -52,8 +52,29 @@ import Testing
   }
 
   @Test func aPlainGETIsAShortCommand() throws {
-    #expect(try Self.request("GET", "https://a.example/x?page=2").cURL == "curl 'https://a.example/x''?''page=2'")
-    #expect(try Self.request("HEAD", "https://a.example/").cURL == "curl --head 'https://a.example/'")
+    #expect(try Self.request("GET", "https://a.example/x?page=2").cURL == "curl --url 'https://a.example/x''?''page=2'")
+    #expect(try Self.request("HEAD", "https://a.example/").cURL == "curl --head --url 'https://a.example/'")
     #expect(try Self.request("GET", "https://a.example/?1key=s").cURL.hasSuffix(#"'?''1key='"$_1KEY""#))
+  }
+
+  static let secrets: [(request: @Sendable () throws -> URLRequest, shown: String)] = [
+    (
+      { try request("POST", "https://a.example/", [:], Data(#"{"user":"ann","password":"s3cr3t"}"#.utf8)) },
+      #"--data-raw "$BODY""#
+    ),
+    (
+      { try request("POST", "https://a.example/", [:], Data("grant=x&refresh_token=s3cr3t".utf8)) },
+      #"--data-raw "$BODY""#
+    ),
+    ({ try request("GET", "https://a.example/?%74oken=s3cr3t&sig=s3cr3t") }, #"'%74oken='"$_74OKEN"'&''sig='"$SIG""#),
+    ({ try request("GET", "https://a.example/?Mine=s3cr3t") }, #"'Mine='"$MINE""#),
+    ({ try request("GET", "https://a.example/", ["X-Mine": "s3cr3t"]) }, #"'X-Mine: '"$X_MINE""#),
+    ({ try request("GET", "https://a.example/?token=s3cr3t", ["Token": "s3cr3t2"]) }, #"'token='"$TOKEN_""#),
+  ]
+
+  @Test(arguments: secrets.indices) func noSecretIsInTheCommand(_ row: Int) throws {
+    let (request, shown) = Self.secrets[row]
+    let command = try request().cURL(redacting: ["mine", "x-mine"])
+    #expect(!command.contains("s3cr3t") && command.contains(shown), "\(command)")
   }
 }

@@ -188,6 +188,67 @@ import Testing
     }
   }
 
+  @Test func aRequestWithAConditionOfItsOwnGetsItsOwnAnswer() async throws {
+    let world = World([.ok("one", headers: Self.tagged), .status(304, headers: ["ETag": "\"new\""]), .status(304)])
+    _ = try await world.get()
+    let own = try await world.get(["If-None-Match": "\"new\""])
+    #expect(own.text == "" && own.source == .network)
+    #expect(try await world.get().text == "one")
+    #expect(world.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
+  }
+
+  @Test func theTargetOfARedirectIsNotStoredForWhoeverRedirected() async throws {
+    let server = try LoopbackServer { request in
+      request.target == "/latest"
+        ? .redirect(to: "/v\(request.index)") : .status(200, [("Cache-Control", "max-age=60")], body: request.target)
+    }
+    let client = NetworkClient(
+      baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
+    for expected in ["/v0", "/v2"] {
+      #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/latest"))) == Data(expected.utf8))
+    }
+  }
+
+  @Test func aCredentialOfTheSessionCountsToo() async throws {
+    let server = try LoopbackServer {
+      .status(200, [("Cache-Control", "max-age=60")], body: $0.value("Authorization") ?? "nobody")
+    }
+    let store = MemoryStore()
+    for user in ["ann", "bob"] {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = ["Authorization": "Bearer \(user)"]
+      let client = NetworkClient(
+        session: URLSession(configuration: configuration), policy: .never, middleware: [ResponseCache(store)])
+      #expect(
+        try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("Bearer \(user)".utf8))
+    }
+  }
+
+  @Test func anOrderIsPlacedOnceHoweverItsValuesAreAskedFor() async throws {
+    struct Order: Endpoint {
+      typealias Response = String
+      var host: String { "a.example" }
+      var path: String { "/" }
+      var method: URLRequest.Method { .post }
+    }
+    let world = World([.ok("placed")])
+    var got: [String] = []
+    for try await value in world.client.values(of: Order()) { got.append(value.value) }
+    #expect(got == ["placed"] && world.script.requests.count == 1)
+  }
+
+  @Test func aRenewalThatCannotReachTheServerIsAnOutageToo() async throws {
+    let world = World([.ok("old", headers: Self.tagged), .status(401), .failure(.notConnectedToInternet)], stale: true)
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, BearerToken("a")) { _, client in
+      _ = try await client.performNetworkRequest(URLRequest(url: origin))
+      return BearerToken("b")
+    }
+    world.client.attemptMiddleware = [authentication]
+    _ = try await world.get()
+    #expect(try await world.get() == ("old", .cache))
+  }
+
   // MARK: When the network fails
 
   static let failures: [Step] = [.dropped, .failure(.notConnectedToInternet), .status(503), .status(500), .silence]

@@ -108,7 +108,8 @@ import Testing
     try whole.write(to: folder.appendingPathComponent(name.prefix(32) + ".77"))
     let store = try DiskStore(folder)
     #expect(store.response(for: "a")?.body == Data("x".utf8))
-    #expect(Self.names(folder).count == 1)
+    // What is not its own is left alone.
+    #expect(Self.names(folder).filter { $0.hasSuffix(".partial") }.isEmpty && Self.names(folder).count == 5)
   }
 
   @Test func anAnswerOfAnotherKeyIsNotServedForIt() throws {

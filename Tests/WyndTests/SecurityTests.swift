@@ -93,6 +93,18 @@ import Testing
     #expect(ContinuousClock.now - began < .seconds(20))
   }
 
+  /// A million zeros in a thousand bytes. URLSession decodes them all, which nobody can bound from outside: the Security
+  /// article says so. Where it learns to refuse, that sentence has to go.
+  @Test func aGzipBombIsDecodedByURLSession() async throws {
+    let head: [UInt8] = [
+      0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xed, 0xc1, 1, 1, 0, 0, 0, 0x82, 0x20, 0xff, 0xaf, 0x6e, 0x48, 0x40, 1,
+    ]
+    let bomb = head + [UInt8](repeating: 0, count: 968) + [0xaf, 6, 0x9e, 0xcb, 0x79, 0x12, 0x40, 0x42, 0x0f, 0]
+    let server = try LoopbackServer { _ in .ok(bomb, [("Content-Encoding", "gzip")]) }
+    let data = try await session.performNetworkRequest(server.url())
+    #expect(bomb.count == 1003 && data.count == 1_000_000)
+  }
+
   @Test func aRetryAfterOfYearsDoesNotPutTheCallToSleep() async throws {
     for value in ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "31536000"] {
       let server = try LoopbackServer(script: .status(503, [("Retry-After", value)]))

@@ -8,7 +8,7 @@ public import Foundation
 nonisolated public protocol NetworkCredential: Sendable {
   /// The header field that carries it.
   var header: URLRequest.Header { get }
-  /// Does this answer say that it is no longer good? A 401 does, by default.
+  /// Does this answer, of status 400 and up, say that it is no longer good? A 401 does, by default.
   func isRejected(by response: HTTPURLResponse) -> Bool
 }
 
@@ -44,7 +44,9 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable {
 /// - If renewing fails, every call that waits for it fails with that error, in ``NetworkError/middlewareError(_:)``; the
 ///   next call may try again.
 /// - Cancelling a call that waits does not cancel the renewal, for which others may wait.
-/// - What the closure sends goes without the credential and cannot cause another renewal.
+/// - What the closure sends goes without the credential and cannot cause another renewal, as long as it sends from the
+///   task it runs in, or one made there.
+/// - A request that carries the field already is left as it is.
 /// - No other origin than `origin` gets the credential, by a redirect neither, whatever field carries it.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware, @unchecked Sendable {
   private let origin: String
@@ -56,8 +58,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private var first: String?
   private var name: String?
   private var generation = 0
+  // Counts sign-ins and sign-outs: what one user began is not finished as another.
+  private var epoch = 0
   private var isRenewing = false
-  private var waiting: [UUID: CheckedContinuation<Credential, any Error>] = [:]
+  private var waiting: [UUID: Waiting] = [:]
+
+  private struct Waiting {
+    let epoch: Int
+    let continuation: CheckedContinuation<Credential?, any Error>
+  }
 
   /// Makes one for one service.
   ///
@@ -75,20 +84,23 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     first = credential?.header.value
   }
 
-  /// What requests are sent with from now on. A renewal that is under way does not overwrite what is set here.
+  /// Who is signed in: set at sign-in, nil at sign-out. A renewal that is under way does not overwrite it, and calls that
+  /// were begun before end with `URLError.userAuthenticationRequired`: they would be finished as somebody else.
   public var credential: Credential? {
     get { lock.withLock { current } }
     set {
       lock.withLock {
         current = newValue
         first = newValue?.header.value
+        if newValue == nil { name = nil }
         generation += 1
+        epoch += 1
       }
     }
   }
 
-  /// Who is signed in, if the app knows: a ``ResponseCache`` keeps answers for this account, also over renewals and
-  /// launches. Without it, they are kept for the credential that was set, as long as the process runs.
+  /// The name of who is signed in, if the app knows it: set before ``credential``, gone with it. A ``ResponseCache`` keeps
+  /// answers for this account, also over renewals and launches; without it, for the credential that was set.
   public var account: String? {
     get { lock.withLock { name } }
     set { lock.withLock { name = newValue } }
@@ -98,19 +110,27 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
-    if AuthenticationInProgress.current.contains(ObjectIdentifier(self)) || RedirectGuard.origin(request.url) != origin
-    {
+    let isOurs = AuthenticationInProgress.current.contains(ObjectIdentifier(self))
+    let (known, generation, now, isFree) = lock.withLock {
+      (current, self.generation, self.epoch, isOurs && isRenewing)
+    }
+    let field = known?.header.name ?? "Authorization"
+    // A request that brings its own, to sign in for one, is left as it is.
+    if isFree || RedirectGuard.origin(request.url) != origin || request.value(forHTTPHeaderField: field) != nil {
       return try await next(request)
     }
-    let (known, generation) = lock.withLock { (current, self.generation) }
-    let credential: Credential
-    if let known { credential = known } else { credential = try await renewed(after: generation, call.client) }
+    let epoch = call.signedIn.epoch(of: self, now: now)
+    guard let known else {
+      return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
+    }
+    guard epoch == now else { throw URLError(.userAuthenticationRequired) }
     do {
-      return try await next(signed(request, credential))
+      return try await next(signed(request, known))
     } catch NetworkError.endpointError(let response, _)
-      where known != nil && credential.isRejected(by: response) && request.httpBodyStream == nil
+      where known.isRejected(by: response) && request.httpBodyStream == nil
+      && RedirectGuard.origin(response.url) == origin
     {
-      return try await next(signed(request, try await renewed(after: generation, call.client)))
+      return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
     }
   }
 
@@ -131,26 +151,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// The credential after the one of that generation. All who ask meanwhile wait for the same renewal.
-  private func renewed(after old: Int, _ client: NetworkClient) async throws -> Credential {
-    let id = UUID()
+  private func renewed(after old: Int, _ epoch: Int, _ client: NetworkClient) async throws -> Credential {
     do {
-      return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
-          let (known, isFirst) = lock.withLock { () -> (Credential?, Bool) in
-            if !isRenewing, generation != old, let current { return (current, false) }
-            waiting[id] = continuation
-            defer { isRenewing = true }
-            return (nil, !isRenewing)
-          }
-          if let known { return continuation.resume(returning: known) }
-          if isFirst { start(client) }
-          // It may have been cancelled before there was anything to let go.
-          if Task.isCancelled { letGo(id) }
-        }
-      } onCancel: {
-        letGo(id)
+      while true {
+        // Nil: that renewal was for whoever was signed in before.
+        if let credential = try await nextCredential(after: old, epoch, client) { return credential }
       }
-    } catch is CancellationError {
+    } catch is CancellationError where Task.isCancelled {
       throw NetworkError.cancelled
     } catch {
       // Whatever it is, it is no answer to this request: nothing here is to be tried again for it.
@@ -158,43 +165,70 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
+  private func nextCredential(after old: Int, _ epoch: Int, _ client: NetworkClient) async throws -> Credential? {
+    let id = UUID()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let (answer, isFirst) = lock.withLock { () -> (Result<Credential?, any Error>?, Bool) in
+          if self.epoch != epoch { return (.failure(URLError(.userAuthenticationRequired)), false) }
+          if !isRenewing, generation != old, let current { return (.success(current), false) }
+          waiting[id] = Waiting(epoch: epoch, continuation: continuation)
+          defer { isRenewing = true }
+          return (nil, !isRenewing)
+        }
+        if let answer { return continuation.resume(with: answer) }
+        if isFirst { start(client) }
+        // It may have been cancelled before there was anything to let go.
+        if Task.isCancelled { letGo(id) }
+      }
+    } onCancel: {
+      letGo(id)
+    }
+  }
+
   private func letGo(_ id: UUID) {
-    lock.withLock { waiting.removeValue(forKey: id) }?.resume(throwing: CancellationError())
+    lock.withLock { waiting.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
   }
 
   private func start(_ client: NetworkClient) {
-    let (old, generation) = lock.withLock { (current, self.generation) }
+    let (old, epoch) = lock.withLock { (current, self.epoch) }
+    var client = client
+    // A renewal that was held for a call that waits for it would wait for ever.
+    client.policy.budget = nil
+    let renewing = client
     // A task of its own: the call that began it may be cancelled.
     Task {
       let inProgress = AuthenticationInProgress.current.union([ObjectIdentifier(self)])
       let result: Result<Credential, any Error>
       do {
         result = .success(
-          try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) })
+          try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, renewing) })
       } catch {
         result = .failure(error)
       }
-      end(result, generation)
+      end(result, epoch)
     }
   }
 
-  private func end(_ result: Result<Credential, any Error>, _ old: Int) {
-    let (result, waiting) = lock.withLock {
-      () -> (Result<Credential, any Error>, [CheckedContinuation<Credential, any Error>]) in
+  private func end(_ result: Result<Credential, any Error>, _ begun: Int) {
+    let waiting = lock.withLock {
       isRenewing = false
-      var result = result
-      if generation != old {
-        // Somebody signed in or out meanwhile.
-        result = current.map { .success($0) } ?? .failure(URLError(.userAuthenticationRequired))
-      } else if case .success(let credential) = result {
+      if epoch == begun, case .success(let credential) = result {
         current = credential
         first = first ?? credential.header.value
         generation += 1
       }
       defer { self.waiting = [:] }
-      return (result, Array(self.waiting.values))
+      return self.waiting.values
     }
-    for continuation in waiting { continuation.resume(with: result) }
+    for call in waiting {
+      call.continuation.resume(with: call.epoch == begun ? stillSigned(in: begun, result) : .success(nil))
+    }
+  }
+
+  /// Nobody is given what belongs to who was signed in before.
+  private func stillSigned(in begun: Int, _ result: Result<Credential, any Error>) -> Result<Credential?, any Error> {
+    lock.withLock { epoch } == begun ? result.map { $0 } : .failure(URLError(.userAuthenticationRequired))
   }
 }
 

@@ -25,7 +25,8 @@ nonisolated public struct NetworkClient: Sendable {
   /// What endpoints without a host, and requests whose URL has none, are resolved against: scheme, host, port and a path
   /// that comes before theirs.
   public var baseURL: URL?
-  /// Sent with every request that has no such fields of its own.
+  /// Sent with every request that has no such fields of its own; what sounds like a credential only to the origin of
+  /// ``baseURL``, if there is one.
   public var headers: [URLRequest.Header]
   /// The rule of every call for which neither the call nor its endpoint has one.
   public var policy: RetryPolicy
@@ -95,144 +96,42 @@ nonisolated public struct NetworkClient: Sendable {
     self.attemptMiddleware = attemptMiddleware
     wire = .script(transport)
   }
+}
 
-  // MARK: Requests
-
-  /// Sends the request and returns the body.
+nonisolated extension NetworkClient {
+  /// A base URL of its parts: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
   /// - Parameters:
-  ///   - urlRequest: What to send; its URL is resolved against ``baseURL`` if it names no host.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
-  ///   - policy: Wins over the client's.
-  /// - Returns: The body of the answer.
-  /// - Throws: ``NetworkError``; nothing else.
-  public func performNetworkRequest(
-    _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> Data {
-    try await networkResponse(
-      for: urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy
-    ).data
-  }
+  ///   - scheme: `https` or `http`.
+  ///   - host: A name, in any script, or an IP address.
+  ///   - port: 1 to 65535; nil is the scheme's own.
+  ///   - path: What comes before the path of each endpoint, as plain text.
+  /// - Returns: For ``baseURL``.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
+  public static func baseURL(
+    scheme: String = "https", host: String, port: Int? = nil, path: String = ""
+  ) throws(NetworkError) -> URL { try Base(scheme: scheme, host: host, port: port, path: path).url }
 
-  /// Sends the request and returns body, head and history of the answer.
-  ///
-  /// - Parameters:
-  ///   - urlRequest: What to send; its URL is resolved against ``baseURL`` if it names no host.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
-  ///   - policy: Wins over the client's.
-  /// - Returns: Body, head and history.
-  /// - Throws: ``NetworkError``; nothing else.
-  public func networkResponse(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> NetworkResponse {
-    try await send(
-      try resolved(urlRequest), nil, nil, Self.policy(policy ?? self.policy, maxRetries), allowEmptyData: allowEmptyData
-    )
-  }
-
-  /// Sends the request and calls back once.
-  ///
-  /// - Parameters:
-  ///   - urlRequest: What to send; its URL is resolved against ``baseURL`` if it names no host.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
-  ///   - policy: Wins over the client's.
-  ///   - completionHandler: Gets the body, or the error, on the session's `delegateQueue`.
-  /// - Returns: A handle to cancel the call; it need not be kept.
-  @discardableResult
-  public func performNetworkRequest(
-    _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (NetworkResult) -> Void
-  ) -> NetworkTask {
-    start(completionHandler) { () async throws(NetworkError) -> Data in
-      try await performNetworkRequest(
-        urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy)
-    }
-  }
-
-  // MARK: Endpoints
-
-  /// Sends what the endpoint describes and returns the parsed answer.
-  ///
-  /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
-  /// - Returns: The response.
-  /// - Throws: ``NetworkError``; nothing else.
-  public func load<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> E.Response {
-    try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy).value
-  }
-
-  /// As ``load(_:maxRetries:policy:)``, and gives head and history of the answer as well.
-  ///
-  /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
-  /// - Returns: The response, its head, its body and its history.
-  /// - Throws: ``NetworkError``; nothing else.
-  public func loadResponse<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> EndpointResponse<E.Response> {
-    let (request, spool) = try EndpointCoding.with(encoder, decoder) { () throws(NetworkError) in
-      try endpoint.makeRequest(baseURL: baseURL)
-    }
-    let policy = Self.policy(policy ?? endpoint.policy ?? self.policy, maxRetries)
-    let answer: RetryLoop.Answer
-    do throws(NetworkError) {
-      answer = .success(try await send(request, spool, endpoint, policy, allowEmptyData: true))
-    } catch {
-      answer = .failure(error)
-    }
-    let parsed = try EndpointCoding.with(encoder, decoder) { () throws(NetworkError) in
-      try endpoint.parsed(answer).get()
-    }
-    var value = parsed.value
-    do {
-      let response = try answer.get()
-      let call = NetworkCall(client: self, endpoint: endpoint)
-      for middleware in (middleware + attemptMiddleware).reversed() {
-        value = try await middleware.parsed(value, from: response, in: call)
-      }
-    } catch {
-      throw NetworkError(thrown: error)
-    }
-    return EndpointResponse(
-      value: value, response: parsed.response, data: parsed.data, attempts: parsed.attempts, source: parsed.source)
-  }
-
-  /// Sends what the endpoint describes and calls back once with the parsed answer.
-  ///
-  /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
-  ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
-  /// - Returns: A handle to cancel the call; it need not be kept.
-  @discardableResult
-  public func load<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<E.Response, NetworkError>) -> Void
-  ) -> NetworkTask {
-    start(completionHandler) { () async throws(NetworkError) -> E.Response in
-      try await load(endpoint, maxRetries: maxRetries, policy: policy)
-    }
+  private struct Base: Endpoint {
+    typealias Response = Data
+    var scheme: String
+    var host: String
+    var port: Int?
+    var path: String
   }
 }
 
 // How a call is made.
 nonisolated extension NetworkClient {
-  private func send(
+  func send(
     _ request: URLRequest, _ spool: MultipartSpool?, _ endpoint: (any Endpoint)?, _ policy: RetryPolicy,
     allowEmptyData: Bool
   ) async throws(NetworkError) -> NetworkResponse {
     var request = request
+    let isAtHome = baseURL == nil || RedirectGuard.origin(request.url) == RedirectGuard.origin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
+      // A key that is meant for the service goes nowhere else.
+      if !isAtHome, RedirectGuard.isCredential(field.name, field.value) { continue }
       if let flaw = field.flaw ?? SessionTransport.flaw(inField: field.name, field.value) {
         throw .invalidRequest(reason: flaw)
       }
@@ -276,7 +175,7 @@ nonisolated extension NetworkClient {
     }
   }
 
-  private func start<Value: Sendable>(
+  func start<Value: Sendable>(
     _ completionHandler: @escaping @Sendable (Result<Value, NetworkError>) -> Void,
     _ work: @escaping @Sendable () async throws(NetworkError) -> Value
   ) -> NetworkTask {
@@ -293,7 +192,7 @@ nonisolated extension NetworkClient {
         }))
   }
 
-  private func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
+  func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
     guard let url = request.url, url.host?.isEmpty != false, url.scheme == nil else { return request }
     guard let baseURL, let parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else {
       throw .invalidRequest(reason: "there is no host, and no base URL")
@@ -308,7 +207,7 @@ nonisolated extension NetworkClient {
     return request
   }
 
-  private static func policy(_ policy: RetryPolicy, _ maxRetries: Int?) -> RetryPolicy {
+  static func policy(_ policy: RetryPolicy, _ maxRetries: Int?) -> RetryPolicy {
     var policy = policy
     if let maxRetries { policy.maxRetries = maxRetries }
     return policy

@@ -5,7 +5,8 @@
   public import Foundation
 #endif
 
-/// A line for each attempt that failed and one for the outcome of each call, to wherever you like.
+/// A line for each attempt that failed and one for how the attempts of a call ended, to wherever you like. What a cache
+/// serves without asking makes no line.
 ///
 /// ```swift
 /// let log = NetworkLog { print($0) }
@@ -40,40 +41,55 @@ nonisolated public struct NetworkLog: Sendable {
 }
 
 nonisolated extension URLRequest {
-  /// The request as a command for a shell, which runs as it is.
+  /// The request as a command for a shell, which runs as it is. See ``cURL(redacting:)``.
+  public var cURL: String { cURL(redacting: []) }
+
+  /// The request as a command for a shell, which runs as it is; a body stream is read from its input.
   ///
-  /// A secret is left out: in its place stands a variable of that name, `$AUTHORIZATION`, to be set before.
-  public var cURL: String {
-    var secrets: [String] = []
+  /// A secret is left out: in its place stands a variable of that name, `$AUTHORIZATION`, to be set before. A body in which
+  /// a name sounds like one is `$BODY` as a whole.
+  ///
+  /// - Parameter names: Further header fields and query items that are secrets.
+  /// - Returns: One line.
+  public func cURL(redacting names: Set<String>) -> String {
+    var variables: [String: String] = [:]
     func variable(_ name: String) -> String {
-      let name = String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-      let variable = name.first?.isNumber == false ? name : "_" + name
-      secrets.append(variable)
+      let letters = String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+      var variable = letters.first?.isNumber == false ? letters : "_" + letters
+      while variables[variable, default: name] != name { variable += "_" }
+      variables[variable] = name
       return "\"$\(variable)\""
+    }
+    func isSecret(_ name: String, _ value: String) -> Bool {
+      RedirectGuard.isCredential(name, value) || names.contains { $0.lowercased() == name.lowercased() }
     }
     var words = ["curl"]
     let method = httpMethod ?? "GET"
-    let hasBody = httpBody?.isEmpty == false || httpBodyStream != nil
+    let body = method == "HEAD" ? nil : httpBody.flatMap { $0.isEmpty ? nil : $0 }
+    let hasBody = body != nil || httpBodyStream != nil
     if method == "HEAD" {
       words.append("--head")
     } else if method != "GET" || hasBody {
       words += ["-X", Self.quoted(method)]
     }
     for (name, value) in (allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
-      let isSecret = RedirectGuard.isCredential(name, value)
-      words += ["-H", isSecret ? Self.quoted(name + ": ") + variable(name) : Self.quoted("\(name): \(value)")]
+      let text = value.isEmpty ? name + ";" : "\(name): \(value)"
+      words += ["-H", isSecret(name, value) ? Self.quoted(name + ": ") + variable(name) : Self.quoted(text)]
     }
     // It would add one of its own.
     if hasBody, value(forHTTPHeaderField: "Content-Type") == nil { words += ["-H", "'Content-Type:'"] }
     var source = ""
-    if let body = httpBody, !body.isEmpty {
-      if let text = String(data: body, encoding: .utf8), !text.utf8.contains(0) {
+    if let body {
+      let text = String(data: body, encoding: .utf8)
+      if text.map({ NetworkError.secretName(in: $0) != nil }) == true {
+        words += ["--data-raw", variable("body")]
+      } else if let text, !text.utf8.contains(0) {
         words += ["--data-raw", Self.quoted(text)]
       } else {
         source = "echo \(body.base64EncodedString()) | base64 -d | "
         words += ["--data-binary", "@-"]
       }
-    } else if httpBodyStream != nil {
+    } else if hasBody {
       words += ["--data-binary", "@-"]
     }
     if var parts = url.flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }) {
@@ -84,12 +100,14 @@ nonisolated extension URLRequest {
       parts.fragment = nil
       let query = items.map { item -> String in
         let name = String(item.prefix { $0 != "=" })
-        guard item.contains("="), RedirectGuard.isCredential(name, "") else { return Self.quoted(item) }
+        guard item.contains("="), isSecret(name.removingPercentEncoding ?? name, "") else { return Self.quoted(item) }
         return Self.quoted(name + "=") + variable(name)
       }
-      words.append(
+      words += [
+        "--url",
         Self.quoted(parts.string ?? "")
-          + (query.isEmpty ? "" : Self.quoted("?") + query.joined(separator: Self.quoted("&"))))
+          + (query.isEmpty ? "" : Self.quoted("?") + query.joined(separator: Self.quoted("&"))),
+      ]
     }
     return source + words.joined(separator: " ")
   }

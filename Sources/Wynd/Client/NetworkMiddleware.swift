@@ -52,7 +52,8 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
     -> Value
 
-  /// Answers that belong to one user are kept apart by this; nil (the default) if it makes no difference.
+  /// Answers that belong to one user are kept apart by this; nil (the default) if it makes no difference. Whatever adds a
+  /// credential says whose it is here.
   func cacheScope(of request: URLRequest) -> String?
 }
 
@@ -71,6 +72,20 @@ nonisolated public struct NetworkCall: Sendable {
   public let client: NetworkClient
   /// What was loaded; nil for a bare request.
   public let endpoint: (any Endpoint)?
+  /// Whose call it is: with the first attempt each authentication notes who was signed in.
+  let signedIn = SignedIn()
+
+  final class SignedIn: @unchecked Sendable {
+    private let lock = NSLock()
+    private var epochs: [ObjectIdentifier: Int] = [:]
+    func epoch(of authentication: AnyObject, now: Int) -> Int {
+      lock.withLock {
+        let epoch = epochs[ObjectIdentifier(authentication)] ?? now
+        epochs[ObjectIdentifier(authentication)] = epoch
+        return epoch
+      }
+    }
+  }
 }
 
 /// The rest of the way that a request goes.
@@ -88,7 +103,11 @@ nonisolated public struct NetworkMiddlewareNext: Sendable {
     var next = NetworkMiddlewareNext(send: end)
     for middleware in middleware.reversed() {
       let rest = next
-      next = NetworkMiddlewareNext { try await middleware.respond(to: $0, in: call, next: rest) }
+      next = NetworkMiddlewareNext {
+        do { return try await middleware.respond(to: $0, in: call, next: rest) } catch {
+          throw NetworkError(thrown: error)
+        }
+      }
     }
     self = next
   }
@@ -136,8 +155,9 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
       // One attempt, whose outcome and whose cancellation the loop knows best.
       let loop = RetryLoop(
         request, policy: RetryPolicy(maxRetries: 0, budget: nil), allowEmptyData: allowEmptyData, transport: base)
-      defer { sends.add(loop.lastSend) }
-      return try await loop.run { $0 }.get()
+      let result = await loop.run { $0 }
+      sends.add(loop.lastSend, result)
+      return try result.get()
     }
     return TaskFlight(
       Task {
@@ -158,11 +178,13 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     private let lock = NSLock()
     private var facts = NetworkOutcome()
 
-    func add(_ send: RetryCallState) {
+    func add(_ send: RetryCallState, _ result: RetryLoop.Answer) {
+      var isAnswered = true
+      if case .failure(let error) = result { isAnswered = error.response != nil && error.statusCode != 401 }
       lock.withLock {
         facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect
-        // A second send does not prove that the first did nothing.
-        facts.mayHaveSent = facts.mayHaveSent || send.mayHaveSent
+        // A second send that was refused does not prove that the first did nothing.
+        facts.mayHaveSent = facts.mayHaveSent || send.mayHaveSent || isAnswered
       }
     }
     func outcome(_ outcome: NetworkOutcome) -> NetworkOutcome {

@@ -105,14 +105,22 @@ nonisolated private struct ScriptTransport: NetworkTransport {
       completion(NetworkOutcome(data: body, response: response))
     case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
     case .silence:
-      _ = clock.wait(.bounded(seconds: request.timeoutInterval)) { [clock] in
+      let wait = clock.wait(.bounded(seconds: request.timeoutInterval)) { [clock] in
         clock.begin()
         completion(NetworkOutcome(error: URLError(.timedOut)))
       }
       clock.end()
+      return ScriptFlight(clock, wait)
     }
-    return TaskFlight(Task {})
+    return ScriptFlight(clock, nil)
   }
+}
+
+nonisolated private final class ScriptFlight: NetworkFlight {
+  private let clock: ScriptClock
+  private let wait: RetryWait?
+  init(_ clock: ScriptClock, _ wait: RetryWait?) { (self.clock, self.wait) = (clock, wait) }
+  func cancel() { wait.map(clock.cancel) }
 }
 
 /// Time that passes only while nothing is under way, and then at once.

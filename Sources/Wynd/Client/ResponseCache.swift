@@ -16,8 +16,8 @@
 ///
 /// While `max-age` lasts, nothing is sent. After that the server is asked with `If-None-Match` and `If-Modified-Since`,
 /// and a 304 is served from the store. `no-store` and `Vary` are respected; it is a private cache, so `private` is stored.
-/// What was got with one credential is never served to another: neither one that the request carries nor one that an
-/// ``Authentication`` adds.
+/// What was got with one credential is never served to another: neither one that the request or the session carries nor
+/// one that an ``Authentication`` adds. What depends on cookies must say so (`Vary: Cookie`), and is not stored then.
 nonisolated public struct ResponseCache: NetworkMiddleware {
   private let store: any ResponseStore
   private let servesStaleIfError: Bool
@@ -50,7 +50,11 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     let key = Self.key(request, call)
     let method = request.httpMethod ?? "GET"
     let wanted = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
-    guard method == "GET", request.value(forHTTPHeaderField: "Range") == nil, !wanted.has("no-store") else {
+    // A request with a condition of its own wants the answer to that.
+    let own = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
+    guard method == "GET", !wanted.has("no-store"), own.allSatisfy({ request.value(forHTTPHeaderField: $0) == nil })
+    else {
+      if Self.isOnlyAsked.get() { throw NotStored() }
       let response = try await next(request)
       // What it may have changed is out of date (RFC 9111 §4.4).
       if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) { store.remove(key) }
@@ -68,8 +72,9 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     // The session's own cache would answer for the server.
     asking.cachePolicy = .reloadIgnoringLocalCacheData
     var isOurs = false
+    let unconditional = asking
     for (field, validator) in [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")] {
-      guard let value = stored?.header(validator), request.value(forHTTPHeaderField: field) == nil else { continue }
+      guard let value = stored?.header(validator) else { continue }
       asking.setValue(value, forHTTPHeaderField: field)
       isOurs = true
     }
@@ -80,8 +85,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
       if response.response.statusCode == 304, isOurs {
         guard isSame, let renewed = stored?.renewed(by: response.response, at: now()),
           let served = renewed.served(as: .revalidated)
-        else { return try await next(request) }
-        store.store(renewed, for: key)
+        else { return try await next(unconditional) }
+        if renewed.control.has("no-store") { store.remove(key) } else { store.store(renewed, for: key) }
         return served
       }
       if response.response.statusCode == 200, isSame {
@@ -92,7 +97,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
         }
       }
       return response
-    } catch let error as NetworkError where servesStaleIfError && error.shouldRetry {
+    } catch let error as NetworkError where servesStaleIfError && error.isOutage {
       guard let stored, !stored.control.has("must-revalidate"), !stored.control.has("no-cache"),
         let response = stored.served(as: .cache)
       else { throw error }
@@ -104,13 +109,19 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
     let client = call.client
     let scopes = (client.middleware + client.attemptMiddleware).compactMap { $0.cacheScope(of: request) }
-    let own = (request.allHTTPHeaderFields ?? [:]).filter { RedirectGuard.isCredential($0.key, $0.value) }
+    var fields = request.allHTTPHeaderFields ?? [:]
+    if case .session(let session) = client.wire {
+      for case (let name as String, let value as String) in session.configuration.httpAdditionalHeaders ?? [:] {
+        fields[name] = fields[name] ?? value
+      }
+    }
+    let own = fields.filter { RedirectGuard.isCredential($0.key, $0.value) }
       .map { "\($0.key.lowercased()):\($0.value)" }.sorted()
     let scope = (scopes + own).joined(separator: "\n")
     return "\(scope.isEmpty ? "" : stableHash(scope)) \(request.url?.absoluteString ?? "")"
   }
 
-  /// The same in every process, and not to be turned back: 128 bits of two FNV-1a.
+  /// The same in every process: 128 bits of two FNV-1a. It tells texts apart and keeps them out of sight, no more.
   static func stableHash(_ text: String) -> String {
     let parts = [UInt64(0xcbf2_9ce4_8422_2325), 0x6c62_272e_07bb_0142].map { start in
       let hash = text.utf8.reduce(start) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
@@ -118,6 +129,17 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
       return String(repeating: "0", count: 16 - digits.count) + digits
     }
     return parts.joined()
+  }
+}
+
+nonisolated extension NetworkError {
+  /// The server cannot be reached or is failing, the one that renews a credential among them.
+  fileprivate var isOutage: Bool {
+    switch self {
+    case .middlewareError(let error as NetworkError): error.isOutage
+    case .inaccessible(let failure): failure.lastError.isOutage
+    default: shouldRetry
+    }
   }
 }
 
@@ -145,7 +167,7 @@ nonisolated extension NetworkClient {
         if let first { continuation.yield(first) }
         do throws(NetworkError) {
           let second = try await loadResponse(endpoint, policy: policy)
-          if first == nil || second.source != .cache { continuation.yield(second) }
+          if first == nil || second.source != .cache || second.data != first?.data { continuation.yield(second) }
           continuation.finish()
         } catch {
           continuation.finish(throwing: error)
@@ -170,11 +192,13 @@ nonisolated extension NetworkClient {
     NetworkTask(
       TaskFlight(
         Task {
+          var isAnswered = false
           do {
             for try await value in values(of: endpoint, policy: policy) {
+              isAnswered = true
               queue.addOperation { handler(.success(value)) }
             }
-            if Task.isCancelled { queue.addOperation { handler(.failure(.cancelled)) } }
+            if !isAnswered { queue.addOperation { handler(.failure(.cancelled)) } }
           } catch {
             queue.addOperation { handler(.failure(NetworkError(thrown: error))) }
           }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -32,7 +32,9 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   init?(_ response: NetworkResponse, to request: URLRequest, at date: Date) {
     let head = response.response
     let control = CacheControl(head.value(forHTTPHeaderField: "Cache-Control"))
+    // After a redirect it is the answer of another address.
     guard let url = request.url, !control.has("no-store"), head.expectsNoSecretVariant,
+      head.url.map({ $0.absoluteString.prefix { $0 != "#" } }) == url.absoluteString.prefix(while: { $0 != "#" }),
       head.value(forHTTPHeaderField: "ETag") ?? head.value(forHTTPHeaderField: "Last-Modified") != nil
         || control.maxAge ?? 0 > 0
     else { return nil }
@@ -136,118 +138,4 @@ nonisolated public final class MemoryStore: ResponseStore, @unchecked Sendable {
   public func removeAll() { lock.withLock { (entries, size) = ([:], 0) } }
 
   private func drop(_ key: String) { size -= entries.removeValue(forKey: key)?.response.size ?? 0 }
-}
-
-/// In a folder of its own, up to a number of bytes; what was used longest ago goes first. Survives the end of the process
-/// at any moment; a file that cannot be read is dropped.
-///
-/// When an answer was last used is in the name of its file: the dates of files need a privacy manifest.
-nonisolated public final class DiskStore: ResponseStore, @unchecked Sendable {
-  private let folder: URL
-  private let capacity: Int
-  private let lock = NSLock()
-  private var entries: [String: (lastUse: Int, size: Int)] = [:]
-  private var size = 0
-  private var uses = 0
-
-  private struct Entry: Codable {
-    var key: String
-    var response: StoredResponse
-  }
-
-  /// Opens or makes the folder, which nothing else may use.
-  ///
-  /// - Parameters:
-  ///   - folder: A folder, in the caches of the app.
-  ///   - capacity: Bytes.
-  /// - Throws: If the folder cannot be made or read.
-  public init(_ folder: URL, capacity: Int = 50_000_000) throws {
-    self.folder = folder
-    self.capacity = capacity
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey]) {
-      let parts = file.lastPathComponent.split(separator: ".")
-      let bytes = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
-      guard parts.count == 2, parts[0].count == 32, let use = Int(parts[1]), use >= 0, let bytes else {
-        // What an interrupted write left behind.
-        try? FileManager.default.removeItem(at: file)
-        continue
-      }
-      let name = String(parts[0])
-      if let other = entries[name] {
-        try? FileManager.default.removeItem(at: url(name, min(use, other.lastUse)))
-        size -= other.size
-      }
-      entries[name] = (max(use, entries[name]?.lastUse ?? 0), bytes)
-      size += bytes
-      uses = max(uses, min(use, Int.max / 2))
-    }
-    lock.withLock { makeRoom() }
-  }
-
-  /// What is stored; it counts as used.
-  public func response(for key: String) -> StoredResponse? {
-    let name = ResponseCache.stableHash(key)
-    return lock.withLock {
-      guard let entry = entries[name] else { return nil }
-      guard let data = try? Data(contentsOf: url(name, entry.lastUse)),
-        let stored = try? PropertyListDecoder().decode(Entry.self, from: data), stored.key == key
-      else {
-        drop(name)
-        return nil
-      }
-      uses += 1
-      if (try? FileManager.default.moveItem(at: url(name, entry.lastUse), to: url(name, uses))) != nil {
-        entries[name]?.lastUse = uses
-      }
-      return stored.response
-    }
-  }
-
-  /// Keeps it, unless it alone would take more than a quarter of the room, or cannot be written.
-  public func store(_ response: StoredResponse, for key: String) {
-    let name = ResponseCache.stableHash(key)
-    let encoder = PropertyListEncoder()
-    encoder.outputFormat = .binary
-    guard let data = try? encoder.encode(Entry(key: key, response: response)), data.count <= capacity / 4 else {
-      return remove(key)
-    }
-    lock.withLock {
-      uses += 1
-      let new = uses
-      // Under its own name only when it is whole.
-      let partial = folder.appendingPathComponent("\(UUID().uuidString).partial")
-      do {
-        try data.write(to: partial)
-        try FileManager.default.moveItem(at: partial, to: url(name, new))
-      } catch {
-        try? FileManager.default.removeItem(at: partial)
-        return
-      }
-      drop(name)
-      entries[name] = (new, data.count)
-      size += data.count
-      makeRoom()
-    }
-  }
-
-  /// Forgets one.
-  public func remove(_ key: String) { lock.withLock { drop(ResponseCache.stableHash(key)) } }
-  /// Forgets all.
-  public func removeAll() { lock.withLock { for name in entries.keys { drop(name) } } }
-
-  private func url(_ name: String, _ use: Int) -> URL { folder.appendingPathComponent("\(name).\(use)") }
-
-  /// Under the lock.
-  private func drop(_ name: String) {
-    guard let entry = entries.removeValue(forKey: name) else { return }
-    size -= entry.size
-    try? FileManager.default.removeItem(at: url(name, entry.lastUse))
-  }
-
-  /// Under the lock.
-  private func makeRoom() {
-    while size > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key { drop(oldest) }
-  }
 }
