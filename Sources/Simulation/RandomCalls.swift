@@ -17,32 +17,6 @@ public struct RandomCalls: Sendable {
     self.seed = seed
   }
 
-  /// What must be true.
-  public enum Check: String, CaseIterable, Sendable {
-    case exactlyOneAnswer
-    case noMoreSendsThanAllowed
-    case nothingUnsafeIsSentTwice
-    case neverSoonerThanTheServerAsked
-    case noWaitThatCannotEndInAnAttempt
-    case noLongerThanTheDeadline
-    case nothingSentAfterACancellation
-    case theAttemptsReportedAreThoseMade
-    case everyDelayIsWithinItsBounds
-    case theBudgetEndsNoCallSooner
-  }
-
-  /// What came of it.
-  public struct Report: Sendable {
-    /// Calls made.
-    public var calls = 0
-    /// Attempts made in them.
-    public var sends = 0
-    /// Calls that succeeded.
-    public var successes = 0
-    /// The first violations of each check, with the seed of the world in which they happened.
-    public var violations: [Check: [String]] = [:]
-  }
-
   /// Runs it. A world holds 200 calls that share hosts and a budget.
   public func run() -> Report {
     var report = Report()
