@@ -4,35 +4,26 @@ import LoopbackServer
 /// The server in a process of its own, so that what it costs is not counted.
 final class ServerProcess {
   let url: URL
-  private let process = Process()
+  private let process: ChildProcess
+  /// The child ends when this is closed.
   private let input = Pipe()
 
   init() throws {
-    let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = ["serve"]
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-    guard let url = URL(string: line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+    process = try ChildProcess(CommandLine.arguments[0], ["serve"], input: input.fileHandleForReading)
+    while !process.out.hasSuffix("\n") { Thread.sleep(forTimeInterval: 0.005) }
+    guard let url = URL(string: process.out.trimmingCharacters(in: .whitespacesAndNewlines)) else {
       throw CocoaError(.fileReadUnknown)
     }
     self.url = url
   }
 
-  deinit { process.terminate() }
+  deinit { process.send(SIGTERM) }
 
   /// What another process of the benchmarks prints.
   static func output(of arguments: [String]) throws -> String {
-    let (process, output) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])
-    process.arguments = arguments
-    process.standardOutput = output
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return text
+    let process = try ChildProcess(CommandLine.arguments[0], arguments)
+    process.wait()
+    return process.out
   }
 
   /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:

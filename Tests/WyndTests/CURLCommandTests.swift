@@ -13,14 +13,7 @@
   @Suite(.timeLimit(.minutes(1))) struct CURLCommandTests {
     /// What the server gets when the command is run by a shell.
     static func run(_ command: String, _ secrets: [String: String] = [:]) async throws {
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = ["-c", command + " >/dev/null 2>&1"]
-      process.environment = ProcessInfo.processInfo.environment.merging(secrets) { $1 }
-      let ended = Gate()
-      process.terminationHandler = { _ in ended.open() }
-      try process.run()
-      await ended.wait()
+      try await ChildProcess("/bin/sh", ["-c", command + " >/dev/null 2>&1"], environment: secrets).ended()
     }
 
     static let bodies: [(body: String, type: String?)] = [

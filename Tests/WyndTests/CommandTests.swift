@@ -14,28 +14,18 @@
     static func wynd(_ arguments: String...) async throws -> Run { try await wynd(arguments) }
 
     static func wynd(_ arguments: [String]) async throws -> Run {
-      let process = Process()
+      let child = try ChildProcess(program, arguments)
+      return Run(code: await child.ended(), out: child.out, err: child.err)
+    }
+
+    static var program: String {
       #if os(macOS)
         let tests = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
         let products = tests?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
       #else
         let products = Bundle.main.bundleURL
       #endif
-      process.executableURL = products.appending(path: "wynd")
-      process.arguments = arguments
-      let out = Pipe()
-      let err = Pipe()
-      process.standardOutput = out
-      process.standardError = err
-      let ended = Gate()
-      process.terminationHandler = { _ in ended.open() }
-      try process.run()
-      // Little enough is printed to fit into the pipes.
-      await ended.wait()
-      return Run(
-        code: process.terminationStatus,
-        out: String(decoding: try out.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self),
-        err: String(decoding: try err.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self))
+      return products.appending(path: "wynd").path
     }
 
     @Test func withoutArgumentsItShowsARequestThatSurvives() async throws {
