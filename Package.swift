@@ -16,7 +16,8 @@ let package = Package(
     .target(
       name: "Simulation",
       exclude: [
-        "Wynd/Client", "Wynd/Endpoint", "Wynd/Linux", "Wynd/Wynd.docc", "Wynd/URLSession+performNetworkRequest.swift",
+        "Wynd/Client", "Wynd/Endpoint", "Wynd/Linux", "Wynd/Transfer", "Wynd/Wynd.docc",
+        "Wynd/URLSession+performNetworkRequest.swift",
       ]),
     .target(name: "AllocationCounter"),
     .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation", "AllocationCounter"]),

@@ -38,7 +38,9 @@ nonisolated extension RetryLoop {
     }
   }
 
-  private var timeLeft: Duration? { policy.maxRetryTime.map { max(.zero, $0 - (clock.now - began)) } }
+  private var timeLeft: Duration? {
+    policy.maxRetryTime.map { max(.zero, $0 - (clock.now - began) + lastSend.progressedAt) }
+  }
 
   private func heldTooLong(step: Int) {
     if lock.withLock({ answer != nil && self.step == step }) { stop(.budget) }

@@ -92,7 +92,9 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
       if transport.isOver { return end(.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
       // An app that was suspended wakes up long after the wait was over. A second is left for a timer that comes late.
       if let deadline = policy.deadline, now >= deadline { return deadlineIsOver() }
-      if let limit = policy.maxRetryTime, now - .seconds(1) > limit { return stop(.maxRetryTime) }
+      if let limit = policy.maxRetryTime, now - .seconds(1) - lastSend.progressedAt > limit {
+        return stop(.maxRetryTime)
+      }
     }
     emit(.attemptStarted, attempt: 1)
     let (step, oldWait) = lock.withLock { () -> (Int?, RetryWait?) in
@@ -111,12 +113,27 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
       if answer != nil, self.step == step { self.flight = flight }
       return answer == nil
     }
-    if isOver { flight.cancel() }
+    if isOver { return flight.cancel() }
+    if policy.maxResponseSize != nil, flight.incomingBytes != nil, request.httpMethod != "HEAD" {
+      ResponseSize.watch(self)
+    }
+  }
+
+  /// From time to time. True as long as there is something to look at.
+  func checkSize() -> Bool {
+    let (flight, isOver) = lock.withLock { (self.flight, answer == nil) }
+    if let limit = policy.maxResponseSize, let bytes = flight?.incomingBytes, bytes > limit {
+      end(.failure(.responseTooLarge(limit: limit)), .gaveUp(.notRetryable))
+    }
+    return !isOver
   }
 
   private func finish(_ outcome: NetworkOutcome, step: Int) {
     let now = clock.now - began
-    let failure = outcome.failure(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+    var failure = outcome.failure(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+    if let limit = policy.maxResponseSize, let data = outcome.data, data.count > limit {
+      failure = .responseTooLarge(limit: limit)
+    }
     lock.lock()
     guard answer != nil, self.step == step else { return lock.unlock() }
     self.step += 1
@@ -144,13 +161,15 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
     call.hasFollowedRedirect = outcome.hasFollowedRedirect
     call.mayHaveSent = outcome.mayHaveSent
     call.internalErrors += error.statusCode == 500 ? 1 : 0
+    if outcome.hasProgressed { (call.attemptsBeforeProgress, call.progressedAt) = (call.attempts - 1, now) }
     let call = call
     let ticket = ticket
     self.ticket = nil
     lock.unlock()
-    if error.burdensHost || ticket != nil {
+    let burdensHost = error.burdensHost && !outcome.hasProgressed
+    if burdensHost || ticket != nil && !outcome.hasProgressed {
       policy.budget?.failed(request.url, ticket, clock)
-    } else if error.response != nil {
+    } else if error.response != nil || outcome.hasProgressed {
       policy.budget?.succeeded(request.url, clock)
     }
     decide(error, call, step: step + 1, isOnQueue: outcome.isOnDelegateQueue)
@@ -226,6 +245,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
 
   private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, isOnQueue: Bool = false) {
     guard let answer = ended.answer else { return }
+    if policy.maxResponseSize != nil { ResponseSize.leave(self) }
     ended.flight?.cancel()
     if let wait = ended.wait { clock.cancel(wait) }
     if let wait = ended.deadline { clock.cancel(wait) }

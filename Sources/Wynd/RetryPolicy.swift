@@ -31,6 +31,11 @@ nonisolated public struct RetryPolicy: Sendable {
   public var maxUnreachableTime: Duration?
   /// The hard limit for the whole call, attempts and waits together; it also ends the attempt in flight. `nil` is none.
   public var deadline: Duration?
+  /// The largest answer that is kept in memory, in bytes: 256 MB unless you say otherwise, and `nil` is no limit. Beyond it
+  /// the call ends with ``NetworkError/responseTooLarge(limit:)``, within a quarter of a second of the moment when the size
+  /// can be known: on Linux that is the head, and for an answer without Content-Length only its end, so what may be larger
+  /// than the memory belongs into a download or a stream, which have no limit.
+  public var maxResponseSize: Int?
   /// What the calls to one host share while it fails; nil: every call for itself.
   public var budget: RetryBudget?
   /// Repeats POST, PATCH and the like even where the first attempt may have been applied: an order may be placed twice.
@@ -47,8 +52,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public init(
     maxRetries: Int = 10, backoff: Backoff = .exponential(base: .milliseconds(500), cap: .seconds(20)),
     maxRetryAfter: Duration? = .seconds(60), maxRetryTime: Duration? = .seconds(120),
-    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil, budget: RetryBudget? = .shared,
-    retriesNonIdempotent: Bool = false,
+    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil,
+    maxResponseSize: Int? = 268_435_456, budget: RetryBudget? = .shared, retriesNonIdempotent: Bool = false,
     shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil, onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
     self.maxRetries = maxRetries
@@ -57,6 +62,7 @@ nonisolated public struct RetryPolicy: Sendable {
     self.maxRetryTime = maxRetryTime
     self.maxUnreachableTime = maxUnreachableTime
     self.deadline = deadline
+    self.maxResponseSize = maxResponseSize
     self.budget = budget
     self.retriesNonIdempotent = retriesNonIdempotent
     self.shouldRetry = shouldRetry
@@ -127,6 +133,11 @@ nonisolated extension RetryRequestFacts {
 nonisolated struct RetryCallState: Sendable {
   /// Attempts made, the failed one included.
   var attempts = 0
+  /// Those before the last one that brought something, and when that ended: retries, backoff and time are counted from
+  /// there, so that a download over a line that drops ends when it is stuck, and not before.
+  var attemptsBeforeProgress = 0
+  var progressedAt = Duration.zero
+  var attemptsInVain: Int { attempts - attemptsBeforeProgress }
   /// Time since the call began, and since the first of the unbroken row of attempts that reached no server.
   var elapsed = Duration.zero
   var unreachableFor = Duration.zero
@@ -164,7 +175,7 @@ nonisolated extension RetryPolicy {
     guard shouldRetry?(error) ?? error.shouldRetry else { return .stop(.notRetryable) }
     guard safety(error, request, call).isSafe else { return .stop(.notSafeToRepeat(method: request.method)) }
     if request.hasBodyStream { return .stop(.bodyNotReplayable) }
-    if call.attempts > max(0, maxRetries) { return .stop(.maxRetries) }
+    if call.attemptsInVain > max(0, maxRetries) { return .stop(.maxRetries) }
     if error.statusCode == 500, call.internalErrors > 2 { return .stop(.persistentServerError) }
 
     var delay: Duration
@@ -177,13 +188,13 @@ nonisolated extension RetryPolicy {
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // Jitter is only ever added to the server's word: clients told the same second do not come back as one.
       // It takes no time that the call does not have.
-      let left = [deadline, maxRetryTime].compactMap { $0 }.min().map {
+      let left = [deadline, maxRetryTime.map { $0 + call.progressedAt }].compactMap { $0 }.min().map {
         ($0 - call.elapsed - asked).secondsAsDouble / 2
       }
       delay = asked + .bounded(seconds: min(asked.secondsAsDouble / 10, 1, left ?? 1) * random)
       source = .server(field: field)
     } else {
-      delay = backoff.delay(retry: call.attempts - 1, random: random)
+      delay = backoff.delay(retry: call.attemptsInVain - 1, random: random)
       source = .backoff
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
@@ -191,7 +202,7 @@ nonisolated extension RetryPolicy {
       // The last try comes at the limit itself, so every outage shorter than that is survived.
       delay = min(delay, limit - call.unreachableFor)
     }
-    if let maxRetryTime, call.elapsed + delay > maxRetryTime { return .stop(.maxRetryTime) }
+    if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime { return .stop(.maxRetryTime) }
     if let deadline, call.elapsed + delay >= deadline { return .stop(.deadline) }
     return .retry(after: delay, source)
   }

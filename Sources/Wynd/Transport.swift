@@ -17,6 +17,11 @@ nonisolated protocol NetworkTransport: Sendable {
 /// An attempt under way.
 nonisolated protocol NetworkFlight: AnyObject, Sendable {
   func cancel()
+  /// Bytes of the body that have come or are announced; nil where nobody will ever know.
+  var incomingBytes: Int64? { get }
+}
+nonisolated extension NetworkFlight {
+  var incomingBytes: Int64? { nil }
 }
 
 /// What came of one attempt, as URLSession says it.
@@ -30,6 +35,8 @@ nonisolated struct NetworkOutcome: Sendable {
   var isAccepted = false
   /// It comes on the session's delegate queue.
   var isOnDelegateQueue = false
+  /// The attempt failed, and brought a part that need not be sent again: the count of retries starts anew.
+  var hasProgressed = false
 
   var http: HTTPURLResponse? { response as? HTTPURLResponse }
 
@@ -65,6 +72,23 @@ nonisolated struct NetworkOutcome: Sendable {
   }
 }
 
+/// Takes an answer as it comes, instead of URLSession's memory. Called one after the other, until the attempt's completion;
+/// an error ends the attempt.
+nonisolated protocol NetworkSink: AnyObject, Sendable {
+  func receive(_ head: HTTPURLResponse) throws(NetworkError)
+  func receive(_ data: Data) throws(NetworkError)
+  /// Bytes of the request's body that have been sent.
+  func sent(_ bytes: Int64)
+}
+
+/// What a transfer has beside its request: a body that is not in memory, and who takes the answer.
+nonisolated struct NetworkCargo: Sendable {
+  var file: URL?
+  /// A new one for each send.
+  var stream: (@Sendable () throws -> InputStream)?
+  var sink: any NetworkSink
+}
+
 /// The transport of every call on a session.
 nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
@@ -76,11 +100,15 @@ nonisolated struct SessionTransport: NetworkTransport {
   var isOver: Bool { session.isKnownToBeInvalidated }
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    session.startNetworkAttempt(withUsableTimeout(request), file: file, completion: completion)
+  }
+
+  func withUsableTimeout(_ request: URLRequest) -> URLRequest {
     var request = request
     // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or trap.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
-    return session.startNetworkAttempt(request, file: file, completion: completion)
+    return request
   }
 
   /// What makes a request unfit to be sent. URLSession sends whatever stands there, so a space or a line break in a
@@ -111,7 +139,9 @@ nonisolated struct SessionTransport: NetworkTransport {
   }
 }
 
-nonisolated extension URLSessionTask: NetworkFlight {}
+nonisolated extension URLSessionTask: NetworkFlight {
+  var incomingBytes: Int64? { max(countOfBytesReceived, countOfBytesExpectedToReceive) }
+}
 
 /// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startNetworkAttempt` on `URLSession` itself,
 /// so that the folder can be deleted and nothing here names it.

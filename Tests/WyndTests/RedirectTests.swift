@@ -284,13 +284,3 @@ import Testing
     }
   }
 }
-
-/// A value that threads share.
-final class Box<Value: Sendable>: @unchecked Sendable {
-  private let lock = NSLock()
-  private var stored: Value?
-  var value: Value? {
-    get { lock.withLock { stored } }
-    set { lock.withLock { stored = newValue } }
-  }
-}

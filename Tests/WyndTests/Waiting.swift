@@ -30,6 +30,25 @@ final class Counter: @unchecked Sendable {
   }
 }
 
+/// A value that threads share.
+final class Box<Value: Sendable>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var stored: Value?
+  init(_ value: Value? = nil) { stored = value }
+  var value: Value? {
+    get { lock.withLock { stored } }
+    set { lock.withLock { stored = newValue } }
+  }
+  func update(_ change: (inout Value) -> Void) {
+    lock.withLock {
+      guard var value = stored else { return }
+      stored = nil
+      change(&value)
+      stored = value
+    }
+  }
+}
+
 /// Opens once. Waiting for it cannot be cancelled.
 final class Gate: Sendable {
   private let counter = Counter()

@@ -154,7 +154,9 @@ nonisolated extension NetworkClient {
   ) async throws(NetworkError) -> NetworkResponse {
     func through(_ base: any NetworkTransport) -> any NetworkTransport {
       attemptMiddleware.isEmpty
-        ? base : MiddlewareTransport(base, attemptMiddleware, call, allowEmptyData: allowEmptyData)
+        ? base
+        : MiddlewareTransport(
+          base, attemptMiddleware, call, allowEmptyData: allowEmptyData, limit: policy.maxResponseSize)
     }
     switch wire {
     case .session(let session):

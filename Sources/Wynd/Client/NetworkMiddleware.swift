@@ -134,16 +134,19 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   let middleware: [any NetworkMiddleware]
   let call: NetworkCall
   let allowEmptyData: Bool
+  let limit: Int?
   // Attempts after the first start on a timer, where no task-local value is seen.
   private let refreshing = AuthenticationInProgress.current
 
   init(
-    _ base: any NetworkTransport, _ middleware: [any NetworkMiddleware], _ call: NetworkCall, allowEmptyData: Bool
+    _ base: any NetworkTransport, _ middleware: [any NetworkMiddleware], _ call: NetworkCall, allowEmptyData: Bool,
+    limit: Int?
   ) {
     self.base = base
     self.middleware = middleware
     self.call = call
     self.allowEmptyData = allowEmptyData
+    self.limit = limit
   }
 
   var isOver: Bool { base.isOver }
@@ -151,10 +154,11 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
     let sends = Sends()
-    let next = NetworkMiddlewareNext(middleware, in: call) { [base, allowEmptyData] request in
+    let next = NetworkMiddlewareNext(middleware, in: call) { [base, allowEmptyData, limit] request in
       // One attempt, whose outcome and whose cancellation the loop knows best.
       let loop = RetryLoop(
-        request, policy: RetryPolicy(maxRetries: 0, budget: nil), allowEmptyData: allowEmptyData, transport: base)
+        request, policy: RetryPolicy(maxRetries: 0, maxResponseSize: limit, budget: nil),
+        allowEmptyData: allowEmptyData, transport: base)
       let result = await loop.run { $0 }
       sends.add(loop.lastSend, result)
       return try result.get()

@@ -39,7 +39,7 @@
       if SessionTransport.flaw(in: next) != nil { return end(URLError(.badURL)) }
       if session.isKnownToBeInvalidated { return end(URLError(.cancelled)) }
       endTask()
-      if next.httpMethod != request.httpMethod { file = nil }
+      if next.httpMethod != request.httpMethod { (file, hasBody) = (nil, false) }
       request = next
       start()
     }

@@ -13,11 +13,16 @@
     static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
 
     let session: URLSession
+    // Where the tasks of a transfer run.
+    private let transfers: LinuxTransfers?
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
     // Written before the first task starts, then only on `queue`, and there before the next one starts.
     var request: URLRequest
     var file: URL?
+    let cargo: NetworkCargo?
+    // A redirect may have changed the method, and taken the body.
+    var hasBody = true
     var hops = 0
     var isDead = false
     // The task holds the attempt, so this ends with it.
@@ -27,11 +32,14 @@
     private var timer: RetryWait?
 
     init(
-      session: URLSession, request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
+      session: URLSession, request: URLRequest, file: URL?, cargo: NetworkCargo? = nil,
+      completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) {
       self.session = session
       self.request = request
       self.file = file
+      self.cargo = cargo
+      transfers = cargo.map { _ in LinuxTransfers.of(session) }
       self.completion = completion
       timeout = Self.timeout(of: request, session.configuration)
     }
@@ -44,10 +52,17 @@
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
       let hop = hops
-      let task = session.networkTask(with: outgoing, file: file) { [self] data, response, error in
-        finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
+      let task: URLSessionTask
+      if let transfers {
+        do { task = try transfers.task(with: outgoing, file: file, for: self, hop: hop) } catch {
+          return Self.queue.async { [self] in end(NetworkOutcome(error: NetworkError.transferFailed(error))) }
+        }
+      } else {
+        task = session.networkTask(with: outgoing, file: file) { [self] data, response, error in
+          finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
+        }
+        task.delegate = self
       }
-      task.delegate = self
       current = task
       startedAt = .now()
       if isTimed {
@@ -61,13 +76,15 @@
 
     func cancel() { Self.queue.async { [self] in kill() } }
 
+    var incomingBytes: Int64? { cargo == nil ? current?.countOfBytesExpectedToReceive ?? 0 : nil }
+
     /// Safe on any queue.
     private(set) var current: URLSessionTask? {
       get { Self.lock.withLock { task } }
       set { Self.lock.withLock { task = newValue } }
     }
 
-    private func finished(_ outcome: NetworkOutcome, hop: Int) {
+    func finished(_ outcome: NetworkOutcome, hop: Int) {
       // The task of a redirect that was followed ends with -999 too, which is nobody's business.
       if let error = outcome.error as? URLError, error.code == .cancelled {
         return Self.queue.async { [self] in
@@ -80,6 +97,7 @@
     func settle(_ outcome: NetworkOutcome) {
       if isTimed || hops > 0 { Self.queue.async { [self] in stopTimer() } }
       var outcome = outcome
+      let session = transfers?.session ?? session
       if outcome.response != nil { LinuxConnections.shared.add(session, request.url) }
       outcome.mayHaveSent = outcome.error != nil && LinuxConnections.shared.mayHold(session, request.url)
       outcome.hasFollowedRedirect = hops > 0
@@ -109,7 +127,7 @@
       stopTimer()
       guard let task = current else { return }
       current = nil
-      if session.configuration.urlCache == nil { return task.cancel() }
+      if transfers != nil || session.configuration.urlCache == nil { return task.cancel() }
       let asked = DispatchTime.now()
       DispatchQueue.global(qos: .userInitiated).async { [startedAt] in
         let isBusy = asked + .milliseconds(10) < .now()
@@ -139,7 +157,7 @@
     /// URLSession counts whole seconds, so a fraction is ours to time. A body this small leaves in one piece, so silence
     /// after it is the server's; while a larger one is under way, only URLSession knows whether it moves.
     private var isTimed: Bool {
-      timeout != timeout.rounded(.up) && file == nil && request.httpBodyStream == nil
+      timeout != timeout.rounded(.up) && file == nil && cargo?.stream == nil && request.httpBodyStream == nil
         && request.httpBody?.count ?? 0 <= 16_384
     }
 
@@ -164,6 +182,15 @@
       _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) -> any NetworkFlight {
       let attempt = LinuxAttempt(session: self, request: request, file: file, completion: completion)
+      attempt.start()
+      return attempt
+    }
+
+    func startNetworkTransfer(
+      _ request: URLRequest, _ cargo: NetworkCargo, completion: @escaping @Sendable (NetworkOutcome) -> Void
+    ) -> any NetworkFlight {
+      let attempt = LinuxAttempt(
+        session: self, request: request, file: cargo.file, cargo: cargo, completion: completion)
       attempt.start()
       return attempt
     }

@@ -1,0 +1,27 @@
+nonisolated extension Answer {
+  /// What a right server answers for a file (RFC 9110 §14): whole, a part that If-Range allows, or 416.
+  ///
+  /// - Parameter cut: The connection ends after so many bytes of the body.
+  public static func file(
+    _ bytes: [UInt8], for request: LoopbackServer.Request, _ headers: [(String, String)] = [("ETag", "\"1\"")],
+    cut: Int? = nil
+  ) -> Answer {
+    let validators = headers.filter { ["ETag", "Last-Modified"].contains($0.0) }.map(\.1)
+    let range = request.value("Range")?.split { "=-".contains($0) }.dropFirst().compactMap { Int($0) }
+    guard let start = range?.first, request.value("If-Range").map(validators.contains) ?? true else {
+      return part(200, bytes[...], headers, cut)
+    }
+    if start >= bytes.count { return .status(416, headers + [("Content-Range", "bytes */\(bytes.count)")]) }
+    let end = min(range?.dropFirst().first ?? .max, bytes.count - 1)
+    return part(
+      206, bytes[start...end], headers + [("Content-Range", "bytes \(start)-\(end)/\(bytes.count)")], cut)
+  }
+
+  private static func part(
+    _ status: Int, _ bytes: ArraySlice<UInt8>, _ headers: [(String, String)], _ cut: Int?
+  ) -> Answer {
+    let head = head(status, headers + [("Content-Length", "\(bytes.count)"), ("Accept-Ranges", "bytes")])
+    if let cut, cut < bytes.count { return Answer([.send(head + bytes.prefix(cut)), .close]) }
+    return Answer([.send(head + bytes)])
+  }
+}

@@ -1,0 +1,161 @@
+#if canImport(FoundationNetworking)
+  import Dispatch
+  import Foundation
+  import FoundationNetworking
+
+  /// The tasks whose answer is taken as it comes. URLSession on Linux hands the pieces to a session's own delegate and to
+  /// nobody else, so they run on a session of ours, one for each session of the caller's, with its configuration; redirects
+  /// and challenges go on to his delegate.
+  nonisolated final class LinuxTransfers: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    private struct Entry {
+      weak var caller: URLSession?
+      var transfers: LinuxTransfers
+    }
+    private static let lock = NSLock()
+    nonisolated(unsafe) private static var all: [ObjectIdentifier: Entry] = [:]
+
+    /// The same one for the same session, as long as that lives: a session for each transfer would shake hands anew, and
+    /// one that is dropped early can stop the process (swift-corelibs-foundation#5203).
+    static func of(_ session: URLSession) -> LinuxTransfers {
+      lock.withLock {
+        let gone = all.filter { $0.value.caller == nil }
+        for (key, entry) in gone {
+          all[key] = nil
+          // It holds its delegate until then.
+          entry.transfers.session.finishTasksAndInvalidate()
+        }
+        if let entry = all[ObjectIdentifier(session)] { return entry.transfers }
+        let transfers = LinuxTransfers(like: session)
+        all[ObjectIdentifier(session)] = Entry(caller: session, transfers: transfers)
+        return transfers
+      }
+    }
+
+    private(set) var session = URLSession.shared
+    private struct Flight {
+      var attempt: LinuxAttempt
+      var hop: Int
+    }
+    private let lock = NSLock()
+    private var flights: [Int: Flight] = [:]
+
+    private init(like caller: URLSession) {
+      super.init()
+      let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
+      // A cache would keep every body in memory, though it stores none.
+      configuration.urlCache = nil
+      session = URLSession(configuration: configuration, delegate: self, delegateQueue: BoundedQueue())
+    }
+
+    func task(with request: URLRequest, file: URL?, for attempt: LinuxAttempt, hop: Int) throws -> URLSessionTask {
+      var request = request
+      if attempt.hasBody, let stream = attempt.cargo?.stream { request.httpBodyStream = try stream() }
+      if request.httpBodyStream != nil, request.value(forHTTPHeaderField: "Content-Length") != nil {
+        // Both fields would be sent, and the server could take the body for the next request. A blank one removes this.
+        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+      }
+      let task = file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
+      lock.withLock { flights[task.taskIdentifier] = Flight(attempt: attempt, hop: hop) }
+      return task
+    }
+
+    private func flight(_ task: URLSessionTask) -> Flight? {
+      guard let flight = lock.withLock({ flights[task.taskIdentifier] }), flight.attempt.current === task else {
+        return nil
+      }
+      return flight
+    }
+
+    private func take(_ task: URLSessionTask, _ pass: (any NetworkSink) throws(NetworkError) -> Void) {
+      guard let attempt = flight(task)?.attempt, let sink = attempt.cargo?.sink else { return }
+      do throws(NetworkError) { try pass(sink) } catch {
+        LinuxAttempt.queue.async { if task === attempt.current { attempt.end(NetworkOutcome(error: error)) } }
+      }
+    }
+
+    // MARK: Called by URLSession
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+      completionHandler(.allow)
+      guard let head = response as? HTTPURLResponse else { return }
+      take(dataTask) { sink throws(NetworkError) in try sink.receive(head) }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      take(dataTask) { sink throws(NetworkError) in try sink.receive(data) }
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didSendBodyData _: Int64, totalBytesSent: Int64,
+      totalBytesExpectedToSend _: Int64
+    ) {
+      take(task) { sink in sink.sent(totalBytesSent) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      guard let flight = lock.withLock({ flights.removeValue(forKey: task.taskIdentifier) }) else { return }
+      let outcome = NetworkOutcome(data: Data(), response: task.response, error: error)
+      // What follows may start a task, which waits for URLSession's work queue, which may wait for this queue.
+      LinuxAttempt.queue.async {
+        if !flight.attempt.isDead, flight.hop == flight.attempt.hops {
+          flight.attempt.finished(outcome, hop: flight.hop)
+        }
+      }
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      guard let attempt = flight(task)?.attempt else { return }
+      // The delegate of the caller's session expects to be asked on its queue.
+      attempt.session.delegateQueue.addOperation {
+        attempt.urlSession(
+          attempt.session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+          completionHandler: completionHandler)
+      }
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      guard let attempt = flight(task)?.attempt else { return completionHandler(nil) }
+      attempt.urlSession(session, task: task, needNewBodyStream: completionHandler)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      guard let attempt = flight(task)?.attempt else { return completionHandler(.performDefaultHandling, nil) }
+      attempt.session.delegateQueue.addOperation {
+        attempt.urlSession(
+          attempt.session, task: task, didReceive: challenge, completionHandler: completionHandler)
+      }
+    }
+  }
+
+  /// A delegate queue on which URLSession has to wait when its reader is slow (a disk): without that every piece that has
+  /// come lies in memory. 1,024 pieces of at most 16 KB.
+  nonisolated private final class BoundedQueue: OperationQueue, @unchecked Sendable {
+    private let room = DispatchSemaphore(value: 1024)
+
+    override init() {
+      super.init()
+      maxConcurrentOperationCount = 1
+      qualityOfService = .userInitiated
+    }
+
+    override func addOperation(_ block: @escaping @Sendable () -> Void) {
+      room.wait()
+      super.addOperation { [room] in
+        block()
+        room.signal()
+      }
+    }
+  }
+#endif

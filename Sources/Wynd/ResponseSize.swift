@@ -1,0 +1,32 @@
+import Foundation
+
+/// Looks, four times a second, how large the answers under way are: a task with a completion handler tells nobody, and one
+/// answer could fill the memory.
+nonisolated enum ResponseSize {
+  private static let lock = NSLock()
+  nonisolated(unsafe) private static var watched: [ObjectIdentifier: RetryLoop] = [:]
+  nonisolated(unsafe) private static var isTicking = false
+
+  static func watch(_ loop: RetryLoop) {
+    let isFirst = lock.withLock {
+      watched[ObjectIdentifier(loop)] = loop
+      defer { isTicking = true }
+      return !isTicking
+    }
+    if isFirst { tick() }
+  }
+
+  static func leave(_ loop: RetryLoop) { lock.withLock { _ = watched.removeValue(forKey: ObjectIdentifier(loop)) } }
+
+  private static func tick() {
+    _ = SharedRetryClock.shared.wait(.milliseconds(250)) {
+      let loops = lock.withLock {
+        isTicking = !watched.isEmpty
+        return Array(watched.values)
+      }
+      if loops.isEmpty { return }
+      tick()
+      for loop in loops where !loop.checkSize() { leave(loop) }
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Content-Range (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, and `bytes */200` in a 416.
+nonisolated struct ContentRange: Equatable, Sendable {
+  /// First and last byte; nil where the range cannot be satisfied.
+  var first: Int64?
+  var last: Int64?
+  /// Bytes of the whole file; nil for `*`.
+  var total: Int64?
+
+  /// Nil for anything that makes no sense: a server that errs here would corrupt the file.
+  init?(_ text: String) {
+    let text = text.utf8.drop { $0 == 32 || $0 == 9 }
+    guard text.prefix(6).map({ $0 | 32 }).elementsEqual("bytes ".utf8), let slash = text.firstIndex(of: 47) else {
+      return nil
+    }
+    let range = text[..<slash].dropFirst(6)
+    let length = text[text.index(after: slash)...]
+    if !length.elementsEqual("*".utf8) {
+      guard let total = Self.number(length) else { return nil }
+      self.total = total
+    }
+    if range.elementsEqual("*".utf8) {
+      if total == nil { return nil }
+      return
+    }
+    guard let dash = range.firstIndex(of: 45), let first = Self.number(range[..<dash]),
+      let last = Self.number(range[range.index(after: dash)...]), first <= last, last < total ?? .max
+    else { return nil }
+    (self.first, self.last) = (first, last)
+  }
+
+  /// Digits only: no sign, no blank inside.
+  static func number(_ digits: some Collection<UInt8>) -> Int64? {
+    var number = Int64(0)
+    var isEmpty = true
+    for byte in digits where byte != 32 && byte != 9 {
+      guard 48...57 ~= byte else { return nil }
+      let (high, isTooHigh) = number.multipliedReportingOverflow(by: 10)
+      let (sum, isTooLarge) = high.addingReportingOverflow(Int64(byte - 48))
+      if isTooHigh || isTooLarge { return nil }
+      (number, isEmpty) = (sum, false)
+    }
+    return isEmpty ? nil : number
+  }
+}
+
+/// What is known of a file that is being fetched; beside a partial file it is kept for a later process.
+nonisolated struct DownloadState: Codable, Equatable, Sendable {
+  /// Where it comes from, without the query: that often holds a signature, which changes.
+  var source: String
+  /// A strong entity tag, or a date of change that is as good (RFC 9110 §13.1.5); nil: a part cannot be asked for.
+  var validator: String?
+  /// Bytes of the whole file, if they are known.
+  var total: Int64?
+}
+
+/// What an answer means for the file. Pure: RFC 9110 §§13–15 in one place.
+nonisolated enum DownloadStep: Equatable, Sendable {
+  /// The body is the file from its beginning.
+  case fromStart(DownloadState)
+  /// The body is what follows what we have, up to and with this byte.
+  case append(upTo: Int64, DownloadState)
+  /// We have all of it.
+  case complete
+  /// The part is of another file, or of none: ask again for the whole.
+  case startOver
+  /// Never to be written.
+  case invalid(String)
+  /// An error like any other call's: what we have stays.
+  case failed
+
+  /// - Parameters:
+  ///   - offset: Bytes that we have. More than 0 means that the rest was asked for.
+  ///   - field: Reads a header field of the answer.
+  init(status: Int, offset: Int64, known: DownloadState, field: (String) -> String?) {
+    let state = DownloadState(source: known.source, validator: Self.validator(field), total: nil)
+    let isEncoded = field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false
+    switch status {
+    case 206:
+      if isEncoded {
+        self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
+      } else {
+        self = Self.part(offset, known, state, field)
+      }
+    case 204, 205:
+      self = .fromStart(DownloadState(source: known.source, validator: nil, total: 0))
+    case 200..<300:
+      // Of a body that was compressed on the way, neither length nor place is known.
+      var whole = isEncoded ? DownloadState(source: known.source) : state
+      let isChunked = field("Transfer-Encoding") != nil
+      if !isEncoded, !isChunked { whole.total = field("Content-Length").flatMap { ContentRange.number($0.utf8) } }
+      self = .fromStart(whole)
+    case 416 where offset > 0:
+      let range = field("Content-Range").flatMap(ContentRange.init)
+      let isWhole = range?.first == nil && range?.total == offset && known.total ?? offset == offset
+      self = isWhole && !Self.isChanged(known, field) ? .complete : .startOver
+    case 400...: self = .failed
+    default: self = .invalid("status \(status)")
+    }
+  }
+
+  private static func part(
+    _ offset: Int64, _ known: DownloadState, _ new: DownloadState, _ field: (String) -> String?
+  ) -> DownloadStep {
+    guard let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first, let last = range.last
+    else { return .invalid("a 206 without a usable Content-Range") }
+    if offset > 0, isChanged(known, field) { return .startOver }
+    if first != offset { return .invalid("a part from byte \(first), asked for was \(offset)") }
+    var state = offset > 0 ? known : new
+    if let total = range.total {
+      if let expected = state.total, expected != total {
+        return .invalid("a part of \(total) bytes, not of \(expected)")
+      }
+      state.total = total
+    }
+    if let total = state.total, last >= total { return .invalid("a part beyond the end") }
+    return .append(upTo: last, state)
+  }
+
+  /// What a later request can send as If-Range. A weak entity tag is none, and forbids the date too (RFC 9110 §13.1.5); a
+  /// date counts if it is older than the answer by a second or more (§8.8.2.2).
+  static func validator(_ field: (String) -> String?) -> String? {
+    if let tag = field("ETag") { return tag.utf8.first == 34 && tag.utf8.count > 1 && tag.utf8.last == 34 ? tag : nil }
+    guard let modified = field("Last-Modified"), let changed = RetryAfter.httpDate(modified, now: Date()),
+      let sent = field("Date").flatMap({ RetryAfter.httpDate($0, now: Date()) }), sent > changed
+    else { return nil }
+    return modified
+  }
+
+  /// The answer names another version than the one we have a part of. One that names none is taken at its word: it was
+  /// asked with If-Range.
+  private static func isChanged(_ known: DownloadState, _ field: (String) -> String?) -> Bool {
+    guard let validator = known.validator else { return true }
+    let now = validator.utf8.first == 34 ? field("ETag") : field("Last-Modified")
+    return now.map { !$0.utf8.elementsEqual(validator.utf8) } ?? false
+  }
+}

@@ -1,0 +1,268 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+nonisolated extension URLSession {
+  /// The body as it comes, piece by piece.
+  ///
+  /// ```swift
+  /// let bytes = try await session.networkBytes(for: request)
+  /// for try await chunk in bytes { parser.feed(chunk) }
+  /// ```
+  ///
+  /// Until the first byte has come, it is retried like any call; after that a drop is an error at its place in the
+  /// sequence, behind everything that came before it.
+  ///
+  /// What has come and was not read yet takes 1 MB of memory at most. Beyond that a slow reader makes the server wait on
+  /// Apple's platforms, where the task is suspended; on Linux, where URLSession cannot be suspended, the rest lies in a
+  /// temporary file without a name.
+  ///
+  /// - Parameters:
+  ///   - urlRequest: What to send.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - policy: Which failures are tried again, how often, how soon, for how long. Its deadline ends with the first byte.
+  /// - Returns: The head of the answer, and its body as a sequence that can be iterated once.
+  /// - Throws: ``NetworkError``, what went wrong before the first byte.
+  public func networkBytes(
+    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> NetworkBytes {
+    try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false)
+  }
+
+  /// `startsWithHead`: an answer is a success before its first byte.
+  func networkStream(
+    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy, startsWithHead: Bool
+  ) async throws(NetworkError) -> NetworkBytes {
+    let stream = StreamTransport(session: self, startsWithHead: startsWithHead)
+    let answer = await RetryLoop(urlRequest, maxRetries, policy, stream, nil).run { $0 }
+    guard let storage = stream.storage else { throw answer.error ?? .noResponse }
+    switch answer {
+    case .success(let response): return NetworkBytes(response: response.response, storage: storage)
+    case .failure(let error):
+      storage.cancel()
+      throw error
+    }
+  }
+}
+
+/// The body of an answer as it comes. It can be iterated once; dropping it ends the transfer.
+nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
+  /// The next bytes: as many as came at once.
+  public typealias Element = Data
+
+  /// Status code and header fields of the answer.
+  public let response: HTTPURLResponse
+  let storage: StreamStorage
+
+  /// Gives what has come.
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol {
+    let storage: StreamStorage
+    /// The next bytes, nil at the end.
+    ///
+    /// - Returns: What came at once.
+    /// - Throws: ``NetworkError``, where the answer broke off; `.cancelled` if the task was cancelled.
+    public mutating func next() async throws -> Data? { try await storage.next() }
+  }
+
+  /// Iterates.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(storage: storage) }
+
+  /// The lines of the body, without their ends (LF, CRLF or CR), empty ones included. Bytes that are no UTF-8 become
+  /// U+FFFD.
+  public var lines: NetworkLines { NetworkLines(bytes: self) }
+}
+
+/// The lines of an answer as they come.
+nonisolated public struct NetworkLines: AsyncSequence, Sendable {
+  /// A line.
+  public typealias Element = String
+  let bytes: NetworkBytes
+
+  /// Gives line after line.
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol {
+    var bytes: NetworkBytes.AsyncIterator
+    var splitter = LineSplitter()
+    var lines: [String] = []
+    var position = 0
+    var isAtEnd = false
+
+    /// The next line, nil at the end.
+    ///
+    /// - Returns: A line without its end.
+    /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
+    public mutating func next() async throws -> String? {
+      while position == lines.count {
+        if isAtEnd { return nil }
+        position = 0
+        if let data = try await bytes.next() {
+          lines = try splitter.feed(data)
+        } else {
+          isAtEnd = true
+          lines = splitter.finish().map { [$0] } ?? []
+        }
+      }
+      defer { position += 1 }
+      return lines[position]
+    }
+  }
+
+  /// Iterates.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes.makeAsyncIterator()) }
+}
+
+/// Cuts bytes into lines, wherever the pieces end.
+nonisolated struct LineSplitter: Sendable {
+  private var line: [UInt8] = []
+  private var hasSeenCR = false
+  /// Bytes; a line without an end would fill the memory.
+  static let limit = 16_777_216
+
+  mutating func feed(_ data: some Sequence<UInt8>) throws(NetworkError) -> [String] {
+    var lines: [String] = []
+    for byte in data {
+      defer { hasSeenCR = byte == 13 }
+      switch byte {
+      case 10 where hasSeenCR: continue
+      case 10, 13:
+        lines.append(String(decoding: line, as: UTF8.self))
+        line.removeAll(keepingCapacity: true)
+      default:
+        if line.count >= Self.limit { throw .responseTooLarge(limit: Self.limit) }
+        line.append(byte)
+      }
+    }
+    return lines
+  }
+
+  /// The last line, if it has no end.
+  mutating func finish() -> String? {
+    defer { line = [] }
+    return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+  }
+}
+
+/// Ends the transfer when nobody can read it any more.
+nonisolated final class StreamStorage: Sendable {
+  private let buffer: ChunkBuffer
+  private let flight: any NetworkFlight
+  init(_ buffer: ChunkBuffer, _ flight: any NetworkFlight) {
+    self.buffer = buffer
+    self.flight = flight
+  }
+  deinit { flight.cancel() }
+
+  func next() async throws(NetworkError) -> Data? {
+    do throws(NetworkError) { return try await buffer.next() } catch {
+      flight.cancel()
+      throw error
+    }
+  }
+  func cancel() { flight.cancel() }
+}
+
+/// The attempts until one has begun to give.
+nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
+  private let session: URLSession
+  private let startsWithHead: Bool
+  private let lock = NSLock()
+  private var last: StreamStorage?
+
+  init(session: URLSession, startsWithHead: Bool) {
+    self.session = session
+    self.startsWithHead = startsWithHead
+  }
+
+  /// That of the last attempt.
+  var storage: StreamStorage? { lock.withLock { last } }
+
+  var isOver: Bool { session.isKnownToBeInvalidated }
+  func refusal(of request: URLRequest) -> String? { SessionTransport(session: session).refusal(of: request) }
+
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    let attempt = StreamAttempt(startsWithHead: startsWithHead, completion)
+    attempt.start(session, SessionTransport(session: session).withUsableTimeout(request))
+    lock.withLock { last = StreamStorage(attempt.buffer, attempt) }
+    return attempt
+  }
+}
+
+nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Sendable {
+  private let startsWithHead: Bool
+  private let completion: @Sendable (NetworkOutcome) -> Void
+  private let lock = NSLock()
+  private var flight: (any NetworkFlight)?
+  private var isCancelled = false
+  private(set) var buffer = ChunkBuffer()
+  // By the sink's calls, one after the other.
+  private var head: HTTPURLResponse?
+  private var errorBody = Data()
+  private var isHandedOver = false
+
+  init(startsWithHead: Bool, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
+    self.startsWithHead = startsWithHead
+    self.completion = completion
+    #if !canImport(FoundationNetworking)
+      buffer = ChunkBuffer { [weak self] isUnderPressure in
+        guard let task = self?.lock.withLock({ self?.flight }) as? URLSessionTask else { return }
+        if isUnderPressure { task.suspend() } else { task.resume() }
+      }
+    #endif
+  }
+
+  func start(_ session: URLSession, _ request: URLRequest) {
+    let flight = session.startNetworkTransfer(request, NetworkCargo(sink: self)) { [self] in finished($0) }
+    let isOver = lock.withLock {
+      self.flight = flight
+      return isCancelled
+    }
+    if isOver { flight.cancel() }
+  }
+
+  func cancel() {
+    let flight = lock.withLock {
+      isCancelled = true
+      return self.flight
+    }
+    flight?.cancel()
+  }
+
+  func receive(_ head: HTTPURLResponse) throws(NetworkError) {
+    self.head = head
+    if startsWithHead { handOver() }
+  }
+
+  func receive(_ data: Data) throws(NetworkError) {
+    guard let head else { return }
+    if head.statusCode >= 400 {
+      errorBody += data.prefix(max(0, 1_048_576 - errorBody.count))
+      return
+    }
+    try buffer.append(data)
+    handOver()
+  }
+
+  func sent(_ bytes: Int64) {}
+
+  private func handOver() {
+    guard !isHandedOver, let head, head.statusCode < 400 else { return }
+    isHandedOver = true
+    completion(NetworkOutcome(data: Data(), response: head, isAccepted: true))
+  }
+
+  private func finished(_ outcome: NetworkOutcome) {
+    if isHandedOver {
+      let failure = outcome.failure(isHead: false, allowEmptyData: true)
+      return buffer.finish(failure.map { .failure($0) } ?? .success(()))
+    }
+    var outcome = outcome
+    outcome.data = errorBody
+    buffer.finish(.success(()))
+    completion(outcome)
+  }
+}
+
+nonisolated extension Result {
+  fileprivate var error: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,95 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// How a transfer's attempt is made where a task has a delegate of its own. `Linux/` shadows `startNetworkTransfer` on
+// `URLSession` itself.
+nonisolated extension NetworkAttemptStarter {
+  func startNetworkTransfer(
+    _ request: URLRequest, _ cargo: NetworkCargo, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkFlight {
+    #if canImport(FoundationNetworking)
+      completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: "here, transfers need the folder Linux")))
+      return URLSession.shared.dataTask(with: request)
+    #else
+      let guardian = TransferGuard(request, cargo, completion)
+      let task: URLSessionTask
+      if let file = cargo.file {
+        task = uploadTask(with: request, fromFile: file)
+      } else if cargo.stream != nil {
+        task = uploadTask(withStreamedRequest: request)
+      } else {
+        task = dataTask(with: request)
+      }
+      guardian.task = task
+      task.delegate = guardian
+      task.resume()
+      return task
+    #endif
+  }
+}
+
+#if !canImport(FoundationNetworking)
+  /// Passes an answer on as it comes.
+  nonisolated private final class TransferGuard: RedirectGuard, URLSessionDataDelegate, @unchecked Sendable {
+    private let cargo: NetworkCargo
+    private let completion: @Sendable (NetworkOutcome) -> Void
+    // Delegate methods are called one after the other.
+    private var failure: (any Error)?
+
+    init(_ request: URLRequest, _ cargo: NetworkCargo, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
+      self.cargo = cargo
+      self.completion = completion
+      super.init(request)
+    }
+
+    func urlSession(
+      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+      guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
+      do throws(NetworkError) {
+        try cargo.sink.receive(head)
+        completionHandler(.allow)
+      } catch {
+        failure = error
+        completionHandler(.cancel)
+      }
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      guard failure == nil else { return }
+      do throws(NetworkError) { try cargo.sink.receive(data) } catch {
+        failure = error
+        dataTask.cancel()
+      }
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+      totalBytesExpectedToSend: Int64
+    ) {
+      cargo.sink.sent(totalBytesSent)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      // The same stream again would abort the process.
+      do { completionHandler(try cargo.stream?()) } catch {
+        failure = NetworkError.transferFailed(error)
+        completionHandler(nil)
+      }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      completion(
+        NetworkOutcome(
+          data: Data(), response: task.response, error: failure ?? error, hasFollowedRedirect: hasFollowed,
+          mayHaveSent: hasSentBody))
+    }
+  }
+#endif

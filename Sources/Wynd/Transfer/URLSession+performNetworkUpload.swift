@@ -1,0 +1,179 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// Where the body of an upload comes from.
+nonisolated public enum UploadBody: Sendable {
+  /// Bytes in memory.
+  case data(Data)
+  /// A file, read while it is sent. It must not change meanwhile.
+  case file(URL)
+  /// Makes a new stream for each send, because a stream can be read only once. With `length`, in bytes, it is sent with
+  /// Content-Length, without it in chunks, which not every server takes.
+  ///
+  /// ```swift
+  /// from: .bodyStream { InputStream(url: file) ?? InputStream(data: Data()) }
+  /// ```
+  case bodyStream(length: Int64? = nil, @Sendable () throws -> InputStream)
+}
+
+nonisolated extension URLSession {
+  /// Uploads a body, in bounded memory unless it is `Data`, and tries again where that can help and can do no harm: a
+  /// POST that the server may have applied is not repeated without an Idempotency-Key.
+  ///
+  /// ```swift
+  /// var request = URLRequest(url: url)
+  /// request.httpMethod = "PUT"
+  /// let answer = try await session.performNetworkUpload(request, from: .file(film)) { print($0.completed) }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - urlRequest: Where to; its own body is not sent. A GET becomes a PUT.
+  ///   - body: What to send.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - policy: Which failures are tried again, how often, how soon, for how long.
+  ///   - options: How far it is.
+  /// - Returns: Body, head and history of the answer.
+  /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
+    policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> NetworkResponse {
+    let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(nil, options.onProgress))
+    return try await RetryLoop(Upload.request(urlRequest), maxRetries, policy, upload, nil).run { $0 }.get()
+  }
+
+  /// The same with a completion handler, and a `Progress`.
+  ///
+  /// - Parameters:
+  ///   - urlRequest: Where to; its own body is not sent. A GET becomes a PUT.
+  ///   - body: What to send.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - options: How far it is.
+  ///   - policy: Which failures are tried again, how often, how soon, for how long.
+  ///   - completionHandler: Gets the answer, or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle with the progress; it need not be kept.
+  @discardableResult
+  public func performNetworkUpload(
+    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
+    policy: RetryPolicy = .default,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTransfer {
+    let progress = Progress(totalUnitCount: -1)
+    let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(progress, options.onProgress))
+    return RetryLoop(Upload.request(urlRequest), maxRetries, policy, upload, delegateQueue).transfer(
+      progress, answer: completionHandler)
+  }
+}
+
+/// What goes with an upload.
+nonisolated public struct UploadOptions: Sendable {
+  /// Is told how far it is, on an internal thread: it must return quickly. A repetition begins at 0.
+  public var onProgress: (@Sendable (TransferProgress) -> Void)?
+
+  /// Makes options.
+  public init(onProgress: (@Sendable (TransferProgress) -> Void)? = nil) { self.onProgress = onProgress }
+}
+
+/// One upload over all its attempts.
+nonisolated struct Upload: NetworkTransport {
+  let session: URLSession
+  private let body: UploadBody
+  private let limit: Int?
+  private let teller: ProgressTeller
+
+  init(_ session: URLSession, _ body: UploadBody, _ limit: Int?, _ teller: ProgressTeller) {
+    self.session = session
+    self.body = body
+    self.limit = limit
+    self.teller = teller
+  }
+
+  /// The request without a body of its own: a stream in it could not be sent twice.
+  static func request(_ request: URLRequest) -> URLRequest {
+    var request = request
+    request.httpBody = nil
+    request.httpBodyStream = nil
+    if (request.httpMethod ?? "GET") == "GET" { request.httpMethod = "PUT" }
+    return request
+  }
+
+  var isOver: Bool { session.isKnownToBeInvalidated }
+  func refusal(of request: URLRequest) -> String? { SessionTransport(session: session).refusal(of: request) }
+
+  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+    var request = SessionTransport(session: session).withUsableTimeout(request)
+    var length: Int64?
+    var failure: TransferError?
+    switch body {
+    case .data(let data):
+      request.httpBody = data
+      length = Int64(data.count)
+    case .file(let url):
+      // URLSession on Linux stops the process over a file that is gone.
+      let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? NSNumber
+      length = size?.int64Value
+      if size == nil || (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile != true
+        || !FileManager.default.isReadableFile(atPath: url.path)
+      {
+        failure = .unusableFile(url, reason: "not a file that can be read")
+      }
+    case .bodyStream(let bytes, _):
+      length = bytes
+      if let bytes { request.setValue(String(bytes), forHTTPHeaderField: "Content-Length") }
+    }
+    let sink = AnswerSink(limit: limit, teller, length)
+    if let failure {
+      completion(NetworkOutcome(error: NetworkError.transfer(failure)))
+      return sink
+    }
+    var cargo = NetworkCargo(sink: sink)
+    if case .file(let url) = body { cargo.file = url }
+    if case .bodyStream(_, let stream) = body { cargo.stream = stream }
+    teller.tell(0, of: length)
+    return session.startNetworkTransfer(request, cargo) { outcome in
+      var outcome = outcome
+      outcome.data = sink.data
+      if outcome.failure(isHead: false, allowEmptyData: true) == nil { sink.tellAll() }
+      completion(outcome)
+    }
+  }
+}
+
+/// Keeps an answer in memory, up to a limit.
+nonisolated final class AnswerSink: NetworkSink, NetworkFlight, @unchecked Sendable {
+  private let limit: Int?
+  private let teller: ProgressTeller
+  private let length: Int64?
+  // Written by the sink's calls, one after the other, and read after the last.
+  private(set) var data = Data()
+  private var count = Int64(0)
+
+  init(limit: Int?, _ teller: ProgressTeller, _ length: Int64?) {
+    self.limit = limit
+    self.teller = teller
+    self.length = length
+  }
+
+  func receive(_ head: HTTPURLResponse) throws(NetworkError) {
+    if let limit, head.expectedContentLength > limit { throw .responseTooLarge(limit: limit) }
+  }
+
+  func receive(_ data: Data) throws(NetworkError) {
+    if let limit, self.data.count + data.count > limit { throw .responseTooLarge(limit: limit) }
+    self.data += data
+  }
+
+  func sent(_ bytes: Int64) {
+    count = bytes
+    teller.tell(min(bytes, length ?? bytes), of: length)
+  }
+
+  func tellAll() { teller.tell(length ?? count, of: length ?? count) }
+
+  /// Nothing is under way.
+  func cancel() {}
+}
