@@ -15,15 +15,17 @@ case "storm": stormTable()
 case "simulate": exit(simulate(calls: number, seed: seed))
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
 case "soak": exit(await Soak.run(calls: number ?? 200_000))
+case "transfers": exit(try await Transfers.run())
 // What other processes of the benchmarks do.
 case "serve": try ServerProcess.serve()
 case "round": await Overhead.round(Array(arguments.dropFirst()))
+case "transfer": exit(try await Transfers.one(Array(arguments.dropFirst())))
 case "one": await Growth.one(Array(arguments.dropFirst()))
 default:
   print(
     """
     usage: swift run -c release Benchmarks [overhead [ROUNDS] | waiting | faults [CALLS] | parts | growth [ROUNDS]
-             | storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS]]
+             | storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS] | transfers]
     """)
 }
 

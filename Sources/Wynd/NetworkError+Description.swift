@@ -46,10 +46,14 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
 
   /// Somebody else's error may say anything in its texts, a token included: only its type and code are printed.
   private static func kind(of error: any Error) -> String {
-    if let error = error as? NetworkError { return error.description }
+    if let error = error as? any LoggableError { return error.description }
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
   }
 }
+
+/// An error of ours, whose text holds no secret.
+nonisolated protocol LoggableError: Error, CustomStringConvertible {}
+nonisolated extension NetworkError: LoggableError {}
 
 // What could not be parsed. Whatever comes from the body is one line, bounded, and without what may be a secret.
 nonisolated extension NetworkError {

@@ -3,6 +3,8 @@
   import LoopbackServer
   import Testing
 
+  @testable import Wynd
+
   /// The `wynd` command, as a process of its own.
   @Suite(.timeLimit(.minutes(1))) struct CommandTests {
     struct Run {
@@ -56,8 +58,12 @@
       #expect(run.err.isEmpty)
       #expect(try String(contentsOf: file, encoding: .utf8) == "the body")
       let lost = try await Self.wynd("\(server.url())", "-o", "/nowhere/file", "--quiet")
-      #expect(lost.code == 1)
-      #expect(lost.err.contains("cannot write to /nowhere/file"))
+      #expect(lost.code == 23)
+      #expect(lost.err.contains("/nowhere/file: its folder does not exist"))
+      // A device stays one.
+      #expect(try await Self.wynd("\(server.url())", "-o", "/dev/null", "--quiet").code == 0)
+      let type = try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
+      #expect(type == .typeCharacterSpecial)
     }
 
     @Test func methodFieldsAndDataAreSent() async throws {
@@ -98,7 +104,9 @@
       (["http://a/", "-X", ""], "'' is not a method"), (["http://a/", "-H", " X: y"], "is not a header field"),
       (["http://a/", "-H", "X-A\r\nX-Evil: y"], "is not a header field"),
       (["http://a/", "-H", "X-A: a\r\nX-Evil: y"], "is not a header field"),
-      (["http://a/", "--deadline", "1e-12"], "seconds above 0"),
+      (["http://a/", "--deadline", "1e-12"], "seconds above 0"), (["http://a/", "-C"], "need -o FILE"),
+      (["http://a/", "-o", "f", "--sha256", "abc"], "64 hexadecimal digits"),
+      (["http://a/", "-d", "x", "--upload", "f"], "two bodies"),
     ]
 
     @Test(arguments: wrong.indices) func wrongArgumentsGetTheUsage(_ row: Int) async throws {
@@ -110,7 +118,101 @@
       #expect(run.err.contains("usage: wynd"))
     }
 
+    @Test func theHeadComesFirstIfAskedFor() async throws {
+      let server = try LoopbackServer(script: .status(201, [("X-One", "1")], body: "the body"))
+      let run = try await Self.wynd("-i", "-s", "-L", "\(server.url())")
+      #expect(run.out.hasPrefix("HTTP 201\r\n") && run.out.hasSuffix("X-One: 1\r\n\r\nthe body"))
+    }
+
+    @Test func eventsAreJSONIfAskedFor() async throws {
+      struct Event: Decodable { var event: String, attempt: Int, elapsed: Double, delay: Double?, status: Int? }
+      let server = try LoopbackServer(script: .status(503), .ok())
+      let run = try await Self.wynd("--json", "\(server.url("/x?token=SECRET"))")
+      let events = try run.err.split(separator: "\n").map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
+      let names = ["attemptStarted", "attemptFailed", "willRetry", "attemptStarted", "succeeded"]
+      #expect(events.map(\.event) == names)
+      #expect(events.map(\.status) == [nil, 503, nil, nil, 200] && events[2].delay != nil)
+      #expect(!run.err.contains("SECRET"))
+    }
+
+    @Test func aFileIsUploaded() async throws {
+      let server = try LoopbackServer(script: .reset, .status(201, body: "thanks"))
+      let folder = try Folder()
+      try Data(someBytes(300_000)).write(to: folder.file())
+      let run = try await Self.wynd("-s", "--upload", folder.file().path, "\(server.url("/up"))")
+      #expect(run.code == 0 && run.out == "thanks")
+      #expect(server.requests.last?.method == "PUT" && server.requests.last?.body == someBytes(300_000))
+      let lost = try await Self.wynd("-s", "--upload", folder.file("none").path, "\(server.url("/up"))")
+      #expect(lost.code == 23 && server.requests.count == 2)
+    }
+
+    @Test func aStreamComesAsItComes() async throws {
+      let server = try LoopbackServer(
+        script: Answer([.send(Answer.head(200, [("Content-Length", "10")])), Answer.text("first"), .hang]))
+      let child = try ChildProcess(Self.program, ["-N", "-s", "\(server.url())"])
+      await until { child.out == "first" }
+      child.send(SIGINT)
+      #expect(await child.ended() == 130)
+    }
+
+    /// At any moment: what has come is kept, and the same command with -C goes on.
+    @Test func anInterruptedDownloadGoesOn() async throws {
+      let bytes = someBytes(400_000)
+      let isUp = Box(false)
+      let server = try LoopbackServer { request in
+        if isUp.value == true { return .file(bytes, for: request) }
+        let head = Answer.head(200, [("ETag", "\"1\""), ("Content-Length", "400000")])
+        return Answer([.send(head + bytes[..<150_000]), .hang])
+      }
+      let folder = try Folder()
+      let child = try ChildProcess(Self.program, ["\(server.url("/f"))", "-o", folder.file().path])
+      let part = ResumeToken("file.bin").partial(in: folder.url)
+      await until { (try? Data(contentsOf: part).count) == 150_000 }
+      child.send(SIGINT)
+      #expect(await child.ended() == 130)
+      #expect(child.err.contains("-C goes on from there"))
+      isUp.value = true
+      let run = try await Self.wynd("\(server.url("/f"))", "-C", "-o", folder.file().path)
+      #expect(run.code == 0)
+      #expect(server.requests.last?.value("Range") == "bytes=150000-")
+      #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
+    }
+
+    /// Twenty times, at any moment; then the file is right.
+    @Test func aKilledDownloadGoesOn() async throws {
+      let bytes = someBytes(2_000_000)
+      let server = try LoopbackServer { request in
+        // 50 KB each 2 ms, so that a moment is somewhere in the body.
+        let whole = Answer.file(bytes, for: request)
+        guard case .send(let wire)? = whole.steps.first else { return whole }
+        return Answer(
+          stride(from: 0, to: wire.count, by: 50_000).flatMap {
+            [.pause(milliseconds: 2), .send(Array(wire[$0..<min($0 + 50_000, wire.count)]))] as [Answer.Step]
+          })
+      }
+      let folder = try Folder()
+      var digest = SHA256Digest()
+      digest.update(Data(bytes))
+      let arguments = ["\(server.url("/f"))", "-s", "-C", "-o", folder.file().path, "--sha256", digest.finish()]
+      var kills = 0
+      while kills < 20 {
+        let child = try ChildProcess(Self.program, arguments)
+        try await Task.sleep(for: .milliseconds(.random(in: 5...60)))
+        child.send(SIGKILL)
+        if await child.ended() < 0 { kills += 1 }
+        // It is there whole or not at all.
+        if let data = try? Data(contentsOf: folder.file()) {
+          #expect(data == Data(bytes))
+          try FileManager.default.removeItem(at: folder.file())
+        }
+      }
+      #expect(try await Self.wynd(arguments).code == 0)
+      #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
+      #expect(server.requests.contains { $0.value("Range") != nil })
+    }
+
     @Test func helpIsNoError() async throws {
+      #expect(try await Self.wynd("--version").out.hasPrefix("wynd "))
       let run = try await Self.wynd("--help")
       #expect(run.code == 0)
       #expect(run.out.hasPrefix("usage: wynd"))

@@ -27,13 +27,18 @@ nonisolated final class PartialFile: @unchecked Sendable {
     }
     if FileManager.default.fileExists(atPath: destination.path, isDirectory: &isFolder) {
       if isFolder.boolValue { throw .unusableFile(destination, reason: "it is a folder") }
+      // To take the place of a device would harm more than the caller.
+      let type = (try? FileManager.default.attributesOfItem(atPath: destination.path))?[.type] as? FileAttributeType
+      if let type, type != .typeRegular, type != .typeSymbolicLink {
+        throw .unusableFile(destination, reason: "it is no regular file")
+      }
       if ifExists == .refuse { throw .destinationExists(destination) }
     }
     self.destination = destination
     isKept = token != nil
-    let name = (token ?? ResumeToken()).fileName
-    url = folder.appendingPathComponent(".wynd-\(name).part")
-    stateURL = folder.appendingPathComponent(".wynd-\(name).json")
+    let token = token ?? ResumeToken()
+    url = token.partial(in: folder)
+    stateURL = token.state(in: folder)
     state = DownloadState(source: source)
     if !FileManager.default.fileExists(atPath: url.path),
       !FileManager.default.createFile(atPath: url.path, contents: nil)
@@ -156,7 +161,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// `isDone`: the file is where it belongs.
   func close(isDone: Bool) {
-    if isDone || !isKept {
+    if isDone || !isKept || size == 0 {
       try? FileManager.default.removeItem(at: url)
       try? FileManager.default.removeItem(at: stateURL)
     }

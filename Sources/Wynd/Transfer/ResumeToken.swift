@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The name of a partial file that is kept when a download fails, so that a later call, in a later process too, goes on
 /// from there. Make one, keep it where it survives, and pass it to each call for that file.
 nonisolated public struct ResumeToken: Sendable, Hashable, Codable {
@@ -9,6 +11,18 @@ nonisolated public struct ResumeToken: Sendable, Hashable, Codable {
     var random = SystemRandomNumberGenerator()
     self.name = name ?? String(random.next(), radix: 36) + String(random.next(), radix: 36)
   }
+
+  /// Removes what is kept under this name in a folder: for a download that nobody wants any more.
+  public func discard(in folder: URL) {
+    try? FileManager.default.removeItem(at: partial(in: folder))
+    try? FileManager.default.removeItem(at: state(in: folder))
+  }
+
+  /// Is anything kept under this name in a folder?
+  public func isKept(in folder: URL) -> Bool { FileManager.default.fileExists(atPath: partial(in: folder).path) }
+
+  func partial(in folder: URL) -> URL { folder.appendingPathComponent(".wynd-\(fileName).part") }
+  func state(in folder: URL) -> URL { folder.appendingPathComponent(".wynd-\(fileName).json") }
 
   /// Of letters, digits and `-`, at most 120: whatever the name is, it stays in its folder.
   var fileName: String {

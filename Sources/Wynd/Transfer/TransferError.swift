@@ -28,7 +28,7 @@ nonisolated public enum TransferError: Error, Sendable, CustomStringConvertible 
   }
 }
 
-nonisolated extension TransferError: LocalizedError {
+nonisolated extension TransferError: LoggableError, LocalizedError {
   /// The same line.
   public var errorDescription: String? { description }
 }

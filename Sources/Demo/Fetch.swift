@@ -1,0 +1,116 @@
+import Foundation
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One call of the command.
+struct Fetch {
+  let options: Options
+  private let console: Console
+
+  init(_ options: Options) {
+    self.options = options
+    console = Console(isQuiet: options.isQuiet, isJSON: options.isJSON)
+  }
+
+  func run() async -> Int32 {
+    do throws(NetworkError) {
+      if let upload = options.upload { return try await send(URL(filePath: upload)) }
+      if let file = options.file { return try await download(to: file) }
+      return try await options.isStream ? stream() : get()
+    } catch {
+      console.end()
+      if case .cancelled = error {
+        Command.note("wynd: interrupted")
+      } else {
+        Command.note("wynd: \(error.debugDescription)")
+      }
+      // What an error's body says belongs to the answer, unless the answer belongs to a file.
+      if options.file == nil, let body = error.data { _ = write(body) }
+      switch error {
+      case .cancelled: return 130
+      case .transferFailed: return 23
+      default: return error.statusCode == nil ? 1 : 22
+      }
+    }
+  }
+
+  private var policy: RetryPolicy {
+    var policy = RetryPolicy.default
+    policy.deadline = options.deadline
+    policy.onEvent = console.tell
+    if let maxRetries = options.maxRetries { policy.maxRetries = maxRetries }
+    return policy
+  }
+
+  private func get() async throws(NetworkError) -> Int32 {
+    let answer = try await URLSession.shared.networkResponse(
+      for: options.request, allowEmptyData: true, policy: policy)
+    return write(head(answer.response) + answer.data)
+  }
+
+  private func stream() async throws(NetworkError) -> Int32 {
+    let bytes = try await URLSession.shared.networkBytes(for: options.request, policy: policy)
+    guard write(head(bytes.response)) == 0 else { return 23 }
+    do {
+      for try await data in bytes { guard write(data) == 0 else { return 23 } }
+    } catch {
+      throw error as? NetworkError ?? .generalError(error)
+    }
+    return 0
+  }
+
+  private func send(_ file: URL) async throws(NetworkError) -> Int32 {
+    let answer = try await URLSession.shared.performNetworkUpload(
+      options.request, from: .file(file), options: UploadOptions(onProgress: console.progress), policy: policy)
+    console.end()
+    return write(head(answer.response) + answer.data)
+  }
+
+  private func download(to name: String) async throws(NetworkError) -> Int32 {
+    let file = URL(filePath: name).absoluteURL
+    let type = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.type] as? FileAttributeType
+    // A device or a pipe cannot be replaced by a file.
+    if let type, type != .typeRegular, type != .typeDirectory, type != .typeSymbolicLink {
+      let answer = try await URLSession.shared.performNetworkRequest(
+        options.request, allowEmptyData: true, policy: policy)
+      return write(answer, to: name)
+    }
+    let token = ResumeToken(file.lastPathComponent)
+    if !options.resumes { token.discard(in: file.deletingLastPathComponent()) }
+    do throws(NetworkError) {
+      let done = try await URLSession.shared.performNetworkDownload(
+        options.request, to: file,
+        options: DownloadOptions(
+          ifExists: .replace, resumeToken: token, sha256: options.sha256, onProgress: console.progress),
+        policy: policy)
+      console.end()
+      return options.showsHead ? write(head(done.response)) : 0
+    } catch {
+      console.end()
+      if token.isKept(in: file.deletingLastPathComponent()) {
+        Command.note("wynd: what has come is kept; the same command with -C goes on from there")
+      }
+      throw error
+    }
+  }
+
+  private func head(_ response: HTTPURLResponse) -> Data {
+    guard options.showsHead else { return Data() }
+    let fields = response.allHeaderFields.map { "\($0.key): \($0.value)" }.sorted()
+    return Data((["HTTP \(response.statusCode)"] + fields + ["", ""]).joined(separator: "\r\n").utf8)
+  }
+
+  private func write(_ data: Data, to name: String? = nil) -> Int32 {
+    do {
+      let target = try name.map { try FileHandle(forWritingTo: URL(filePath: $0)) } ?? .standardOutput
+      try target.write(contentsOf: data)
+      return 0
+    } catch {
+      Command.note("wynd: cannot write to \(name ?? "stdout"): \(error.localizedDescription)")
+      return 23
+    }
+  }
+}
