@@ -8,7 +8,7 @@ import Foundation
 ///
 /// URLSession carries custom headers (X-Api-Key) to whatever host a redirect names, and on Apple's platforms drops
 /// `Authorization` even where the host stays the same.
-nonisolated class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+nonisolated final class RedirectGuard: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
   // A task's delegate methods are called one after the other, and before its completion handler.
   private var current: URLRequest
   private(set) var hasFollowed = false

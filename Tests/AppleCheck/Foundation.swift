@@ -20,9 +20,11 @@ public struct CocoaError: Error, Sendable {
   public struct Code: Sendable {
     public static let fileWriteUnknown = Code()
     public static let fileReadUnknown = Code()
+    public static let fileReadCorruptFile = Code()
   }
 }
-public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT }
+public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EIO }
+public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
 public typealias TimeInterval = Double
@@ -36,6 +38,7 @@ public struct Data: Sendable, Hashable, Codable, RandomAccessCollection, Mutable
   public struct WritingOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static var atomic: WritingOptions { [] }
   }
   public func write(to url: URL, options: WritingOptions = []) throws {}
   public init(contentsOf url: URL) throws {}
@@ -92,6 +95,12 @@ public struct URL: Sendable, Hashable, Codable {
   public var pathExtension: String { "" }
   public func appendingPathComponent(_ component: String) -> URL { self }
   public var absoluteURL: URL { self }
+  public var hasDirectoryPath: Bool { false }
+  public func deletingLastPathComponent() -> URL { self }
+  public func resolvingSymlinksInPath() -> URL { self }
+  public func withUnsafeFileSystemRepresentation<T>(_ body: (UnsafePointer<CChar>?) throws -> T) rethrows -> T {
+    try body(nil)
+  }
 }
 public struct URLComponents: Sendable {
   public init() {}
@@ -120,10 +129,12 @@ open class NSLock: NSObject, NSLocking, @unchecked Sendable {
 public struct URLResourceKey: Hashable, Sendable {
   public static let isRegularFileKey = URLResourceKey()
   public static let fileSizeKey = URLResourceKey()
+  public static let isDirectoryKey = URLResourceKey()
 }
 public struct URLResourceValues: Sendable {
   public var isRegularFile: Bool? { nil }
   public var fileSize: Int? { nil }
+  public var isDirectory: Bool? { nil }
 }
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
@@ -141,13 +152,23 @@ open class FileManager: NSObject {
     at url: URL, includingPropertiesForKeys keys: [URLResourceKey]?
   ) throws -> [URL] { [] }
   open func fileExists(atPath path: String) -> Bool { false }
+  open func linkItem(at source: URL, to destination: URL) throws {}
+  open func replaceItemAt(_ original: URL, withItemAt new: URL) throws -> URL? { nil }
 }
+extension Error { public var localizedDescription: String { "" } }
 open class FileHandle: NSObject {
   public init(forReadingFrom url: URL) throws {}
   public init(forWritingTo url: URL) throws {}
   open func write<T: Collection>(contentsOf data: T) throws where T.Element == UInt8 {}
+  public init(forUpdating url: URL) throws {}
   open func read(upToCount count: Int) throws -> Data? { nil }
   open func close() throws {}
+  open func synchronize() throws {}
+  open func offset() throws -> UInt64 { 0 }
+  open func seek(toOffset offset: UInt64) throws {}
+  @discardableResult open func seekToEnd() throws -> UInt64 { 0 }
+  open func truncate(atOffset offset: UInt64) throws {}
+  open var fileDescriptor: Int32 { 0 }
 }
 
 public class JSONDecoder: @unchecked Sendable {
@@ -206,7 +227,21 @@ extension String {
   public init?(data: Data, encoding: Encoding) { nil }
 }
 
-open class InputStream: NSObject {}
+open class InputStream: NSObject {
+  public init(data: Data) {}
+}
+open class Progress: NSObject, @unchecked Sendable {
+  public init(totalUnitCount: Int64) {}
+  open var totalUnitCount: Int64 = 0
+  open var completedUnitCount: Int64 = 0
+  open var cancellationHandler: (@Sendable () -> Void)?
+}
+// Of Darwin, which Foundation exports.
+public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
+public var LOCK_EX: Int32 { 2 }
+public var LOCK_NB: Int32 { 4 }
+public func rename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 { 0 }
+public var errno: Int32 { 0 }
 public class URLRequest: NSObject, @unchecked Sendable {
   public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy, reloadIgnoringLocalCacheData }
   public var cachePolicy: CachePolicy {
@@ -226,6 +261,7 @@ public class URLRequest: NSObject, @unchecked Sendable {
 }
 open class URLResponse: NSObject, @unchecked Sendable {
   open var url: URL? { nil }
+  open var expectedContentLength: Int64 { 0 }
 }
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   open var allHeaderFields: [AnyHashable: Any] { [:] }
@@ -251,11 +287,19 @@ open class URLSession: NSObject, @unchecked Sendable {
     with request: URLRequest, fromFile file: URL,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionUploadTask { fatalError() }
+  open func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
+  open func uploadTask(with request: URLRequest, fromFile file: URL) -> URLSessionUploadTask { fatalError() }
+  open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask { fatalError() }
+  @objc public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
 }
 open class URLSessionTask: NSObject, @unchecked Sendable {
   open var delegate: (any URLSessionTaskDelegate)?
   open var countOfBytesSent: Int64 { 0 }
+  open var countOfBytesReceived: Int64 { 0 }
+  open var countOfBytesExpectedToReceive: Int64 { 0 }
+  open var response: URLResponse? { nil }
   open func resume() {}
+  open func suspend() {}
   open func cancel() {}
 }
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
@@ -268,6 +312,11 @@ open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
   @objc optional func urlSession(
     _ session: URLSession, task: URLSessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
 }
 
 public struct URLError: Error, Sendable {
@@ -306,4 +355,10 @@ public struct URLError: Error, Sendable {
     public static let clientCertificateRejected = Code(rawValue: -1205)
     public static let clientCertificateRequired = Code(rawValue: -1206)
   }
+}
+@objc public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+  @objc optional func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+  // And `didReceive data:`, which needs a Data that Objective-C knows. That it is called is tested on Linux.
 }

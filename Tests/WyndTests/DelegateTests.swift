@@ -16,6 +16,20 @@ import Testing
     "LinuxAttempt+Delegate.swift: willPerformHTTPRedirection": "methodAndBodyGoOnAsTheStandardSays",
     "LinuxAttempt+Delegate.swift: needNewBodyStream": "aDeadConnectionIsReportedAtOnce",
     "LinuxAttempt+Delegate.swift: didReceive challenge": "a401Completes",
+    "LinuxTransfers.swift: didReceive response": "theStartIsRetriedLikeAnyCall",
+    "LinuxTransfers.swift: didReceive data": "theStartIsRetriedLikeAnyCall",
+    "LinuxTransfers.swift: didCompleteWithError": "theStartIsRetriedLikeAnyCall",
+    "LinuxTransfers.swift: didSendBodyData": "progressGoesUpAndBackToZeroWhereItBeginsAnew",
+    "LinuxTransfers.swift: willPerformHTTPRedirection": "aRedirectTakesTheBodyAlong",
+    "LinuxTransfers.swift: needNewBodyStream": "eachSourceArrivesWholeAgainAndAgain",
+    "LinuxTransfers.swift: didReceive challenge": "a401EndsATransferToo",
+    "TransferGuard.swift: didReceive response": "theDefaultTransfersGuardIsCalled",
+    "TransferGuard.swift: didReceive data": "theDefaultTransfersGuardIsCalled",
+    "TransferGuard.swift: didCompleteWithError": "theDefaultTransfersGuardIsCalled",
+    "TransferGuard.swift: willPerformHTTPRedirection": "theDefaultTransfersGuardIsCalled",
+    "TransferGuard.swift: didSendBodyData": "theDefaultTransfersGuardIsCalled",
+    // URLSession on Linux asks for a body only when it wants it again.
+    "TransferGuard.swift: needNewBodyStream": "theDefaultTransfersGuardIsCalled",
   ]
 
   @Test func everyMethodHasATestThatItIsCalled() throws {
@@ -27,8 +41,10 @@ import Testing
       let text = try String(contentsOf: file, encoding: .utf8)
       for piece in text.components(separatedBy: "func urlSession(").dropFirst() {
         let signature = piece.components(separatedBy: ") {")[0]
-        let label = ["willPerformHTTPRedirection", "needNewBodyStream", "didReceive challenge"]
-          .first { signature.contains($0) }
+        let label = [
+          "willPerformHTTPRedirection", "needNewBodyStream", "didReceive challenge", "didReceive response",
+          "didReceive data", "didCompleteWithError", "didSendBodyData",
+        ].first { signature.contains($0) }
         found.insert("\(file.lastPathComponent): \(label ?? signature)")
       }
     }
@@ -36,6 +52,48 @@ import Testing
     let names = try FileManager.default.contentsOfDirectory(at: tests, includingPropertiesForKeys: nil)
       .filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
     for proof in Self.proofs.values { #expect(names.contains("func \(proof)("), "\(proof)") }
+  }
+
+  /// The one that works on Apple's platforms. There it is a task's delegate, here it has to be a session's.
+  @Test func theDefaultTransfersGuardIsCalled() async throws {
+    let server = try LoopbackServer(script: .ok("the answer"), .ok("the answer"))
+    for isRefused in [false, true] {
+      let sink = AnswerSink(limit: isRefused ? 3 : nil, ProgressTeller(nil, nil), 4)
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "PUT"
+      request.httpBody = Data("body".utf8)
+      request.setValue("K", forHTTPHeaderField: "X-Api-Key")
+      let sent = request
+      let outcome = Box<NetworkOutcome>()
+      let cargo = NetworkCargo(stream: { InputStream(data: Data()) }, sink: sink)
+      let guardian = TransferGuard(sent, cargo) { outcome.value = $0 }
+      let session = URLSession(configuration: .ephemeral, delegate: guardian, delegateQueue: nil)
+      let task = session.dataTask(with: sent)
+      let stream = Box<Bool>()
+      guardian.urlSession(session, task: task, needNewBodyStream: { stream.value = $0 != nil })
+      #expect(stream.value == true)
+      // As the session's delegate it would be asked about its own redirects for ever.
+      let next = Box<URLRequest>()
+      let elsewhere = try #require(URL(string: "https://example.com/"))
+      let redirect = try #require(
+        HTTPURLResponse(url: server.url(), statusCode: 307, httpVersion: nil, headerFields: nil))
+      var proposed = sent
+      proposed.url = elsewhere
+      guardian.urlSession(
+        .shared, task: task, willPerformHTTPRedirection: redirect, newRequest: proposed,
+        completionHandler: { next.value = $0 })
+      #expect(next.value?.url == elsewhere && next.value?.value(forHTTPHeaderField: "X-Api-Key") == nil)
+      guardian.task = task
+      task.resume()
+      await until { outcome.value != nil }
+      let end = try #require(outcome.value)
+      if isRefused {
+        guard case .responseTooLarge(3)? = end.error as? NetworkError else { Issue.record("\(end)"); return }
+      } else {
+        #expect(sink.data == Data("the answer".utf8) && end.error == nil && end.http?.statusCode == 200)
+        #expect(sink.count == 4)
+      }
+    }
   }
 
   /// The guard that works on Apple's platforms, and here once `Linux/` is deleted.

@@ -45,13 +45,15 @@
     }
 
     /// libcurl found a re-used connection dead and wants to send the body again. Unanswered it waits 7 s, answered with
-    /// a stream it sends a second time behind our back, so it gets none and the retry rule decides. This runs on
-    /// URLSession's work queue: a `cancel()` here traps.
+    /// a stream it sends a second time behind our back, so it gets none and the retry rule decides. Where the body was a
+    /// stream, none would mean an empty body, whole and in chunks, that the server applies: so it gets one that cannot be
+    /// read, and gives up. This runs on URLSession's work queue: a `cancel()` here traps.
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      completionHandler(nil)
+      let isStream = request.httpBodyStream != nil || hasBody && cargo?.stream != nil
+      completionHandler(isStream ? BrokenStream(data: Data()) : nil)
       Self.queue.async { [self] in end(URLError(.networkConnectionLost)) }
     }
 
@@ -82,6 +84,12 @@
       }
       delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
     }
+  }
+
+  /// Promises bytes, and fails to give them.
+  nonisolated private final class BrokenStream: InputStream {
+    override var hasBytesAvailable: Bool { true }
+    override func read(_: UnsafeMutablePointer<UInt8>, maxLength _: Int) -> Int { -1 }
   }
 
   nonisolated extension URLRequest {

@@ -55,6 +55,8 @@
         request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
       }
       let task = file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
+      // For a new body a session's delegate is not asked.
+      task.delegate = self
       lock.withLock { flights[task.taskIdentifier] = Flight(attempt: attempt, hop: hop) }
       return task
     }

@@ -24,6 +24,8 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
     self.onPressure = onPressure
   }
 
+  var bytesInMemory: Int { lock.withLock { bytes } }
+
   func append(_ data: Data) throws(NetworkError) {
     if data.isEmpty { return }
     var failure: (any Error)?

@@ -74,9 +74,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
   /// An error like any other call's: what we have stays.
   case failed
 
-  /// - Parameters:
-  ///   - offset: Bytes that we have. More than 0 means that the rest was asked for.
-  ///   - field: Reads a header field of the answer.
+  /// `offset`: bytes that we have; more than 0 means that the rest was asked for. `field` reads a header field.
   init(status: Int, offset: Int64, known: DownloadState, field: (String) -> String?) {
     let state = DownloadState(source: known.source, validator: Self.validator(field), total: nil)
     let isEncoded = field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false

@@ -37,7 +37,7 @@ nonisolated extension URLSession {
   ) async throws(NetworkError) -> NetworkBytes {
     let stream = StreamTransport(session: self, startsWithHead: startsWithHead)
     let answer = await RetryLoop(urlRequest, maxRetries, policy, stream, nil).run { $0 }
-    guard let storage = stream.storage else { throw answer.error ?? .noResponse }
+    guard let storage = stream.takeStorage() else { throw answer.error ?? .noResponse }
     switch answer {
     case .success(let response): return NetworkBytes(response: response.response, storage: storage)
     case .failure(let error):
@@ -174,8 +174,13 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
     self.startsWithHead = startsWithHead
   }
 
-  /// That of the last attempt.
-  var storage: StreamStorage? { lock.withLock { last } }
+  /// That of the last attempt, which from now on lives as long as its reader.
+  func takeStorage() -> StreamStorage? {
+    lock.withLock {
+      defer { last = nil }
+      return last
+    }
+  }
 
   var isOver: Bool { session.isKnownToBeInvalidated }
   func refusal(of request: URLRequest) -> String? { SessionTransport(session: session).refusal(of: request) }

@@ -21,17 +21,13 @@ nonisolated final class PartialFile: @unchecked Sendable {
       throw .unusableFile(destination, reason: "not the URL of a file")
     }
     let folder = destination.deletingLastPathComponent()
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder), isFolder.boolValue else {
+    guard Self.values(folder)?.isDirectory == true else {
       throw .unusableFile(destination, reason: "its folder does not exist")
     }
-    if FileManager.default.fileExists(atPath: destination.path, isDirectory: &isFolder) {
-      if isFolder.boolValue { throw .unusableFile(destination, reason: "it is a folder") }
+    if let there = Self.values(destination.resolvingSymlinksInPath()) {
+      if there.isDirectory == true { throw .unusableFile(destination, reason: "it is a folder") }
       // To take the place of a device would harm more than the caller.
-      let type = (try? FileManager.default.attributesOfItem(atPath: destination.path))?[.type] as? FileAttributeType
-      if let type, type != .typeRegular, type != .typeSymbolicLink {
-        throw .unusableFile(destination, reason: "it is no regular file")
-      }
+      if there.isRegularFile != true { throw .unusableFile(destination, reason: "it is no regular file") }
       if ifExists == .refuse { throw .destinationExists(destination) }
     }
     self.destination = destination
@@ -105,7 +101,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
       try handle?.synchronize()
       switch ifExists {
       case .replace:
-        try Self.rename(url, to: destination)
+        try Self.replace(destination, by: url)
         return destination
       case .refuse:
         guard try link(to: destination) else { throw TransferError.destinationExists(destination) }
@@ -140,13 +136,22 @@ nonisolated final class PartialFile: @unchecked Sendable {
     return true
   }
 
-  private static func rename(_ url: URL, to target: URL) throws {
+  /// Nil if there is nothing.
+  private static func values(_ url: URL) -> URLResourceValues? {
+    try? url.resourceValues(forKeys: [.isRegularFileKey, .isDirectoryKey])
+  }
+
+  private static func replace(_ target: URL, by url: URL) throws {
     #if os(Windows)
       _ = try FileManager.default.replaceItemAt(target, withItemAt: url)
     #else
-      guard Foundation.rename(url.path, target.path) == 0 else {
-        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      let error = url.withUnsafeFileSystemRepresentation { old in
+        target.withUnsafeFileSystemRepresentation { new -> Int32? in
+          guard let old, let new else { return 0 }
+          return rename(old, new) == 0 ? nil : errno
+        }
       }
+      if let error { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
     #endif
   }
 

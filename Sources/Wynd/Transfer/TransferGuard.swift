@@ -31,65 +31,79 @@ nonisolated extension NetworkAttemptStarter {
   }
 }
 
-#if !canImport(FoundationNetworking)
-  /// Passes an answer on as it comes.
-  nonisolated private final class TransferGuard: RedirectGuard, URLSessionDataDelegate, @unchecked Sendable {
-    private let cargo: NetworkCargo
-    private let completion: @Sendable (NetworkOutcome) -> Void
-    // Delegate methods are called one after the other.
-    private var failure: (any Error)?
+/// Passes an answer on as it comes. Not a kind of `RedirectGuard`: what a subclass adds to a conformance that it inherits is
+/// never called.
+nonisolated final class TransferGuard: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+  private let cargo: NetworkCargo
+  private let redirects: RedirectGuard
+  private let completion: @Sendable (NetworkOutcome) -> Void
+  // Delegate methods are called one after the other.
+  private var failure: (any Error)?
 
-    init(_ request: URLRequest, _ cargo: NetworkCargo, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
-      self.cargo = cargo
-      self.completion = completion
-      super.init(request)
-    }
+  init(_ request: URLRequest, _ cargo: NetworkCargo, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
+    self.cargo = cargo
+    self.completion = completion
+    redirects = RedirectGuard(request)
+  }
 
-    func urlSession(
-      _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-    ) {
-      guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
-      do throws(NetworkError) {
-        try cargo.sink.receive(head)
-        completionHandler(.allow)
-      } catch {
-        failure = error
-        completionHandler(.cancel)
-      }
-    }
+  var task: URLSessionTask? {
+    get { redirects.task }
+    set { redirects.task = newValue }
+  }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      guard failure == nil else { return }
-      do throws(NetworkError) { try cargo.sink.receive(data) } catch {
-        failure = error
-        dataTask.cancel()
-      }
-    }
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    redirects.urlSession(
+      session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+      completionHandler: completionHandler)
+  }
 
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-      totalBytesExpectedToSend: Int64
-    ) {
-      cargo.sink.sent(totalBytesSent)
-    }
-
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask,
-      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
-    ) {
-      // The same stream again would abort the process.
-      do { completionHandler(try cargo.stream?()) } catch {
-        failure = NetworkError.transferFailed(error)
-        completionHandler(nil)
-      }
-    }
-
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-      completion(
-        NetworkOutcome(
-          data: Data(), response: task.response, error: failure ?? error, hasFollowedRedirect: hasFollowed,
-          mayHaveSent: hasSentBody))
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
+    do throws(NetworkError) {
+      try cargo.sink.receive(head)
+      completionHandler(.allow)
+    } catch {
+      failure = error
+      completionHandler(.cancel)
     }
   }
-#endif
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    guard failure == nil else { return }
+    do throws(NetworkError) { try cargo.sink.receive(data) } catch {
+      failure = error
+      dataTask.cancel()
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    cargo.sink.sent(totalBytesSent)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {
+    // The same stream again would abort the process.
+    do { completionHandler(try cargo.stream?()) } catch {
+      failure = NetworkError.transferFailed(error)
+      completionHandler(nil)
+    }
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    completion(
+      NetworkOutcome(
+        data: Data(), response: task.response, error: failure ?? error, hasFollowedRedirect: redirects.hasFollowed,
+        mayHaveSent: redirects.hasSentBody))
+  }
+}

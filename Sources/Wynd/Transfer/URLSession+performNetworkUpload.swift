@@ -26,15 +26,15 @@ nonisolated extension URLSession {
   /// ```swift
   /// var request = URLRequest(url: url)
   /// request.httpMethod = "PUT"
-  /// let answer = try await session.performNetworkUpload(request, from: .file(film)) { print($0.completed) }
+  /// let answer = try await session.performNetworkUpload(request, from: .file(film))
   /// ```
   ///
   /// - Parameters:
   ///   - urlRequest: Where to; its own body is not sent. A GET becomes a PUT.
   ///   - body: What to send.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Which failures are tried again, how often, how soon, for how long.
   ///   - options: How far it is.
+  ///   - policy: Which failures are tried again, how often, how soon, for how long.
   /// - Returns: Body, head and history of the answer.
   /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
@@ -114,11 +114,9 @@ nonisolated struct Upload: NetworkTransport {
       length = Int64(data.count)
     case .file(let url):
       // URLSession on Linux stops the process over a file that is gone.
-      let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? NSNumber
-      length = size?.int64Value
-      if size == nil || (try? url.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile != true
-        || !FileManager.default.isReadableFile(atPath: url.path)
-      {
+      let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])
+      length = values?.fileSize.map { Int64($0) }
+      if values?.isRegularFile != true || (try? FileHandle(forReadingFrom: url).close()) == nil {
         failure = .unusableFile(url, reason: "not a file that can be read")
       }
     case .bodyStream(let bytes, _):
@@ -150,7 +148,7 @@ nonisolated final class AnswerSink: NetworkSink, NetworkFlight, @unchecked Senda
   private let length: Int64?
   // Written by the sink's calls, one after the other, and read after the last.
   private(set) var data = Data()
-  private var count = Int64(0)
+  private(set) var count = Int64(0)
 
   init(limit: Int?, _ teller: ProgressTeller, _ length: Int64?) {
     self.limit = limit
