@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServer
 import Simulation
 
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -18,6 +19,7 @@ case "soak": exit(await Soak.run(calls: number ?? 200_000))
 case "transfers": exit(try await Transfers.run())
 // What other processes of the benchmarks do.
 case "serve": try ServerProcess.serve()
+case "proxy": try cuttingProxy(to: UInt16(clamping: number ?? 0), arguments.dropFirst(2).compactMap(Double.init))
 case "round": await Overhead.round(Array(arguments.dropFirst()))
 case "transfer": exit(try await Transfers.one(Array(arguments.dropFirst())))
 case "one": await Growth.one(Array(arguments.dropFirst()))
@@ -27,6 +29,16 @@ default:
     usage: swift run -c release Benchmarks [overhead [ROUNDS] | waiting | faults [CALLS] | parts | growth [ROUNDS]
              | storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS] | transfers]
     """)
+}
+
+/// Cuts requests, answers before their head, and answers in their body, as often as said, until its input is closed.
+func cuttingProxy(to port: UInt16, _ shares: [Double]) throws {
+  var faults = ChaosProxy.Faults()
+  (faults.cutInRequest, faults.cutBeforeAnswer, faults.cutInBody) = (shares[0], shares[1], shares[2])
+  (faults.corrupt, faults.delay) = (0, 0)
+  let proxy = try ChaosProxy(to: port, faults: faults, seed: .random(in: 0...UInt64.max))
+  FileHandle.standardOutput.write(Data("\(proxy.port)\n".utf8))
+  while readLine() != nil {}
 }
 
 func stormTable() {

@@ -13,7 +13,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard let kind = bytes.first else { return 0 }
   let rest = Array(bytes.dropFirst())
   let text = String(decoding: rest, as: UTF8.self)
-  switch kind % 11 {
+  switch kind % 14 {
   case 0: retryAfter(text)
   case 1: rateLimit(text)
   case 2: location(text)
@@ -24,6 +24,9 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case 7: charset(rest)
   case 8: query(text)
   case 9: cached(text)
+  case 11: contentRange(text)
+  case 12: events(rest)
+  case 13: lines(rest)
   default: curl(text)
   }
   return 0
@@ -97,6 +100,48 @@ private func cached(_ text: String) {
   require(stored.renewed(by: not, at: now).served(as: .revalidated)?.data == answer.data, "another body")
   let data = try? PropertyListEncoder().encode(stored)
   require(data.flatMap { try? PropertyListDecoder().decode(StoredResponse.self, from: $0) } != nil, "not read again")
+}
+
+/// Whatever a server says of a part: it is put where it belongs, or refused, and never beyond what is known.
+private func contentRange(_ text: String) {
+  let field = parts(text)
+  func at(_ index: Int) -> String? { index < field.count && !field[index].isEmpty ? field[index] : nil }
+  let names = ["Content-Range", "ETag", "Last-Modified", "Date", "Content-Length", "Content-Encoding"]
+  let fields = [String: String?](uniqueKeysWithValues: zip(names, (0..<6).map(at)))
+  for (offset, status) in [(Int64(0), 200), (0, 206), (10, 206), (10, 416), (10, 200), (.max, 206)] {
+    for total in [nil, Int64(20)] {
+      let known = DownloadState(source: "s", validator: "\"1\"", total: offset == 0 ? nil : total)
+      switch DownloadStep(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
+      case .append(let last, let state):
+        require(status == 206 && last >= offset && last < state.total ?? .max, "\(last)")
+        require(known.total == nil || state.total == known.total, "another length")
+      case .fromStart(let state): require(state.total ?? 0 >= 0 && state.validator?.hasPrefix("W/") != true, "\(state)")
+      case .complete: require(status == 416, "whole without a word")
+      default: break
+      }
+    }
+  }
+}
+
+/// Whatever comes, and wherever the pieces end, the events are the same.
+private func events(_ bytes: [UInt8]) {
+  var (whole, pieces) = (ServerSentEventParser(), ServerSentEventParser())
+  let expected = (try? whole.feed(bytes)) ?? []
+  var got: [ServerSentEvent] = []
+  for byte in bytes { got += (try? pieces.feed([byte])) ?? [] }
+  require(got == expected && whole.lastID == pieces.lastID, "\(got) \(expected)")
+  require(expected.allSatisfy { !$0.id.utf8.contains(0) && !$0.event.isEmpty }, "\(expected)")
+  require(whole.retry.map { $0 >= .zero && $0 <= .seconds(86_400) } ?? true, "a long sleep")
+}
+
+/// The same for lines.
+private func lines(_ bytes: [UInt8]) {
+  var (whole, pieces) = (LineSplitter(), LineSplitter())
+  let expected = ((try? whole.feed(bytes)) ?? []) + [whole.finish()].compactMap { $0 }
+  var got: [String] = []
+  for byte in bytes { got += (try? pieces.feed([byte])) ?? [] }
+  got += [pieces.finish()].compactMap { $0 }
+  require(got == expected, "\(got) \(expected)")
 }
 
 /// Whatever a request holds, its command is one line of words, and no secret is in it.

@@ -52,8 +52,7 @@
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      let isStream = request.httpBodyStream != nil || hasBody && cargo?.stream != nil
-      completionHandler(isStream ? BrokenStream(data: Data()) : nil)
+      completionHandler(sendsStream ? BrokenStream(data: Data()) : nil)
       Self.queue.async { [self] in end(URLError(.networkConnectionLost)) }
     }
 

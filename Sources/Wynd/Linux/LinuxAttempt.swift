@@ -52,13 +52,14 @@
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
       let hop = hops
+      do { try addBody(to: &outgoing) } catch {
+        return Self.queue.async { [self] in end(NetworkOutcome(error: NetworkError.transferFailed(error))) }
+      }
       let task: URLSessionTask
       if let transfers {
-        do { task = try transfers.task(with: outgoing, file: file, for: self, hop: hop) } catch {
-          return Self.queue.async { [self] in end(NetworkOutcome(error: NetworkError.transferFailed(error))) }
-        }
+        task = transfers.task(with: outgoing, for: self, hop: hop)
       } else {
-        task = session.networkTask(with: outgoing, file: file) { [self] data, response, error in
+        task = session.networkTask(with: outgoing, file: nil) { [self] data, response, error in
           finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
         }
         task.delegate = self
@@ -73,6 +74,26 @@
       }
       task.resume()
     }
+
+    /// A file goes as a stream: URLSession's own way of reading it stops the process if the connection dies meanwhile.
+    private func addBody(to request: inout URLRequest) throws {
+      if let file {
+        let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize
+        guard let size, let stream = InputStream(url: file) else { throw CocoaError(.fileReadUnknown) }
+        request.setValue(String(size), forHTTPHeaderField: "Content-Length")
+        request.httpBodyStream = size > 0 ? stream : nil
+        if size == 0 { request.httpBody = Data() }
+      } else if hasBody, let stream = cargo?.stream {
+        request.httpBodyStream = try stream()
+      }
+      if request.httpBodyStream != nil, request.value(forHTTPHeaderField: "Content-Length") != nil {
+        // Both fields would be sent, and the server could take the body for the next request. A blank one removes this.
+        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+      }
+    }
+
+    /// The body can be read only once.
+    var sendsStream: Bool { request.httpBodyStream != nil || file != nil || hasBody && cargo?.stream != nil }
 
     func cancel() { Self.queue.async { [self] in kill() } }
 

@@ -47,14 +47,8 @@
       session = URLSession(configuration: configuration, delegate: self, delegateQueue: BoundedQueue())
     }
 
-    func task(with request: URLRequest, file: URL?, for attempt: LinuxAttempt, hop: Int) throws -> URLSessionTask {
-      var request = request
-      if attempt.hasBody, let stream = attempt.cargo?.stream { request.httpBodyStream = try stream() }
-      if request.httpBodyStream != nil, request.value(forHTTPHeaderField: "Content-Length") != nil {
-        // Both fields would be sent, and the server could take the body for the next request. A blank one removes this.
-        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
-      }
-      let task = file.map { session.uploadTask(with: request, fromFile: $0) } ?? session.dataTask(with: request)
+    func task(with request: URLRequest, for attempt: LinuxAttempt, hop: Int) -> URLSessionTask {
+      let task = session.dataTask(with: request)
       // For a new body a session's delegate is not asked.
       task.delegate = self
       lock.withLock { flights[task.taskIdentifier] = Flight(attempt: attempt, hop: hop) }
