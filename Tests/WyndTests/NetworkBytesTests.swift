@@ -53,16 +53,28 @@ import Testing
     #expect(count == 0)
   }
 
+  @Test func whatWasReadToItsEndIsGone() async throws {
+    let server = try LoopbackServer(script: .reset, .ok("all of it"))
+    weak var buffer: ChunkBuffer?
+    do {
+      let bytes = try await bytes(server)
+      buffer = bytes.storage.buffer
+      for try await _ in bytes {}
+      #expect(buffer != nil)
+    }
+    await until { [weak buffer] in buffer == nil }
+  }
+
   @Test func droppingItEndsTheTransfer() async throws {
     let server = try LoopbackServer(
       script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
-    weak var storage: StreamStorage?
+    weak var buffer: ChunkBuffer?
     do {
       let bytes = try await bytes(server)
-      storage = bytes.storage
-      #expect(storage != nil)
+      buffer = bytes.storage.buffer
+      #expect(buffer != nil)
     }
-    await until { [weak storage] in storage == nil }
+    await until { [weak buffer] in buffer == nil }
   }
 
   @Test func cancellingTheReaderIsACancellation() async throws {

@@ -186,9 +186,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
   private let request: URLRequest
   private let completion: @Sendable (NetworkOutcome) -> Void
 
-  private let lock = NSLock()
-  private var flight: (any NetworkFlight)?
-  private var isCancelled = false
+  private let flight = TransferFlight()
   // Set before the request is sent, then by the sink's calls, which come one after the other.
   private var offset = Int64(0)
   private var step: DownloadStep?
@@ -210,26 +208,14 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
       let (asked, offset) = try download.begin(self, request)
       self.offset = offset
       let session = download.session
-      let flight = session.startNetworkTransfer(
-        SessionTransport(session: session).withUsableTimeout(asked), NetworkCargo(sink: self)
-      ) { [self] in finished($0) }
-      let isOver = lock.withLock {
-        self.flight = flight
-        return isCancelled
-      }
-      if isOver { flight.cancel() }
+      let usable = SessionTransport(session: session).withUsableTimeout(asked)
+      flight.start { session.startNetworkTransfer(usable, NetworkCargo(sink: self)) { [self] in finished($0) } }
     } catch {
       completion(NetworkOutcome(error: NetworkError.transfer(error)))
     }
   }
 
-  func cancel() {
-    let flight = lock.withLock {
-      isCancelled = true
-      return self.flight
-    }
-    flight?.cancel()
-  }
+  func cancel() { flight.cancel() }
 
   func receive(_ head: HTTPURLResponse) throws(NetworkError) {
     do throws(TransferError) {
@@ -261,6 +247,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
   func sent(_ bytes: Int64) {}
 
   private func finished(_ outcome: NetworkOutcome) {
+    flight.end()
     var outcome = outcome
     let (hasProgressed, size, total) = download.end(self)
     outcome.hasProgressed = hasProgressed
@@ -289,7 +276,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
     do throws(TransferError) {
       if fromStart { try download.startOver() }
       // A server that changes its mind each time is asked again as any other that fails.
-      if fromStart && hasStartedOver || lock.withLock({ isCancelled }) {
+      if fromStart && hasStartedOver || flight.wasCancelled {
         return completion(NetworkOutcome(error: URLError(.networkConnectionLost)))
       }
       hasStartedOver = hasStartedOver || fromStart

@@ -145,7 +145,7 @@ nonisolated struct LineSplitter: Sendable {
 
 /// Ends the transfer when nobody can read it any more.
 nonisolated final class StreamStorage: Sendable {
-  private let buffer: ChunkBuffer
+  let buffer: ChunkBuffer
   private let flight: any NetworkFlight
   init(_ buffer: ChunkBuffer, _ flight: any NetworkFlight) {
     self.buffer = buffer
@@ -187,8 +187,10 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
     let attempt = StreamAttempt(startsWithHead: startsWithHead, completion)
+    // Before it starts: it may have ended, and the next one begun, before `start` comes back.
+    let storage = StreamStorage(attempt.buffer, attempt)
+    lock.withLock { last = storage }
     attempt.start(session, SessionTransport(session: session).withUsableTimeout(request))
-    lock.withLock { last = StreamStorage(attempt.buffer, attempt) }
     return attempt
   }
 }
@@ -196,10 +198,8 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
 nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Sendable {
   private let startsWithHead: Bool
   private let completion: @Sendable (NetworkOutcome) -> Void
-  private let lock = NSLock()
-  private var flight: (any NetworkFlight)?
-  private var isCancelled = false
-  private(set) var buffer = ChunkBuffer()
+  private let flight = TransferFlight()
+  let buffer: ChunkBuffer
   // By the sink's calls, one after the other.
   private var head: HTTPURLResponse?
   private var errorBody = Data()
@@ -208,30 +208,21 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
   init(startsWithHead: Bool, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
     self.startsWithHead = startsWithHead
     self.completion = completion
-    #if !canImport(FoundationNetworking)
-      buffer = ChunkBuffer { [weak self] isUnderPressure in
-        guard let task = self?.lock.withLock({ self?.flight }) as? URLSessionTask else { return }
+    #if canImport(FoundationNetworking)
+      buffer = ChunkBuffer()
+    #else
+      buffer = ChunkBuffer { [flight] isUnderPressure in
+        guard let task = flight.current as? URLSessionTask else { return }
         if isUnderPressure { task.suspend() } else { task.resume() }
       }
     #endif
   }
 
   func start(_ session: URLSession, _ request: URLRequest) {
-    let flight = session.startNetworkTransfer(request, NetworkCargo(sink: self)) { [self] in finished($0) }
-    let isOver = lock.withLock {
-      self.flight = flight
-      return isCancelled
-    }
-    if isOver { flight.cancel() }
+    flight.start { session.startNetworkTransfer(request, NetworkCargo(sink: self)) { [self] in finished($0) } }
   }
 
-  func cancel() {
-    let flight = lock.withLock {
-      isCancelled = true
-      return self.flight
-    }
-    flight?.cancel()
-  }
+  func cancel() { flight.cancel() }
 
   func receive(_ head: HTTPURLResponse) throws(NetworkError) {
     self.head = head
@@ -257,6 +248,7 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
   }
 
   private func finished(_ outcome: NetworkOutcome) {
+    flight.end()
     if isHandedOver {
       let failure = outcome.failure(isHead: false, allowEmptyData: true)
       return buffer.finish(failure.map { .failure($0) } ?? .success(()))
