@@ -33,7 +33,8 @@ nonisolated extension URLSession {
     _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, self, delegateQueue)
+    let loop = RetryLoop(
+      urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self), delegateQueue)
     let task = NetworkTask(loop)
     loop.start { result in
       task.end()
@@ -115,7 +116,8 @@ nonisolated extension URLSession {
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    let loop = RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, self, delegateQueue)
+    let loop = RetryLoop(
+      urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self), delegateQueue)
     let task = NetworkTask(loop)
     loop.start { result in
       task.end()
@@ -156,7 +158,8 @@ nonisolated extension URLSession {
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    try await RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, self, nil).run { $0 }.get()
+    try await RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self), nil)
+      .run { $0 }.get()
   }
 
   /// The same as a GET of a URL.
@@ -178,14 +181,12 @@ nonisolated extension URLSession {
 
 nonisolated extension RetryLoop {
   convenience init(
-    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy, _ session: URLSession,
-    _ queue: OperationQueue?
+    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
+    _ transport: any NetworkTransport, _ queue: OperationQueue?
   ) {
     var policy = policy
     if let maxRetries { policy.maxRetries = maxRetries }
-    self.init(
-      request, policy: policy, allowEmptyData: allowEmptyData, transport: SessionTransport(session: session),
-      queue: queue)
+    self.init(request, policy: policy, allowEmptyData: allowEmptyData, transport: transport, queue: queue)
   }
 
   /// For an async caller, whose cancellation it heeds. `parse` runs where the answer comes: the caller may be on the main

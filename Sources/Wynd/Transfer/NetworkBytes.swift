@@ -36,7 +36,7 @@ nonisolated extension URLSession {
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
     let stream = StreamTransport(session: self, startsWithHead: startsWithHead)
-    let answer = await RetryLoop(urlRequest, maxRetries, policy, stream, nil).run { $0 }
+    let answer = await RetryLoop(urlRequest, maxRetries, true, policy, stream, nil).run { $0 }
     guard let storage = stream.takeStorage() else { throw answer.error ?? .noResponse }
     switch answer {
     case .success(let response): return NetworkBytes(response: response.response, storage: storage)

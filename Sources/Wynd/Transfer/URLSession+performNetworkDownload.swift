@@ -78,7 +78,7 @@ nonisolated extension URLSession {
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkDownload {
     let download = Download(self, to: destination, options, nil)
-    return try await RetryLoop(urlRequest, maxRetries, policy, download, nil).run { download.close($0) }.get()
+    return try await RetryLoop(urlRequest, maxRetries, true, policy, download, nil).run { download.close($0) }.get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -104,22 +104,13 @@ nonisolated extension URLSession {
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
     let download = Download(self, to: destination, options, progress)
-    return RetryLoop(urlRequest, maxRetries, policy, download, delegateQueue).transfer(progress) {
+    return RetryLoop(urlRequest, maxRetries, true, policy, download, delegateQueue).transfer(progress) {
       completionHandler(download.close($0))
     }
   }
 }
 
 nonisolated extension RetryLoop {
-  convenience init(
-    _ request: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy, _ transport: any NetworkTransport,
-    _ queue: OperationQueue?
-  ) {
-    var policy = policy
-    if let maxRetries { policy.maxRetries = maxRetries }
-    self.init(request, policy: policy, allowEmptyData: true, transport: transport, queue: queue)
-  }
-
   /// Starts it as a transfer whose progress can end it.
   func transfer(_ progress: Progress, answer: @escaping @Sendable (Answer) -> Void) -> NetworkTransfer {
     let task = NetworkTask(self)

@@ -43,7 +43,7 @@ nonisolated extension URLSession {
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
     let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(nil, options.onProgress))
-    return try await RetryLoop(Upload.request(urlRequest), maxRetries, policy, upload, nil).run { $0 }.get()
+    return try await RetryLoop(Upload.request(urlRequest), maxRetries, true, policy, upload, nil).run { $0 }.get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -64,7 +64,7 @@ nonisolated extension URLSession {
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
     let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(progress, options.onProgress))
-    return RetryLoop(Upload.request(urlRequest), maxRetries, policy, upload, delegateQueue).transfer(
+    return RetryLoop(Upload.request(urlRequest), maxRetries, true, policy, upload, delegateQueue).transfer(
       progress, answer: completionHandler)
   }
 }

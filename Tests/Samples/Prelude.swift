@@ -1,0 +1,35 @@
+import Foundation
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// What the reader of a sample has.
+let session = URLSession.shared
+let url = URL(fileURLWithPath: "/")
+let baseURL = url
+let file = url
+let film = url
+nonisolated(unsafe) var request = URLRequest(url: url)
+func show(_ anything: Any...) {}
+func show(_ anything: Any, isOld: Bool) {}
+func log(_ text: String) {}
+
+struct Expense: Decodable, Sendable { var amount: Double }
+struct Expenses: Endpoint {
+  typealias Response = [Expense]
+  var path: String { "/expenses" }
+}
+extension Endpoint where Self == Expenses { static var expenses: Self { Expenses() } }
+
+struct SignIn: NetworkCredential {
+  var renewal: String?
+  var headers: [URLRequest.Header] { [] }
+  init(_ answer: Data) {}
+}
+struct Renewal: Endpoint {
+  typealias Response = Data
+  var path: String { "/renewal" }
+  init(_ renewal: String?) {}
+}
