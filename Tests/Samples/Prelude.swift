@@ -25,7 +25,7 @@ extension Endpoint where Self == Expenses { static var expenses: Self { Expenses
 
 struct SignIn: NetworkCredential {
   var renewal: String?
-  var headers: [URLRequest.Header] { [] }
+  var header: URLRequest.Header { .authorization(bearer: "") }
   init(_ answer: Data) {}
 }
 struct Renewal: Endpoint {
