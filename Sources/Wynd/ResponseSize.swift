@@ -30,3 +30,14 @@ nonisolated enum ResponseSize {
     }
   }
 }
+
+nonisolated extension RetryLoop {
+  /// From time to time. True as long as there is something to look at.
+  func checkSize() -> Bool {
+    let (flight, isOver) = lock.withLock { (self.flight, answer == nil) }
+    if let limit = policy.maxResponseSize, let bytes = flight?.incomingBytes, bytes > limit {
+      end(.failure(.responseTooLarge(limit: limit)), .gaveUp(.notRetryable))
+    }
+    return !isOver
+  }
+}

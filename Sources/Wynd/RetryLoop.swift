@@ -26,7 +26,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
   // Whoever comes with an old step is ignored: a transport that answers twice, a timer that fires during a cancellation.
   var step = 0
   private var isSending = false
-  private var flight: (any NetworkFlight)?
+  var flight: (any NetworkFlight)?
   var wait: RetryWait?
   private var deadlineWait: RetryWait?
   // Under this number the budget holds this call, or has sent it ahead.
@@ -109,23 +109,16 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
     guard let step else { return }
     if let oldWait { clock.cancel(oldWait) }
     let flight = transport.send(request) { [self] in finish($0, step: step) }
-    let isOver = lock.withLock {
-      if answer != nil, self.step == step { self.flight = flight }
-      return answer == nil
+    // A stream that has begun meanwhile has ended the call, and goes on; a cancellation has ended both.
+    let (isOver, isUnderWay) = lock.withLock { () -> (Bool, Bool) in
+      guard self.step == step else { return (false, false) }
+      if answer != nil { self.flight = flight }
+      return (answer == nil, answer != nil)
     }
-    if isOver { return flight.cancel() }
-    if policy.maxResponseSize != nil, flight.incomingBytes != nil, request.httpMethod != "HEAD" {
+    if isOver { flight.cancel() }
+    if isUnderWay, policy.maxResponseSize != nil, flight.incomingBytes != nil, request.httpMethod != "HEAD" {
       ResponseSize.watch(self)
     }
-  }
-
-  /// From time to time. True as long as there is something to look at.
-  func checkSize() -> Bool {
-    let (flight, isOver) = lock.withLock { (self.flight, answer == nil) }
-    if let limit = policy.maxResponseSize, let bytes = flight?.incomingBytes, bytes > limit {
-      end(.failure(.responseTooLarge(limit: limit)), .gaveUp(.notRetryable))
-    }
-    return !isOver
   }
 
   private func finish(_ outcome: NetworkOutcome, step: Int) {
@@ -227,7 +220,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
     deliver(.failure(.inaccessible(failure)), .gaveUp(.deadline), to: ended)
   }
 
-  private func end(_ result: Answer, _ event: NetworkEvent.Kind, isOnQueue: Bool = false) {
+  func end(_ result: Answer, _ event: NetworkEvent.Kind, isOnQueue: Bool = false) {
     let ended = lock.withLock { takeEverything() }
     deliver(result, event, to: ended, isOnQueue: isOnQueue)
   }

@@ -96,6 +96,8 @@ public struct URL: Sendable, Hashable, Codable {
   public func appendingPathComponent(_ component: String) -> URL { self }
   public var absoluteURL: URL { self }
   public var hasDirectoryPath: Bool { false }
+  public var standardizedFileURL: URL { self }
+  public func appendingPathExtension(_ name: String) -> URL { self }
   public func deletingLastPathComponent() -> URL { self }
   public func resolvingSymlinksInPath() -> URL { self }
   public func withUnsafeFileSystemRepresentation<T>(_ body: (UnsafePointer<CChar>?) throws -> T) rethrows -> T {
@@ -242,6 +244,7 @@ public var LOCK_EX: Int32 { 2 }
 public var LOCK_NB: Int32 { 4 }
 public func rename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 { 0 }
 public var errno: Int32 { 0 }
+public var EWOULDBLOCK: Int32 { 35 }
 public class URLRequest: NSObject, @unchecked Sendable {
   public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy, reloadIgnoringLocalCacheData }
   public var cachePolicy: CachePolicy {

@@ -196,8 +196,10 @@
       let arguments = ["\(server.url("/f"))", "-s", "-C", "-o", folder.file().path, "--sha256", digest.finish()]
       var kills = 0
       while kills < 20 {
+        let before = server.requests.count
         let child = try ChildProcess(Self.program, arguments)
-        try await Task.sleep(for: .milliseconds(.random(in: 5...60)))
+        await until { server.requests.count > before }
+        try await Task.sleep(for: .milliseconds(.random(in: 0...60)))
         child.send(SIGKILL)
         if await child.ended() < 0 { kills += 1 }
         // It is there whole or not at all.

@@ -161,8 +161,8 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
       .file(requests: 3, lastRange: nil), old
     ),
     (
-      "a part without validator", tag, [{ _ in part("bytes 20000-39999/40000", rest, []) }],
-      .file(requests: 2, lastRange: "bytes=20000-"), old
+      "a part without validator", tag, [{ _ in part("bytes 20000-39999/40000", rest, []) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: nil), old
     ),
     (
       "an unknown length", tag, [{ _ in part("bytes 20000-39999/*", rest) }],
@@ -442,7 +442,8 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
     let options = DownloadOptions(resumeToken: ResumeToken())
     let log = EventLog()
     let first = Task { await download(slow, to: folder.file(), options, policy: RetryPolicy(onEvent: log.add)) }
-    await until { folder.names.count == 2 }
+    let part = options.resumeToken?.partial(in: folder.url) ?? folder.url
+    await until { (try? Data(contentsOf: part).count) == 6 }
     guard case .inUse? = transferError(await download(server, to: folder.file(), options)) else {
       Issue.record("not refused")
       return
@@ -488,6 +489,126 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
     let folder = try Folder()
     #expect(await download(server, to: folder.file()) { $0.httpMethod = "POST" }.error != nil)
     #expect(server.requests.count == 1 && folder.names.isEmpty)
+  }
+
+  /// Answered with a part, it would have to be sent again for the rest.
+  @Test func aPOSTGetsNoParts() async throws {
+    let server = try LoopbackServer { _ in Self.part("bytes 0-69999/200000", someBytes(70_000)) }
+    let folder = try Folder()
+    let result = await download(server, to: folder.file()) { $0.httpMethod = "POST" }
+    guard case .invalidAnswer? = transferError(result) else { Issue.record("\(result)"); return }
+    #expect(server.requests.count == 1 && folder.names.isEmpty)
+  }
+
+  /// Nobody says how long it is, until nothing is missing: 416.
+  @Test func anUnknownLengthIsAskedForToItsEnd() async throws {
+    let bytes = someBytes(40_000)
+    let server = try LoopbackServer { request in
+      guard let range = request.value("Range") else {
+        let chunk = Array("4e20\r\n".utf8) + bytes[..<20_000] + Array("\r\n".utf8)
+        return Answer([.send(Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close])
+      }
+      let start = Int(range.dropFirst(6).dropLast()) ?? 0
+      if start >= bytes.count { return .status(416, [("Content-Range", "bytes */40000")]) }
+      let end = min(start + 10_000, bytes.count)
+      return Self.part("bytes \(start)-\(end - 1)/*", Array(bytes[start..<end]))
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()).get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.response.statusCode == 416)
+  }
+
+  /// A first answer without a validator drops; the second is a part that begins at 0.
+  @Test func aPartFromTheBeginningReplacesWhatWasThere() async throws {
+    let bytes = someBytes(40_000)
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0:
+        let head = Answer.head(200, [("Content-Length", "40000")])
+        return Answer([.send(head + someBytes(20_000, seed: 9)), .close])
+      case 1:
+        let head = Answer.head(206, Self.tag + [("Content-Range", "bytes 0-39999/40000"), ("Content-Length", "40000")])
+        return Answer([.send(head + bytes[..<10_000]), .close])
+      default: return .file(bytes, for: request)
+      }
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()).get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil, "bytes=10000-"])
+  }
+
+  /// Put together from pieces, and never what it should be: twice the whole is enough.
+  @Test func aWrongChecksumOverALineThatDropsEnds() async throws {
+    let bytes = someBytes(200_000)
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: 120_000) }
+    let folder = try Folder()
+    let token = ResumeToken()
+    let options = DownloadOptions(resumeToken: token, sha256: String(repeating: "0", count: 64))
+    let result = await download(server, to: folder.file(), options)
+    guard case .checksumMismatch? = transferError(result) else { Issue.record("\(result)"); return }
+    #expect(server.requests.count == 4 && folder.names.isEmpty)
+    // And what is kept does not fail for ever.
+    let right = DownloadOptions(resumeToken: token)
+    _ = try await download(server, to: folder.file(), right).get()
+  }
+
+  @Test func whatIsUnderWayIsNotDiscarded() async throws {
+    let server = try LoopbackServer(script: .stall)
+    let folder = try Folder()
+    let token = ResumeToken()
+    let options = DownloadOptions(resumeToken: token)
+    let task = Task { await download(server, to: folder.file(), options) }
+    let part = token.partial(in: folder.url)
+    await until { (try? Data(contentsOf: part).count) == 6 }
+    token.discard(in: folder.url)
+    #expect(token.isKept(in: folder.url))
+    task.cancel()
+    _ = await task.value
+    token.discard(in: folder.url)
+    #expect(folder.names.isEmpty)
+  }
+
+  /// At any moment of a short download: the answer and the folder agree.
+  @Test func aCancellationAtAnyMomentLeavesTheFileOrNothing() async throws {
+    let server = try LoopbackServer { .file(someBytes(50_000), for: $0) }
+    for moment in 0..<60 {
+      let folder = try Folder()
+      let task = Task { await download(server, to: folder.file()) }
+      try await Task.sleep(for: .microseconds(moment * 100))
+      task.cancel()
+      switch await task.value {
+      case .success: #expect(folder.names == ["file.bin"])
+      case .failure: #expect(folder.names.isEmpty)
+      }
+    }
+  }
+
+  /// A process was killed between the link and the removal: the part is the file, under its second name.
+  @Test func aFileThatIsInPlaceIsNotEmptied() async throws {
+    let folder = try Folder()
+    let token = ResumeToken()
+    try Data("whole".utf8).write(to: folder.file())
+    try FileManager.default.linkItem(at: folder.file(), to: token.partial(in: folder.url))
+    let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
+    let options = DownloadOptions(ifExists: .number, resumeToken: token)
+    let done = try await download(server, to: folder.file(), options).get()
+    #expect(done.file.lastPathComponent == "file 2.bin")
+    #expect(try String(contentsOf: folder.file(), encoding: .utf8) == "whole")
+    #expect(folder.names == ["file 2.bin", "file.bin"])
+  }
+
+  @Test func aFullDiskIsAnErrorAndNothingIsLeft() async throws {
+    let server = try LoopbackServer { .file(someBytes(500_000), for: $0) }
+    let folder = try Folder()
+    // Of 512 bytes each.
+    let command = "ulimit -f 100; trap '' XFSZ; exec \"$0\" \"$@\""
+    let arguments = ["-c", command, CommandTests.program, "\(server.url())", "-s", "-o", folder.file().path]
+    let child = try ChildProcess("/bin/sh", arguments)
+    #expect(await child.ended() == 23, "\(child.err)")
+    #expect(child.err.contains("the file system refused"))
+    ResumeToken("file.bin").discard(in: folder.url)
+    #expect(folder.names.isEmpty)
   }
 
   @Test func contentRangesAreReadOrRefused() {

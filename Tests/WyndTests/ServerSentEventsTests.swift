@@ -76,7 +76,29 @@ import Testing
     #expect(got.map(\.data) == ["a", "b", "c", "d"] && got.map(\.id) == ["7", "7", "9", "9"])
     #expect(server.requests.map { $0.value("Last-Event-ID") } == [nil, "7", "7", "7", "7", "9", "9", "9"])
     #expect(server.requests.allSatisfy { $0.value("Accept") == "text/event-stream" })
-    #expect(waits.value == Array(repeating: .milliseconds(20), count: 5))
+    // After a connection without an event it waits longer.
+    #expect(waits.value == [20, 20, 20, 1_000, 20].map { .milliseconds($0) })
+  }
+
+  /// The POST of a chat: its answer is its end, and a drop an error; a key makes it repeatable.
+  @Test func aPOSTIsSentOnce() async throws {
+    for (more, isError) in [([Answer.Step.close], false), ([.pause(milliseconds: 20), .reset], true)] {
+      let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", more) }
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "POST"
+      var iterator = session.serverSentEvents(for: request).makeAsyncIterator()
+      #expect(try await iterator.next()?.data == "a")
+      if isError {
+        await #expect(throws: NetworkError.self) { try await iterator.next() }
+      } else {
+        #expect(try await iterator.next() == nil)
+      }
+      #expect(server.requests.count == 1)
+      request.setValue("1", forHTTPHeaderField: "Idempotency-Key")
+      iterator = session.serverSentEvents(for: request).makeAsyncIterator()
+      _ = try await iterator.next()
+      #expect(try await iterator.next()?.data == "a" && server.requests.count == 3)
+    }
   }
 
   @Test func whatIsNoEventStreamIsAnError() async throws {

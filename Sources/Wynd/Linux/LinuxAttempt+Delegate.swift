@@ -12,7 +12,7 @@
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      LinuxConnections.shared.add(session, request.url)
+      LinuxConnections.shared.add(carrier, request.url)
       // This runs on the delegate queue, where the session's delegate expects to be asked. `request` was last written
       // before this task started.
       guard let proposed = request.followingRedirect(response, additional: session.configuration.httpAdditionalHeaders)

@@ -118,14 +118,17 @@
     func settle(_ outcome: NetworkOutcome) {
       if isTimed || hops > 0 { Self.queue.async { [self] in stopTimer() } }
       var outcome = outcome
-      let session = transfers?.session ?? session
-      if outcome.response != nil { LinuxConnections.shared.add(session, request.url) }
-      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.shared.mayHold(session, request.url)
+      if outcome.response != nil { LinuxConnections.shared.add(carrier, request.url) }
+      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.shared.mayHold(carrier, request.url)
       outcome.hasFollowedRedirect = hops > 0
       outcome.error = outcome.error.map { LinuxFault.normalised($0) }
       current = nil
-      completion(outcome)
+      guard let transfers else { return completion(outcome) }
+      transfers.afterPieces { [completion, outcome] in completion(outcome) }
     }
+
+    /// Whose connections it uses.
+    var carrier: URLSession { transfers?.session ?? session }
 
     /// On `queue`: with an answer that is not the task's.
     func end(_ outcome: NetworkOutcome) {

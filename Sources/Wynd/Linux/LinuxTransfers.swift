@@ -32,9 +32,12 @@
     }
 
     private(set) var session = URLSession.shared
+    private let queue = BoundedQueue()
     private struct Flight {
       var attempt: LinuxAttempt
       var hop: Int
+      /// Its sink wants no more.
+      var hasFailed = false
     }
     private let lock = NSLock()
     private var flights: [Int: Flight] = [:]
@@ -44,7 +47,7 @@
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
       // A cache would keep every body in memory, though it stores none.
       configuration.urlCache = nil
-      session = URLSession(configuration: configuration, delegate: self, delegateQueue: BoundedQueue())
+      session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
     }
 
     func task(with request: URLRequest, for attempt: LinuxAttempt, hop: Int) -> URLSessionTask {
@@ -62,9 +65,16 @@
       return flight
     }
 
+    /// After all that the sinks have been given, and before anything that follows.
+    func afterPieces(_ work: @escaping @Sendable () -> Void) {
+      queue.addAtOnce { LinuxAttempt.queue.async(execute: work) }
+    }
+
     private func take(_ task: URLSessionTask, _ pass: (any NetworkSink) throws(NetworkError) -> Void) {
-      guard let attempt = flight(task)?.attempt, let sink = attempt.cargo?.sink else { return }
+      guard let flight = flight(task), !flight.hasFailed, let sink = flight.attempt.cargo?.sink else { return }
+      let attempt = flight.attempt
       do throws(NetworkError) { try pass(sink) } catch {
+        lock.withLock { flights[task.taskIdentifier]?.hasFailed = true }
         LinuxAttempt.queue.async { if task === attempt.current { attempt.end(NetworkOutcome(error: error)) } }
       }
     }
@@ -145,6 +155,9 @@
       maxConcurrentOperationCount = 1
       qualityOfService = .userInitiated
     }
+
+    /// Waits for no room.
+    func addAtOnce(_ block: @escaping @Sendable () -> Void) { super.addOperation(block) }
 
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
       room.wait()

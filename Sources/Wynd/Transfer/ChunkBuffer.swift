@@ -10,6 +10,8 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
   private let limit: Int
   /// True: enough has come. False: there is room again.
   private let onPressure: @Sendable (Bool) -> Void
+  private let pressure = NSLock()
+  private var applied = false
   private let lock = NSLock()
   private var chunks: [Data] = []
   private var first = 0
@@ -40,12 +42,16 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
           chunks.append(data)
           bytes += data.count
         }
-      } catch { failure = error }
+      } catch {
+        failure = error
+        // What follows must not close the gap.
+        end = .failure(.transfer(.fileSystem(error)))
+      }
       defer { isUnderPressure = isUnderPressure || bytes > limit / 2 }
       return (!isUnderPressure && bytes > limit / 2, take())
     }
+    if isNewPressure { applyPressure() }
     for reader in waiting { reader.resume() }
-    if isNewPressure { onPressure(true) }
     if let failure { throw .transfer(.fileSystem(failure)) }
   }
 
@@ -62,6 +68,15 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
     return waiting
   }
 
+  /// One at a time, and what is true by then: a sender that is told to wait after it was told to go on would wait for ever.
+  private func applyPressure() {
+    pressure.withLock {
+      let now = lock.withLock { isUnderPressure }
+      if now != applied { onPressure(now) }
+      applied = now
+    }
+  }
+
   private enum Next {
     case data(Data, hasRoom: Bool)
     case end(Result<Void, NetworkError>)
@@ -74,7 +89,7 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
       if Task.isCancelled { finish(.failure(.cancelled)) }
       switch lock.withLock({ step() }) {
       case .data(let data, let hasRoom):
-        if hasRoom { onPressure(false) }
+        if hasRoom { applyPressure() }
         return data
       case .end(let result):
         try result.get()
@@ -100,6 +115,7 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
     if case .failure(let error)? = end, error.isCancellation { return .end(.failure(error)) }
     if chunks.count > first {
       let data = chunks[first]
+      chunks[first] = Data()
       first += 1
       bytes -= data.count
       if first == chunks.count || first > 64 {

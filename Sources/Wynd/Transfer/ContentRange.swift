@@ -96,7 +96,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     case 416 where offset > 0:
       let range = field("Content-Range").flatMap(ContentRange.init)
       let isWhole = range?.first == nil && range?.total == offset && known.total ?? offset == offset
-      self = isWhole && !Self.isChanged(known, field) ? .complete : .startOver
+      self = isWhole && !Self.isChanged(known, field, isPart: false) ? .complete : .startOver
     case 400...: self = .failed
     default: self = .invalid("status \(status)")
     }
@@ -107,7 +107,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
   ) -> DownloadStep {
     guard let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first, let last = range.last
     else { return .invalid("a 206 without a usable Content-Range") }
-    if offset > 0, isChanged(known, field) { return .startOver }
+    if offset > 0, isChanged(known, field, isPart: true) { return .startOver }
     if first != offset { return .invalid("a part from byte \(first), asked for was \(offset)") }
     var state = offset > 0 ? known : new
     if let total = range.total {
@@ -130,11 +130,12 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     return modified
   }
 
-  /// The answer names another version than the one we have a part of. One that names none is taken at its word: it was
-  /// asked with If-Range.
-  private static func isChanged(_ known: DownloadState, _ field: (String) -> String?) -> Bool {
+  /// The answer names another version than the one we have a part of. Parts with a tag are joined only if both have it
+  /// (RFC 9110 §15.3.7.3); a date need not be said again.
+  private static func isChanged(_ known: DownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
     guard let validator = known.validator else { return true }
-    let now = validator.utf8.first == 34 ? field("ETag") : field("Last-Modified")
-    return now.map { !$0.utf8.elementsEqual(validator.utf8) } ?? false
+    let isTag = validator.utf8.first == 34
+    let now = isTag ? field("ETag") : field("Last-Modified")
+    return now.map { !$0.utf8.elementsEqual(validator.utf8) } ?? (isTag && isPart)
   }
 }

@@ -16,6 +16,8 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
   private var partial: PartialFile?
   private var current: DownloadAttempt?
   private var isClosed = false
+  private var hasStartedOver = false
+  private var whole: URLResponse?
   private var best = Int64(0)
   private var isPieced = false
   private var file: URL?
@@ -45,6 +47,8 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
   func begin(_ attempt: DownloadAttempt, _ request: URLRequest) throws(TransferError) -> (URLRequest, offset: Int64) {
     let asked: Result<(URLRequest, Int64), TransferError> = lock.withLock {
       do throws(TransferError) {
+        // It may have been cancelled before it began.
+        if isClosed { throw .invalidAnswer(reason: "cancelled") }
         let partial = try openPartial(request.url)
         current = attempt
         var request = request
@@ -53,7 +57,6 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
         guard partial.size > 0, let validator = partial.state.validator, request.httpMethod ?? "GET" == "GET" else {
           return .success((request, 0))
         }
-        best = max(best, partial.size)
         request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
         request.setValue(validator, forHTTPHeaderField: "If-Range")
         return .success((request, partial.size))
@@ -71,11 +74,15 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
     let opened = try PartialFile(
       for: destination, source: source, token: options.resumeToken, ifExists: options.ifExists)
     partial = opened
+    isPieced = opened.size > 0
+    best = opened.size
     return opened
   }
 
   /// The head of an answer: what its body is.
-  func step(_ attempt: DownloadAttempt, _ head: HTTPURLResponse, offset: Int64) throws(TransferError) -> DownloadStep {
+  func step(
+    _ attempt: DownloadAttempt, _ head: HTTPURLResponse, offset: Int64, isGET: Bool
+  ) throws(TransferError) -> DownloadStep {
     try whileCurrent(attempt) { partial throws(TransferError) in
       let step = DownloadStep(status: head.statusCode, offset: offset, known: partial.state) {
         head.value(forHTTPHeaderField: $0)
@@ -83,19 +90,25 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
       switch step {
       case .fromStart(let state): try partial.begin(state)
       case .append(_, let state):
+        guard isGET else { return .invalid("a part, which was not asked for") }
         isPieced = isPieced || offset > 0
-        try partial.save(state)
+        if offset == 0 { try partial.begin(state) } else { try partial.save(state) }
       default: break
       }
       return step
     } ?? .failed
   }
 
-  /// `upTo`: the last byte of the part.
-  func append(_ attempt: DownloadAttempt, _ data: Data, upTo last: Int64?) throws(TransferError) {
+  /// `from`, `upTo`: the first and the last byte of the part.
+  func append(
+    _ attempt: DownloadAttempt, _ data: Data, from first: Int64, upTo last: Int64?
+  ) throws(TransferError) {
     let progress = try whileCurrent(attempt) { partial throws(TransferError) -> (Int64, Int64?) in
       let limit = last.map { $0 + 1 } ?? partial.state.total
-      if let limit, partial.size + Int64(data.count) > limit { throw .invalidAnswer(reason: "it is too long") }
+      if let limit, partial.size + Int64(data.count) > limit {
+        try partial.cut(to: first)
+        throw .invalidAnswer(reason: "it is too long")
+      }
       try partial.append(data)
       return (partial.size, partial.state.total)
     }
@@ -113,60 +126,75 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
     }
   }
 
-  func startOver() throws(TransferError) {
-    let result: Result<Void, TransferError> = lock.withLock {
-      isPieced = false
-      best = 0
+  /// False: once was enough, and what failed has failed.
+  func startOver() throws(TransferError) -> Bool {
+    let result: Result<Bool, TransferError> = lock.withLock {
+      defer { (isPieced, hasStartedOver) = (false, true) }
       do throws(TransferError) {
-        guard let partial, !isClosed else { return .success(()) }
-        return .success(try partial.begin(DownloadState(source: partial.state.source)))
+        if let partial, !isClosed { try partial.begin(DownloadState(source: partial.state.source)) }
+        return .success(!hasStartedOver)
       } catch {
         return .failure(error)
       }
     }
-    try result.get()
     teller.tell(0, of: nil)
+    return try result.get()
   }
 
   /// Checks it and puts it where it belongs. False: it was put together from pieces that are no whole, ask again.
-  func finish() throws(TransferError) -> Bool {
+  func finish(_ response: URLResponse?) throws(TransferError) -> Bool {
     guard let partial = lock.withLock({ isClosed ? nil : self.partial }) else { return true }
-    teller.tell(partial.size, of: partial.size)
     if let expected = options.sha256 {
       var digest = SHA256Digest()
       try partial.read { digest.update($0) }
       let actual = digest.finish()
       if actual != expected.lowercased() {
-        if lock.withLock({ isPieced }) { return false }
+        let isPieced = lock.withLock { self.isPieced }
+        if try startOver(), isPieced { return false }
         throw .checksumMismatch(actual: actual)
       }
     }
+    partial.synchronize()
     let moved: Result<Void, TransferError> = lock.withLock {
       do throws(TransferError) {
         // A download that was cancelled leaves no file.
-        if !isClosed { file = try partial.move(options.ifExists) }
+        if !isClosed { (file, whole) = (try partial.move(options.ifExists), response) }
         return .success(())
       } catch {
         return .failure(error)
       }
     }
     try moved.get()
+    teller.finish(partial.size)
     return true
   }
 
+  /// From now on no file is put in place.
+  func cancel() {
+    lock.withLock { isClosed = true }
+  }
+
+  func afterTelling(_ work: @escaping @Sendable () -> Void) { teller.queue.async(execute: work) }
+
   /// The call has ended.
   func close(_ answer: RetryLoop.Answer) -> Result<NetworkDownload, NetworkError> {
-    let file = lock.withLock {
+    let (file, whole) = lock.withLock {
       isClosed = true
       current = nil
       partial?.close(isDone: self.file != nil)
       partial = nil
-      return self.file
+      return (self.file, self.whole as? HTTPURLResponse)
     }
-    return answer.flatMap { response in
-      guard let file else { return .failure(.transfer(.invalidAnswer(reason: "no file"))) }
-      return .success(NetworkDownload(file: file, response: response.response, attempts: response.attempts))
+    // Also where a cancellation came too late: the file is there.
+    if let file, let whole {
+      let attempts: [RetryFailure.Attempt]
+      switch answer {
+      case .success(let response): attempts = response.attempts
+      case .failure(let error): attempts = error.attempts
+      }
+      return .success(NetworkDownload(file: file, response: whole, attempts: attempts))
     }
+    return answer.flatMap { _ in .failure(.transfer(.invalidAnswer(reason: "no file"))) }
   }
 
   private func whileCurrent<Value>(
@@ -177,124 +205,5 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
       do throws(TransferError) { return .success(try work(partial)) } catch { return .failure(error) }
     }
     return try result.get()
-  }
-}
-
-/// One attempt of a download: one request, or two, if the first answer was no part of the file.
-nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked Sendable {
-  private let download: Download
-  private let request: URLRequest
-  private let completion: @Sendable (NetworkOutcome) -> Void
-
-  private let flight = TransferFlight()
-  // Set before the request is sent, then by the sink's calls, which come one after the other.
-  private var offset = Int64(0)
-  private var step: DownloadStep?
-  private var errorBody = Data()
-  private var hasStartedOver = false
-
-  init(
-    _ download: Download, _ request: URLRequest, _ completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) {
-    self.download = download
-    self.request = request
-    self.completion = completion
-  }
-
-  func start() {
-    do throws(TransferError) {
-      step = nil
-      errorBody = Data()
-      let (asked, offset) = try download.begin(self, request)
-      self.offset = offset
-      let session = download.session
-      let usable = SessionTransport(session: session).withUsableTimeout(asked)
-      flight.start { session.startNetworkTransfer(usable, NetworkCargo(sink: self)) { [self] in finished($0) } }
-    } catch {
-      completion(NetworkOutcome(error: NetworkError.transfer(error)))
-    }
-  }
-
-  func cancel() { flight.cancel() }
-
-  func receive(_ head: HTTPURLResponse) throws(NetworkError) {
-    do throws(TransferError) {
-      let step = try download.step(self, head, offset: offset)
-      self.step = step
-      switch step {
-      case .startOver: throw .invalidAnswer(reason: "a part of another version")
-      case .invalid(let reason): throw .invalidAnswer(reason: reason)
-      default: break
-      }
-    } catch {
-      throw .transfer(error)
-    }
-  }
-
-  func receive(_ data: Data) throws(NetworkError) {
-    do throws(TransferError) {
-      switch step {
-      case .fromStart: try download.append(self, data, upTo: nil)
-      case .append(let last, _): try download.append(self, data, upTo: last)
-      case .failed: errorBody += data.prefix(max(0, 1_048_576 - errorBody.count))
-      default: break
-      }
-    } catch {
-      throw .transfer(error)
-    }
-  }
-
-  func sent(_ bytes: Int64) {}
-
-  private func finished(_ outcome: NetworkOutcome) {
-    flight.end()
-    var outcome = outcome
-    let (hasProgressed, size, total) = download.end(self)
-    outcome.hasProgressed = hasProgressed
-    switch step {
-    case .startOver:
-      return again(fromStart: true)
-    case .failed, .invalid, nil:
-      outcome.data = errorBody
-    case .complete:
-      return complete(outcome)
-    case .fromStart, .append:
-      guard outcome.error == nil else { break }
-      if case .append(let last, _) = step, size == last + 1, size < total ?? .max,
-        size - offset >= 65_536 || hasProgressed
-      {
-        // The server gives parts of a size that it likes.
-        return again(fromStart: false)
-      }
-      if size == total ?? size { return complete(outcome) }
-      outcome.error = URLError(.networkConnectionLost)
-    }
-    completion(outcome)
-  }
-
-  private func again(fromStart: Bool) {
-    do throws(TransferError) {
-      if fromStart { try download.startOver() }
-      // A server that changes its mind each time is asked again as any other that fails.
-      if fromStart && hasStartedOver || flight.wasCancelled {
-        return completion(NetworkOutcome(error: URLError(.networkConnectionLost)))
-      }
-      hasStartedOver = hasStartedOver || fromStart
-      start()
-    } catch {
-      completion(NetworkOutcome(error: NetworkError.transfer(error)))
-    }
-  }
-
-  /// Not on a queue that others wait for: a large file takes time to read.
-  private func complete(_ outcome: NetworkOutcome) {
-    DispatchQueue.global(qos: .utility).async { [self] in
-      do throws(TransferError) {
-        if try !download.finish() { return again(fromStart: true) }
-        completion(NetworkOutcome(data: Data(), response: outcome.response, isAccepted: true))
-      } catch {
-        completion(NetworkOutcome(error: NetworkError.transfer(error)))
-      }
-    }
   }
 }

@@ -11,7 +11,8 @@ nonisolated final class PartialFile: @unchecked Sendable {
   private(set) var state: DownloadState
   private(set) var size = Int64(0)
   // Under the lock of the download, as everything that changes.
-  private var handle: FileHandle?
+  private let lock: FileLock
+  private var handle: FileHandle { lock.handle }
 
   /// Opens what an earlier call has left, or begins.
   init(for destination: URL, source: String, token: ResumeToken?, ifExists: DownloadOptions.IfExists)
@@ -36,22 +37,26 @@ nonisolated final class PartialFile: @unchecked Sendable {
     url = token.partial(in: folder)
     stateURL = token.state(in: folder)
     state = DownloadState(source: source)
-    if !FileManager.default.fileExists(atPath: url.path),
-      !FileManager.default.createFile(atPath: url.path, contents: nil)
-    {
-      throw .unusableFile(destination, reason: "its folder cannot be written to")
-    }
     do {
-      let handle = try FileHandle(forUpdating: url)
-      guard Self.lock(handle) else { throw TransferError.inUse(url) }
-      self.handle = handle
-      if isKept, let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL)),
-        known.source == source, known.validator != nil
-      {
+      let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL))
+      var kept: FileLock?
+      if FileManager.default.fileExists(atPath: url.path) {
+        guard let lock = try FileLock(url) else { throw TransferError.inUse(url) }
+        kept = lock
+      }
+      if isKept, let kept, let known, known.source == source, known.validator != nil {
+        lock = kept
         state = known
-        size = Int64(clamping: try handle.seekToEnd())
+        size = Int64(clamping: try kept.handle.seekToEnd())
       } else {
-        try handle.truncate(atOffset: 0)
+        // Never emptied: without its state it may be a file that is whole, under its second name.
+        if kept != nil { try FileManager.default.removeItem(at: url) }
+        kept?.release()
+        guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
+          throw TransferError.unusableFile(destination, reason: "its folder cannot be written to")
+        }
+        guard let new = try FileLock(url) else { throw TransferError.inUse(url) }
+        lock = new
       }
     } catch {
       throw error as? TransferError ?? .fileSystem(error)
@@ -62,15 +67,20 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// Forgets what has come.
   func begin(_ new: DownloadState) throws(TransferError) {
-    do { try handle?.truncate(atOffset: 0) } catch { throw .fileSystem(error) }
-    size = 0
+    try cut(to: 0)
     try save(new)
   }
 
+  /// What came after this place was no part of the file.
+  func cut(to place: Int64) throws(TransferError) {
+    do { try handle.truncate(atOffset: UInt64(max(0, place))) } catch { throw .fileSystem(error) }
+    size = place
+  }
+
   func append(_ data: Data) throws(TransferError) {
-    do { try handle?.write(contentsOf: data) } catch {
+    do { try handle.write(contentsOf: data) } catch {
       // What was written of it stays, and is what it says it is.
-      size = (try? handle?.offset()).map { Int64(clamping: $0) } ?? size
+      size = (try? handle.offset()).map { Int64(clamping: $0) } ?? size
       throw .fileSystem(error)
     }
     size += Int64(data.count)
@@ -81,7 +91,14 @@ nonisolated final class PartialFile: @unchecked Sendable {
     guard new != state || size == 0 else { return }
     state = new
     guard isKept else { return }
-    do { try JSONEncoder().encode(new).write(to: stateURL, options: .atomic) } catch { throw .fileSystem(error) }
+    // Under a name that is known, so that nothing is left behind.
+    let fresh = stateURL.appendingPathExtension("new")
+    do {
+      try JSONEncoder().encode(new).write(to: fresh)
+      try Self.replace(stateURL, by: fresh)
+    } catch {
+      throw .fileSystem(error)
+    }
   }
 
   /// Bytes from the beginning, piece by piece.
@@ -95,25 +112,30 @@ nonisolated final class PartialFile: @unchecked Sendable {
     }
   }
 
-  /// Puts it where it belongs.
+  /// To the disk: that takes time.
+  func synchronize() { try? handle.synchronize() }
+
+  /// Puts it where it belongs. Its state goes first: a process that is killed in between leaves a file that nobody adds to.
   func move(_ ifExists: DownloadOptions.IfExists) throws(TransferError) -> URL {
     do {
-      try handle?.synchronize()
+      try? FileManager.default.removeItem(at: stateURL)
       switch ifExists {
       case .replace:
         try Self.replace(destination, by: url)
         return destination
       case .refuse:
-        guard try link(to: destination) else { throw TransferError.destinationExists(destination) }
-        return destination
+        if try link(to: destination) { return destination }
       case .number:
         for number in 1..<10_000 {
           let target = number == 1 ? destination : Self.numbered(destination, number)
           if try link(to: target) { return target }
         }
-        throw TransferError.destinationExists(destination)
       }
+      throw TransferError.destinationExists(destination)
     } catch {
+      let current = state
+      state = DownloadState(source: "")
+      try save(current)
       throw error as? TransferError ?? .fileSystem(error)
     }
   }
@@ -132,7 +154,9 @@ nonisolated final class PartialFile: @unchecked Sendable {
       if FileManager.default.fileExists(atPath: target.path) { return false }
       // Not every file system knows links.
       try FileManager.default.moveItem(at: url, to: target)
+      return true
     }
+    try? FileManager.default.removeItem(at: url)
     return true
   }
 
@@ -155,22 +179,11 @@ nonisolated final class PartialFile: @unchecked Sendable {
     #endif
   }
 
-  /// Two that write to one file would mix what they get. The system lets go of it when the process ends.
-  private static func lock(_ handle: FileHandle) -> Bool {
-    #if os(Windows)
-      return true
-    #else
-      return flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0
-    #endif
-  }
-
   /// `isDone`: the file is where it belongs.
   func close(isDone: Bool) {
-    if isDone || !isKept || size == 0 {
-      try? FileManager.default.removeItem(at: url)
-      try? FileManager.default.removeItem(at: stateURL)
+    if !isDone, !isKept || size == 0 {
+      for leftover in [url, stateURL] { try? FileManager.default.removeItem(at: leftover) }
     }
-    try? handle?.close()
-    handle = nil
+    lock.release()
   }
 }

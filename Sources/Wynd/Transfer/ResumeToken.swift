@@ -12,10 +12,12 @@ nonisolated public struct ResumeToken: Sendable, Hashable, Codable {
     self.name = name ?? String(random.next(), radix: 36) + String(random.next(), radix: 36)
   }
 
-  /// Removes what is kept under this name in a folder: for a download that nobody wants any more.
+  /// Removes what is kept under this name in a folder, for a download that nobody wants any more. While one is under way,
+  /// nothing is removed.
   public func discard(in folder: URL) {
-    try? FileManager.default.removeItem(at: partial(in: folder))
-    try? FileManager.default.removeItem(at: state(in: folder))
+    guard isKept(in: folder), let lock = try? FileLock(partial(in: folder)) else { return }
+    for leftover in [state(in: folder), partial(in: folder)] { try? FileManager.default.removeItem(at: leftover) }
+    lock.release()
   }
 
   /// Is anything kept under this name in a folder?

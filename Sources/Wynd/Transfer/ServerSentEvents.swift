@@ -27,6 +27,9 @@ nonisolated extension URLSession {
   /// }
   /// ```
   ///
+  /// A request that is not safe to repeat (<doc:SafeToRepeat>), such as the POST of a chat, is sent once: its sequence ends with
+  /// its answer, and a drop is an error.
+  ///
   /// It ends when the server answers 204, when the policy gives up connecting, or when the iterating task is cancelled.
   /// Each connection is made as any call, so a 503 with Retry-After is heeded and a 404 is final.
   ///
@@ -52,6 +55,12 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   let policy: RetryPolicy
   var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
+  /// A POST that was answered is not sent again.
+  var isRepeatable: Bool {
+    request.httpBodyStream == nil
+      && policy.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
+  }
+
   /// Gives event after event.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol {
     let events: ServerSentEvents
@@ -60,6 +69,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     var pending: [ServerSentEvent] = []
     var position = 0
     var hasBeenConnected = false
+    var fruitless = 0
     var isAtEnd = false
 
     /// The next event.
@@ -75,10 +85,16 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
           return nil
         }
         do {
-          if let data = try await bytes?.next() { pending = try parser.feed(data) } else { bytes = nil }
+          if let data = try await bytes?.next() {
+            pending = try parser.feed(data)
+            if !pending.isEmpty { fruitless = 0 }
+          } else {
+            bytes = nil
+            isAtEnd = !events.isRepeatable
+          }
         } catch let error as NetworkError {
           bytes = nil
-          if error.isCancellation || !error.shouldRetry { throw error }
+          if error.isCancellation || !error.shouldRetry || !events.isRepeatable { throw error }
         }
       }
       defer { position += 1 }
@@ -87,7 +103,11 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     private mutating func connect() async throws(NetworkError) -> Bool {
       if hasBeenConnected {
-        do { try await events.sleep(parser.retry ?? .seconds(3)) } catch { throw .cancelled }
+        // A server that ends each connection without an event is not asked at the speed of the line.
+        let least = Backoff.exponential(base: .milliseconds(500), cap: .seconds(20)).delay(retry: fruitless, random: 1)
+        let wait = Swift.max(parser.retry ?? .seconds(3), fruitless > 0 ? least : .zero)
+        fruitless += 1
+        do { try await events.sleep(wait) } catch { throw .cancelled }
       }
       var request = events.request
       request.setValue("text/event-stream", forHTTPHeaderField: "Accept")

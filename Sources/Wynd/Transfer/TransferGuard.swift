@@ -14,6 +14,12 @@ nonisolated extension NetworkAttemptStarter {
       completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: "here, transfers need the folder Linux")))
       return URLSession.shared.dataTask(with: request)
     #else
+      // Pieces that come on several threads at once would be put together in any order.
+      if delegateQueue.maxConcurrentOperationCount != 1 {
+        let reason = "a transfer needs a session whose delegateQueue is serial"
+        completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: reason)))
+        return dataTask(with: request)
+      }
       let guardian = TransferGuard(request, cargo, completion)
       let task: URLSessionTask
       if let file = cargo.file {
@@ -39,11 +45,14 @@ nonisolated final class TransferGuard: NSObject, URLSessionDataDelegate, @unchec
   private let completion: @Sendable (NetworkOutcome) -> Void
   // Delegate methods are called one after the other.
   private var failure: (any Error)?
+  private var bodies = 0
+  private let isRepeatable: Bool
 
   init(_ request: URLRequest, _ cargo: NetworkCargo, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
     self.cargo = cargo
     self.completion = completion
     redirects = RedirectGuard(request)
+    isRepeatable = RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
   }
 
   var task: URLSessionTask? {
@@ -93,6 +102,9 @@ nonisolated final class TransferGuard: NSObject, URLSessionDataDelegate, @unchec
     _ session: URLSession, task: URLSessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
   ) {
+    // URLSession sends again by itself what it takes for recoverable: of what is not safe to repeat, there is one body.
+    guard bodies == 0 || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
+    bodies += 1
     // The same stream again would abort the process.
     do { completionHandler(try cargo.stream?()) } catch {
       failure = NetworkError.transferFailed(error)

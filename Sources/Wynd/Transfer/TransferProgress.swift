@@ -1,3 +1,4 @@
+import Dispatch
 public import Foundation
 
 /// How far a transfer is. Over its attempts it never goes back, except where the file had to start over.
@@ -18,10 +19,15 @@ nonisolated public struct NetworkTransfer: Sendable {
   public func cancel() { task.cancel() }
 }
 
-/// Tells of bytes, to a `Progress` and to a closure, not more often than a person can see.
+/// Tells of bytes, to a `Progress` and to a closure, not more often than a person can see, and on a queue of its own: what
+/// a closure waits for must not wait for the network.
 nonisolated final class ProgressTeller: @unchecked Sendable {
+  let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
   private let lock = NSLock()
+  // Under the lock: what was seen last, and whether somebody is on the way to tell it.
+  private var latest = TransferProgress(completed: 0, expected: nil)
   private var told = TransferProgress(completed: 0, expected: nil)
+  private var isOnTheWay = false
   private let closure: (@Sendable (TransferProgress) -> Void)?
   private let progress: Progress?
 
@@ -30,23 +36,55 @@ nonisolated final class ProgressTeller: @unchecked Sendable {
     self.closure = closure
   }
 
-  /// Called by one thread at a time.
   func tell(_ completed: Int64, of expected: Int64?) {
+    if progress == nil, closure == nil { return }
     let now = TransferProgress(completed: completed, expected: expected)
     let isDue = lock.withLock {
+      latest = now
       let step = max(65_536, (expected ?? 0) / 500)
       let isDue =
         now.expected != told.expected || now.completed < told.completed || now.completed - told.completed >= step
         || now.completed == expected && now != told
-      if isDue { told = now }
-      return isDue
+      if !isDue || isOnTheWay { return false }
+      isOnTheWay = true
+      return true
     }
-    guard isDue else { return }
+    if isDue { queue.async { [self] in deliver() } }
+  }
+
+  /// All of it, also if that is nothing.
+  func finish(_ bytes: Int64) {
+    tell(bytes, of: bytes)
+    queue.async { [self] in
+      guard let progress else { return }
+      if progress.totalUnitCount <= 0 { progress.totalUnitCount = 1 }
+      progress.completedUnitCount = progress.totalUnitCount
+    }
+  }
+
+  private func deliver() {
+    let now = lock.withLock {
+      isOnTheWay = false
+      told = latest
+      return latest
+    }
     if let progress {
-      // A total of 0 traps on Linux.
-      if let expected, expected > 0, progress.totalUnitCount != expected { progress.totalUnitCount = expected }
-      progress.completedUnitCount = completed
+      // A total of 0 traps on Linux, as do jumps at the end of the numbers.
+      if let expected = now.expected, 1...(1 << 53) ~= expected, progress.totalUnitCount != expected {
+        progress.totalUnitCount = expected
+      }
+      progress.completedUnitCount = min(now.completed, 1 << 53)
     }
     closure?(now)
+  }
+}
+
+nonisolated extension RetryPolicy {
+  /// A transfer sees to the size of its answer itself.
+  func forTransfer(_ maxRetries: Int?) -> RetryPolicy {
+    var policy = self
+    policy.maxResponseSize = nil
+    if let maxRetries { policy.maxRetries = maxRetries }
+    return policy
   }
 }

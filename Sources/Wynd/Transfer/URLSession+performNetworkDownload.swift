@@ -78,7 +78,9 @@ nonisolated extension URLSession {
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkDownload {
     let download = Download(self, to: destination, options, nil)
-    return try await RetryLoop(urlRequest, maxRetries, true, policy, download, nil).run { download.close($0) }.get()
+    return try await RetryLoop(urlRequest, nil, true, policy.forTransfer(maxRetries), download, nil).run {
+      download.close($0)
+    }.get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -104,7 +106,8 @@ nonisolated extension URLSession {
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
     let download = Download(self, to: destination, options, progress)
-    return RetryLoop(urlRequest, maxRetries, true, policy, download, delegateQueue).transfer(progress) {
+    return RetryLoop(urlRequest, nil, true, policy.forTransfer(maxRetries), download, delegateQueue).transfer(progress)
+    {
       completionHandler(download.close($0))
     }
   }

@@ -43,7 +43,9 @@ nonisolated extension URLSession {
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
     let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(nil, options.onProgress))
-    return try await RetryLoop(Upload.request(urlRequest), maxRetries, true, policy, upload, nil).run { $0 }.get()
+    return try await RetryLoop(Upload.request(urlRequest), nil, true, policy.forTransfer(maxRetries), upload, nil).run {
+      $0
+    }.get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -64,8 +66,9 @@ nonisolated extension URLSession {
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
     let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(progress, options.onProgress))
-    return RetryLoop(Upload.request(urlRequest), maxRetries, true, policy, upload, delegateQueue).transfer(
-      progress, answer: completionHandler)
+    return RetryLoop(Upload.request(urlRequest), nil, true, policy.forTransfer(maxRetries), upload, delegateQueue)
+      .transfer(
+        progress, answer: completionHandler)
   }
 }
 
@@ -123,6 +126,10 @@ nonisolated struct Upload: NetworkTransport {
       length = bytes
       if let bytes { request.setValue(String(bytes), forHTTPHeaderField: "Content-Length") }
     }
+    if let length, length < 0 {
+      completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: "a body of a negative length")))
+      return AnswerSink(limit: nil, teller, nil)
+    }
     let sink = AnswerSink(limit: limit, teller, length)
     if let failure {
       completion(NetworkOutcome(error: NetworkError.transfer(failure)))
@@ -132,11 +139,12 @@ nonisolated struct Upload: NetworkTransport {
     if case .file(let url) = body { cargo.file = url }
     if case .bodyStream(_, let stream) = body { cargo.stream = stream }
     teller.tell(0, of: length)
-    return session.startNetworkTransfer(request, cargo) { outcome in
+    return session.startNetworkTransfer(request, cargo) { [teller] outcome in
       var outcome = outcome
       outcome.data = sink.data
       if outcome.failure(isHead: false, allowEmptyData: true) == nil { sink.tellAll() }
-      completion(outcome)
+      // What is told of the end is told before the answer.
+      teller.queue.async { [outcome] in completion(outcome) }
     }
   }
 }
@@ -170,7 +178,7 @@ nonisolated final class AnswerSink: NetworkSink, NetworkFlight, @unchecked Senda
     teller.tell(min(bytes, length ?? bytes), of: length)
   }
 
-  func tellAll() { teller.tell(length ?? count, of: length ?? count) }
+  func tellAll() { teller.finish(length ?? count) }
 
   /// Nothing is under way.
   func cancel() {}
