@@ -140,6 +140,26 @@ import Testing
     #expect(server.requests.last?.text == "right" && server.requests.last?.method == "PUT")
   }
 
+  /// More would be the beginning of the next request, less would leave the server waiting.
+  @Test func aStreamIsAsLongAsItSays() async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    for _ in 0..<2 {
+      let body = UploadBody.bodyStream(length: 10) {
+        InputStream(data: Data("0123456789GET /evil HTTP/1.1\r\n\r\n".utf8))
+      }
+      _ = try await upload(server.url(), from: body).get()
+    }
+    #expect(server.requests.map(\.text) == ["0123456789", "0123456789"])
+    let short = UploadBody.bodyStream(length: 10) { InputStream(data: Data("01234".utf8)) }
+    #expect(await upload(server.url(), from: short, policy: .never).error != nil)
+    #expect(server.requests.filter(\.isComplete).count == 2)
+    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
+    guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
+      Issue.record("sent")
+      return
+    }
+  }
+
   @Test func a401EndsATransferToo() async throws {
     let server = try LoopbackServer { _ in .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") }
     #expect(await upload(server.url(), from: .data(Data("x".utf8))).error?.statusCode == 401)

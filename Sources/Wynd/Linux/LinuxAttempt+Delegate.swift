@@ -91,6 +91,31 @@
     override func read(_: UnsafeMutablePointer<UInt8>, maxLength _: Int) -> Int { -1 }
   }
 
+  /// Gives as many bytes as were announced. More would run on into the next request of the connection, less leave the server
+  /// waiting.
+  nonisolated final class ExactStream: InputStream {
+    private let base: InputStream
+    private var left: Int64
+
+    init(_ base: InputStream, _ length: Int64) {
+      self.base = base
+      left = length
+      super.init(data: Data())
+    }
+
+    override func open() { base.open() }
+    override func close() { base.close() }
+    override var streamStatus: Stream.Status { base.streamStatus }
+    override var hasBytesAvailable: Bool { left > 0 }
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+      if left <= 0 { return 0 }
+      let count = base.read(buffer, maxLength: min(maxLength, Int(clamping: left)))
+      if count <= 0 { return -1 }
+      left -= Int64(count)
+      return count
+    }
+  }
+
   nonisolated extension URLRequest {
     /// The next request after a 3xx (RFC 9110 §15.4): POST becomes GET after 301 and 302, everything but HEAD after 303;
     /// what stays keeps its body. Nil if Location names nothing that HTTP can fetch.

@@ -86,7 +86,9 @@
       } else if hasBody, let stream = cargo?.stream {
         request.httpBodyStream = try stream()
       }
-      if request.httpBodyStream != nil, request.value(forHTTPHeaderField: "Content-Length") != nil {
+      if let stream = request.httpBodyStream, let length = request.value(forHTTPHeaderField: "Content-Length") {
+        guard let bytes = Int64(length), bytes >= 0 else { throw CocoaError(.fileReadUnknown) }
+        request.httpBodyStream = ExactStream(stream, bytes)
         // Both fields would be sent, and the server could take the body for the next request. A blank one removes this.
         request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
       }
