@@ -6,6 +6,20 @@ import Foundation
 
 // What the loop does between two attempts, and says of the last one.
 nonisolated extension RetryLoop {
+  func decide(_ error: NetworkError, _ call: RetryCallState, step: Int, isOnQueue: Bool) {
+    let facts = RetryRequestFacts(request)
+    if teller != nil { emit(.attemptFailed(error, policy.safety(error, facts, call))) }
+    switch policy.decision(error, facts, call, now: clock.date, random: clock.random()) {
+    case .stop(let reason): stop(reason, isOnQueue: isOnQueue)
+    case .retry(let delay, let source):
+      lock.withLock { attempts[attempts.count - 1].delay = delay }
+      emit(.willRetry(after: delay, source))
+      // What never reached a server costs it nothing.
+      let isShared = policy.budget != nil && error.burdensHost
+      resume(after: delay, step: step, isShared: isShared)
+    }
+  }
+
   func resume(after delay: Duration, step: Int, isShared: Bool) {
     if delay <= .zero { return isShared ? enterBudget(step: step) : send(after: step) }
     keep(clock.wait(delay) { [self] in isShared ? enterBudget(step: step) : send(after: step) }, in: \.wait, step: step)

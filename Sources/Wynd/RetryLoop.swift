@@ -15,7 +15,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
   private let queue: OperationQueue?
   let clock: any RetryClock
   let began: Duration
-  private let teller: EventTeller?
+  let teller: EventTeller?
 
   // A lock for each call would be four allocations on Linux. Nobody takes a second one while he holds one.
   private static let locks = (0..<64).map { _ in NSLock() }
@@ -34,7 +34,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
   // The number that the budget gave this call.
   var budgetID: UInt64?
   var call = RetryCallState()
-  private var attempts: [RetryFailure.Attempt] = []
+  var attempts: [RetryFailure.Attempt] = []
   private var attemptBegan = Duration.zero
   private var unreachableSince: Duration?
 
@@ -166,20 +166,6 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
       policy.budget?.succeeded(request.url, clock)
     }
     decide(error, call, step: step + 1, isOnQueue: outcome.isOnDelegateQueue)
-  }
-
-  private func decide(_ error: NetworkError, _ call: RetryCallState, step: Int, isOnQueue: Bool) {
-    let facts = RetryRequestFacts(request)
-    if teller != nil { emit(.attemptFailed(error, policy.safety(error, facts, call))) }
-    switch policy.decision(error, facts, call, now: clock.date, random: clock.random()) {
-    case .stop(let reason): stop(reason, isOnQueue: isOnQueue)
-    case .retry(let delay, let source):
-      lock.withLock { attempts[attempts.count - 1].delay = delay }
-      emit(.willRetry(after: delay, source))
-      // What never reached a server costs it nothing.
-      let isShared = policy.budget != nil && error.burdensHost
-      resume(after: delay, step: step, isShared: isShared)
-    }
   }
 
   /// Keeps a wait, in place of an earlier one, so that the end of the call can end it; it is ended here if the call got

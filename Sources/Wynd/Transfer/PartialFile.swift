@@ -38,12 +38,13 @@ nonisolated final class PartialFile: @unchecked Sendable {
     stateURL = token.state(in: folder)
     state = DownloadState(source: source)
     do {
-      let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL))
       var kept: FileLock?
       if FileManager.default.fileExists(atPath: url.path) {
         guard let lock = try FileLock(url) else { throw TransferError.inUse(url) }
         kept = lock
       }
+      // Read under the lock: who held it a moment ago may have begun another file.
+      let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL))
       if isKept, let kept, let known, known.source == source, known.validator != nil {
         lock = kept
         state = known

@@ -12,13 +12,13 @@ nonisolated extension NetworkAttemptStarter {
   ) -> any NetworkFlight {
     #if canImport(FoundationNetworking)
       completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: "here, transfers need the folder Linux")))
-      return URLSession.shared.dataTask(with: request)
+      return TransferFlight()
     #else
       // Pieces that come on several threads at once would be put together in any order.
       if delegateQueue.maxConcurrentOperationCount != 1 {
         let reason = "a transfer needs a session whose delegateQueue is serial"
         completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: reason)))
-        return dataTask(with: request)
+        return TransferFlight()
       }
       let guardian = TransferGuard(request, cargo, completion)
       let task: URLSessionTask
