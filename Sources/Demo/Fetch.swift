@@ -52,13 +52,16 @@ struct Fetch {
   }
 
   private func stream() async throws(NetworkError) -> Int32 {
-    let bytes = try await URLSession.shared.networkBytes(for: options.request, policy: policy)
+    // A bar amid the data would be part of neither.
+    let bytes = try await URLSession.shared.networkBytes(
+      for: options.request, onProgress: isatty(1) == 1 ? nil : console.progress, policy: policy)
     guard write(head(bytes.response)) == 0 else { return 23 }
     do {
       for try await data in bytes { guard write(data) == 0 else { return 23 } }
     } catch {
       throw error as? NetworkError ?? .generalError(error)
     }
+    console.end()
     return 0
   }
 

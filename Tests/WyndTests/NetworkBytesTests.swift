@@ -65,6 +65,36 @@ import Testing
     await until { [weak buffer] in buffer == nil }
   }
 
+  @Test(arguments: [true, false]) func progressCountsWhatHasCome(hasLength: Bool) async throws {
+    let body = [UInt8](repeating: 7, count: 1_000_000)
+    let chunked = Answer([
+      .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("f4240\r\n"), .send(body),
+      Answer.text("\r\n0\r\n\r\n"),
+    ])
+    let server = try LoopbackServer(script: .status(503), hasLength ? .ok(body) : chunked)
+    let told = Box<[TransferProgress]>([])
+    let bytes = try await session.networkBytes(
+      for: URLRequest(url: server.url()), onProgress: { now in told.update { $0.append(now) } }, policy: Self.policy)
+    for try await _ in bytes {}
+    let all = told.value ?? []
+    #expect(all.map(\.completed) == all.map(\.completed).sorted())
+    #expect(all.last == TransferProgress(completed: 1_000_000, expected: 1_000_000))
+    #expect(all.dropLast().allSatisfy { $0.expected == (hasLength ? 1_000_000 : nil) || $0 == all.last })
+    await until { bytes.progress.isFinished }
+    #expect(bytes.progress.completedUnitCount == 1_000_000)
+  }
+
+  @Test func cancellingItsProgressEndsIt() async throws {
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+    let bytes = try await bytes(server)
+    bytes.progress.cancel()
+    var iterator = bytes.makeAsyncIterator()
+    // The closure of a Progress is called on a queue of the system's.
+    let error = await #expect(throws: NetworkError.self) { while try await iterator.next() != nil {} }
+    #expect(error?.isCancellation == true)
+  }
+
   @Test func droppingItEndsTheTransfer() async throws {
     let server = try LoopbackServer(
       script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))

@@ -45,14 +45,14 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
       } catch {
         failure = error
         // What follows must not close the gap.
-        end = .failure(.transfer(.fileSystem(error)))
+        end = .failure(.transferFailed(TransferError.fileSystem(error)))
       }
       defer { isUnderPressure = isUnderPressure || bytes > limit / 2 }
       return (!isUnderPressure && bytes > limit / 2, take())
     }
     if isNewPressure { applyPressure() }
     for reader in waiting { reader.resume() }
-    if let failure { throw .transfer(.fileSystem(failure)) }
+    if let failure { throw .transferFailed(TransferError.fileSystem(failure)) }
   }
 
   func finish(_ result: Result<Void, NetworkError>) {
@@ -133,7 +133,7 @@ nonisolated final class ChunkBuffer: @unchecked Sendable {
         if hasRoom { isUnderPressure = false }
         return .data(data, hasRoom: hasRoom)
       } catch {
-        return .end(.failure(.transfer(.fileSystem(error))))
+        return .end(.failure(.transferFailed(TransferError.fileSystem(error))))
       }
     }
     return end.map(Next.end) ?? .wait

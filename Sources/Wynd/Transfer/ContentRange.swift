@@ -77,7 +77,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
   /// `offset`: bytes that we have; more than 0 means that the rest was asked for. `field` reads a header field.
   init(status: Int, offset: Int64, known: DownloadState, field: (String) -> String?) {
     let state = DownloadState(source: known.source, validator: Self.validator(field), total: nil)
-    let isEncoded = field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false
+    let isEncoded = Self.isEncoded(field)
     switch status {
     case 206:
       if isEncoded {
@@ -88,10 +88,9 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     case 204, 205:
       self = .fromStart(DownloadState(source: known.source, validator: nil, total: 0))
     case 200..<300:
-      // Of a body that was compressed on the way, neither length nor place is known.
+      // Of a body that was compressed on the way, no place is known.
       var whole = isEncoded ? DownloadState(source: known.source) : state
-      let isChunked = field("Transfer-Encoding") != nil
-      if !isEncoded, !isChunked { whole.total = field("Content-Length").flatMap { ContentRange.number($0.utf8) } }
+      whole.total = Self.length(field)
       self = .fromStart(whole)
     case 416 where offset > 0:
       let range = field("Content-Range").flatMap(ContentRange.init)
@@ -100,6 +99,16 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     case 400...: self = .failed
     default: self = .invalid("status \(status)")
     }
+  }
+
+  private static func isEncoded(_ field: (String) -> String?) -> Bool {
+    field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false
+  }
+
+  /// Bytes of a body, as they will arrive here; nil where the head does not tell: compressed, or in chunks.
+  static func length(_ field: (String) -> String?) -> Int64? {
+    if isEncoded(field) || field("Transfer-Encoding") != nil { return nil }
+    return field("Content-Length").flatMap { ContentRange.number($0.utf8) }
   }
 
   private static func part(

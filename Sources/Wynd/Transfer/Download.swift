@@ -45,26 +45,21 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
 
   /// What to ask for next; the attempt is the one whose pieces count.
   func begin(_ attempt: DownloadAttempt, _ request: URLRequest) throws(TransferError) -> (URLRequest, offset: Int64) {
-    let asked: Result<(URLRequest, Int64), TransferError> = lock.withLock {
-      do throws(TransferError) {
-        // It may have been cancelled before it began.
-        if isClosed { throw .invalidAnswer(reason: "cancelled") }
-        let partial = try openPartial(request.url)
-        current = attempt
-        var request = request
-        // Of a body that is compressed on the way, nobody can ask for a part.
-        request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-        guard partial.size > 0, let validator = partial.state.validator, request.httpMethod ?? "GET" == "GET" else {
-          return .success((request, 0))
-        }
-        request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
-        request.setValue(validator, forHTTPHeaderField: "If-Range")
-        return .success((request, partial.size))
-      } catch {
-        return .failure(error)
+    try lock.whileLocked { () throws(TransferError) in
+      // It may have been cancelled before it began.
+      if isClosed { throw .invalidAnswer(reason: "cancelled") }
+      let partial = try openPartial(request.url)
+      current = attempt
+      var request = request
+      // Of a body that is compressed on the way, nobody can ask for a part.
+      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+      guard partial.size > 0, let validator = partial.state.validator, request.httpMethod ?? "GET" == "GET" else {
+        return (request, 0)
       }
+      request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
+      request.setValue(validator, forHTTPHeaderField: "If-Range")
+      return (request, partial.size)
     }
-    return try asked.get()
   }
 
   private func openPartial(_ url: URL?) throws(TransferError) -> PartialFile {
@@ -128,17 +123,12 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
 
   /// False: once was enough, and what failed has failed.
   func startOver() throws(TransferError) -> Bool {
-    let result: Result<Bool, TransferError> = lock.withLock {
+    defer { teller.tell(0, of: nil) }
+    return try lock.whileLocked { () throws(TransferError) in
       defer { (isPieced, hasStartedOver) = (false, true) }
-      do throws(TransferError) {
-        if let partial, !isClosed { try partial.begin(DownloadState(source: partial.state.source)) }
-        return .success(!hasStartedOver)
-      } catch {
-        return .failure(error)
-      }
+      if let partial, !isClosed { try partial.begin(DownloadState(source: partial.state.source)) }
+      return !hasStartedOver
     }
-    teller.tell(0, of: nil)
-    return try result.get()
   }
 
   /// Checks it and puts it where it belongs. False: it was put together from pieces that are no whole, ask again.
@@ -155,16 +145,10 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
       }
     }
     partial.synchronize()
-    let moved: Result<Void, TransferError> = lock.withLock {
-      do throws(TransferError) {
-        // A download that was cancelled leaves no file.
-        if !isClosed { (file, whole) = (try partial.move(options.ifExists), response) }
-        return .success(())
-      } catch {
-        return .failure(error)
-      }
+    try lock.whileLocked { () throws(TransferError) in
+      // A download that was cancelled leaves no file.
+      if !isClosed { (file, whole) = (try partial.move(options.ifExists), response) }
     }
-    try moved.get()
     teller.finish(partial.size)
     return true
   }
@@ -194,16 +178,24 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
       }
       return .success(NetworkDownload(file: file, response: whole, attempts: attempts))
     }
-    return answer.flatMap { _ in .failure(.transfer(.invalidAnswer(reason: "no file"))) }
+    return answer.flatMap { _ in .failure(.transferFailed(TransferError.invalidAnswer(reason: "no file"))) }
   }
 
   private func whileCurrent<Value>(
     _ attempt: DownloadAttempt, _ work: (PartialFile) throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
-    let result: Result<Value?, TransferError> = lock.withLock {
-      guard let partial, current === attempt else { return .success(nil) }
-      do throws(TransferError) { return .success(try work(partial)) } catch { return .failure(error) }
+    try lock.whileLocked { () throws(TransferError) in
+      guard let partial, current === attempt else { return nil }
+      return try work(partial)
     }
-    return try result.get()
+  }
+}
+
+nonisolated extension NSLock {
+  /// `withLock` forgets the type of an error.
+  fileprivate func whileLocked<Value>(_ work: () throws(TransferError) -> Value) throws(TransferError) -> Value {
+    lock()
+    defer { unlock() }
+    return try work()
   }
 }

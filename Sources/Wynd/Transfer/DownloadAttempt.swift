@@ -34,7 +34,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
       let usable = SessionTransport(session: session).withUsableTimeout(asked)
       flight.start { session.startNetworkTransfer(usable, NetworkCargo(sink: self)) { [self] in finished($0) } }
     } catch {
-      completion(NetworkOutcome(error: NetworkError.transfer(error)))
+      completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
     }
   }
 
@@ -53,7 +53,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
       default: break
       }
     } catch {
-      throw .transfer(error)
+      throw .transferFailed(error)
     }
   }
 
@@ -66,7 +66,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
       default: break
       }
     } catch {
-      throw .transfer(error)
+      throw .transferFailed(error)
     }
   }
 
@@ -110,7 +110,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
       }
       start()
     } catch {
-      completion(NetworkOutcome(error: NetworkError.transfer(error)))
+      completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
     }
   }
 
@@ -124,7 +124,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
           completion(NetworkOutcome(data: Data(), response: outcome.response, isAccepted: true))
         }
       } catch {
-        completion(NetworkOutcome(error: NetworkError.transfer(error)))
+        completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
     }
   }

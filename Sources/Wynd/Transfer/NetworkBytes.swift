@@ -22,26 +22,31 @@ nonisolated extension URLSession {
   /// - Parameters:
   ///   - urlRequest: What to send.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - onProgress: Is told how much has come, read or not, on an internal thread: it must return quickly.
   ///   - policy: Which failures are tried again, how often, how soon, for how long. Its deadline ends with the first byte.
   /// - Returns: The head of the answer, and its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, what went wrong before the first byte.
   public func networkBytes(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy = .default
+    for urlRequest: URLRequest, maxRetries: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkBytes {
-    try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false)
+    try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false, onProgress)
   }
 
   /// `startsWithHead`: an answer is a success before its first byte.
   func networkStream(
-    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy, startsWithHead: Bool
+    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy, startsWithHead: Bool,
+    _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let stream = StreamTransport(session: self, startsWithHead: startsWithHead)
+    let stream = StreamTransport(session: self, startsWithHead: startsWithHead, onProgress: onProgress)
     let answer = await RetryLoop(urlRequest, nil, true, policy.forTransfer(maxRetries), stream, nil).run { $0 }
-    guard let storage = stream.takeStorage() else { throw answer.error ?? .noResponse }
-    switch answer {
-    case .success(let response): return NetworkBytes(response: response.response, storage: storage)
-    case .failure(let error):
-      storage.cancel()
+    let storage = stream.takeStorage()
+    do throws(NetworkError) {
+      let response = try answer.get().response
+      guard let storage else { throw .noResponse }
+      return NetworkBytes(response: response, storage: storage)
+    } catch {
+      storage?.cancel()
       throw error
     }
   }
@@ -54,6 +59,9 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
 
   /// Status code and header fields of the answer.
   public let response: HTTPURLResponse
+  /// How many bytes have come, read or not; its `totalUnitCount` is -1 while the length is unknown. Cancelling it ends the
+  /// transfer.
+  public var progress: Progress { storage.progress }
   let storage: StreamStorage
 
   /// Gives what has come.
@@ -141,8 +149,4 @@ nonisolated struct LineSplitter: Sendable {
     defer { line = [] }
     return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
   }
-}
-
-nonisolated extension Result {
-  fileprivate var error: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -121,7 +121,10 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
-      else { throw .transfer(.invalidAnswer(reason: "no event stream, but \(stream.response.statusCode) \(type)")) }
+      else {
+        throw .transferFailed(
+          TransferError.invalidAnswer(reason: "no event stream, but \(stream.response.statusCode) \(type)"))
+      }
       bytes = stream.makeAsyncIterator()
       return true
     }

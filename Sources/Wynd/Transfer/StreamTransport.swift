@@ -7,10 +7,13 @@ import Foundation
 /// Ends the transfer when nobody can read it any more.
 nonisolated final class StreamStorage: Sendable {
   let buffer: ChunkBuffer
+  let progress: Progress
   private let flight: any NetworkFlight
-  init(_ buffer: ChunkBuffer, _ flight: any NetworkFlight) {
+  init(_ buffer: ChunkBuffer, _ flight: any NetworkFlight, _ progress: Progress) {
     self.buffer = buffer
     self.flight = flight
+    self.progress = progress
+    progress.cancellationHandler = { [weak self] in self?.cancel() }
   }
   deinit { flight.cancel() }
 
@@ -20,19 +23,25 @@ nonisolated final class StreamStorage: Sendable {
       throw error
     }
   }
-  func cancel() { flight.cancel() }
+  func cancel() {
+    buffer.finish(.failure(.cancelled))
+    flight.cancel()
+  }
 }
 
 /// The attempts until one has begun to give.
 nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
   private let session: URLSession
   private let startsWithHead: Bool
+  private let progress = Progress(totalUnitCount: -1)
+  private let teller: ProgressTeller
   private let lock = NSLock()
   private var last: StreamStorage?
 
-  init(session: URLSession, startsWithHead: Bool) {
+  init(session: URLSession, startsWithHead: Bool, onProgress: (@Sendable (TransferProgress) -> Void)?) {
     self.session = session
     self.startsWithHead = startsWithHead
+    teller = ProgressTeller(progress, onProgress)
   }
 
   /// That of the last attempt, which from now on lives as long as its reader.
@@ -47,9 +56,9 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
   func refusal(of request: URLRequest) -> String? { SessionTransport(session: session).refusal(of: request) }
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
-    let attempt = StreamAttempt(startsWithHead: startsWithHead, completion)
+    let attempt = StreamAttempt(startsWithHead: startsWithHead, teller, completion)
     // Before it starts: it may have ended, and the next one begun, before `start` comes back.
-    let storage = StreamStorage(attempt.buffer, attempt)
+    let storage = StreamStorage(attempt.buffer, attempt, progress)
     lock.withLock { last = storage }
     attempt.start(session, SessionTransport(session: session).withUsableTimeout(request))
     return attempt
@@ -58,16 +67,22 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
 
 nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Sendable {
   private let startsWithHead: Bool
+  private let teller: ProgressTeller
   private let completion: @Sendable (NetworkOutcome) -> Void
   private let flight = TransferFlight()
   let buffer: ChunkBuffer
   // By the sink's calls, one after the other.
   private var head: HTTPURLResponse?
+  private var length: Int64?
+  private var count = Int64(0)
   private var errorBody = Data()
   private var isHandedOver = false
 
-  init(startsWithHead: Bool, _ completion: @escaping @Sendable (NetworkOutcome) -> Void) {
+  init(
+    startsWithHead: Bool, _ teller: ProgressTeller, _ completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) {
     self.startsWithHead = startsWithHead
+    self.teller = teller
     self.completion = completion
     #if canImport(FoundationNetworking)
       buffer = ChunkBuffer()
@@ -87,6 +102,7 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
 
   func receive(_ head: HTTPURLResponse) throws(NetworkError) {
     self.head = head
+    length = DownloadStep.length(head.value(forHTTPHeaderField:))
     if startsWithHead { handOver() }
   }
 
@@ -97,6 +113,8 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
       return
     }
     try buffer.append(data)
+    count += Int64(data.count)
+    teller.tell(count, of: length)
     handOver()
   }
 
@@ -112,7 +130,10 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
     flight.end()
     if isHandedOver {
       let failure = outcome.failure(isHead: false, allowEmptyData: true)
-      return buffer.finish(failure.map { .failure($0) } ?? .success(()))
+      if let failure { return buffer.finish(.failure(failure)) }
+      teller.finish(count)
+      // What is told of the end is told before it.
+      return teller.queue.async { [buffer] in buffer.finish(.success(())) }
     }
     var outcome = outcome
     outcome.data = errorBody

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// What fails in a transfer beside the network, inside ``NetworkError/transferFailed(_:)``.
-nonisolated public enum TransferError: Error, Sendable, CustomStringConvertible {
+nonisolated public enum TransferError: LoggableError, LocalizedError, Sendable, CustomStringConvertible {
   /// There is a file already, and it was asked to stay (``DownloadOptions/ifExists``).
   case destinationExists(URL)
   /// No file can be put there, or nothing can be read there: why.
@@ -26,13 +26,6 @@ nonisolated public enum TransferError: Error, Sendable, CustomStringConvertible 
     case .checksumMismatch(let actual): "not the file that was expected: its SHA-256 is \(actual)"
     }
   }
-}
-
-nonisolated extension TransferError: LoggableError, LocalizedError {
   /// The same line.
   public var errorDescription: String? { description }
-}
-
-nonisolated extension NetworkError {
-  static func transfer(_ error: TransferError) -> NetworkError { .transferFailed(error) }
 }

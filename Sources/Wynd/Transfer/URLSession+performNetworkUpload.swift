@@ -132,7 +132,7 @@ nonisolated struct Upload: NetworkTransport {
     }
     let sink = AnswerSink(limit: limit, teller, length)
     if let failure {
-      completion(NetworkOutcome(error: NetworkError.transfer(failure)))
+      completion(NetworkOutcome(error: NetworkError.transferFailed(failure)))
       return sink
     }
     var cargo = NetworkCargo(sink: sink)
