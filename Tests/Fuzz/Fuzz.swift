@@ -87,7 +87,8 @@ private func decide(_ fields: [String: String]) {
 private func cached(_ text: String) {
   let field = parts(text)
   func at(_ index: Int) -> String { index < field.count ? field[index] : "" }
-  let fields = ["Cache-Control": at(0), "Vary": at(1), "Age": at(2), "ETag": at(3), "Last-Modified": at(4)]
+  let names = ["Cache-Control", "Vary", "Age", "ETag", "Last-Modified", "Expires", "Date"]
+  let fields = [String: String](uniqueKeysWithValues: zip(names, (0..<7).map(at)))
   let seconds = CacheControl(at(0)).maxAge
   require(seconds.map { 0...1 << 31 ~= $0 } ?? true, "\(seconds ?? 0)")
   guard let head = response(200, fields), let not = response(304, fields) else { return }

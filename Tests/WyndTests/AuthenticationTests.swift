@@ -324,6 +324,27 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
+  /// The call that probes for all others waits for the renewal: were that held for the probe, both would wait.
+  @Test(arguments: [false, true]) func aRenewalIsNotHeldByTheBudgetOfTheCallThatWaitsForIt(ofItsOwn: Bool) async throws
+  {
+    let budget = RetryBudget()
+    let policy = RetryPolicy(backoff: .none, deadline: .seconds(20), budget: budget)
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/token": request.index < 3 ? .status(503) : .ok("new")
+      default:
+        request.index == 0 ? .status(503) : request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+      }
+    }
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
+      let data = try await client.performNetworkRequest(URLRequest(url: url), policy: ofItsOwn ? policy : nil)
+      return BearerToken(String(decoding: data, as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: policy, attemptMiddleware: [authentication])
+    #expect(try await Self.get(client).data == Data("ok".utf8))
+  }
+
   @Test func theDeadlineHoldsForTheRefreshToo() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
     var (client, _) = Self.client(server, "old")

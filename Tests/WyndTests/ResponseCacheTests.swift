@@ -77,6 +77,30 @@ import Testing
     #expect(try await world.get(after: 1).text == "two")
   }
 
+  /// Expires, Date and Cache-Control of the answer → seconds for which nothing is sent. The client's clock is years ahead.
+  static let expiries: [(expires: String, date: String?, control: String?, seconds: Double)] = [
+    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 60),
+    ("Sunday, 06-Nov-94 08:50:37 GMT", "Sun Nov  6 08:49:37 1994", "private", 60),
+    ("Mon, 12 Jan 1970 13:47:40 GMT", nil, nil, 60),
+    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "max-age=5", 5),
+    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "max-age=0", 0),
+    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "no-cache", 0),
+    ("0", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 0), ("-1", nil, nil, 0), ("tomorrow", nil, nil, 0),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 0),
+  ]
+
+  @Test(arguments: expiries.indices) func withoutAMaxAgeNothingIsSentUntilExpires(_ row: Int) async throws {
+    let (expires, date, control, seconds) = Self.expiries[row]
+    var headers = ["Expires": expires, "ETag": "\"1\""]
+    headers["Date"] = date
+    headers["Cache-Control"] = control
+    let world = World([.ok("one", headers: headers), .ok("two")])
+    _ = try await world.get()
+    if seconds > 0 { #expect(try await world.get(after: seconds - 1).source == .cache) }
+    #expect(world.script.requests.count == 1)
+    #expect(try await world.get(after: 1).text == "two")
+  }
+
   @Test(arguments: never) func theServerIsAskedEachTime(_ control: String) async throws {
     let world = World([.ok("one", headers: ["Cache-Control": control, "ETag": "\"1\""]), .status(304)])
     _ = try await world.get()

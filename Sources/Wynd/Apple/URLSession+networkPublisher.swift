@@ -27,18 +27,10 @@
     public func networkPublisher(
       for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
     ) -> AnyPublisher<Data, NetworkError> {
-      Deferred {
-        let call = PublishedCall()
-        return Future<Data, NetworkError> { [self] promise in
-          nonisolated(unsafe) let promise = promise
-          call.task = performNetworkRequest(
-            urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy
-          ) { promise($0) }
-        }.handleEvents(receiveCancel: { call.task?.cancel() })
-      }.eraseToAnyPublisher()
+      NetworkTask.publisher { [self] in
+        performNetworkRequest(
+          urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy, completionHandler: $0)
+      }
     }
   }
-
-  // Written once, before anybody can cancel.
-  nonisolated private final class PublishedCall: @unchecked Sendable { var task: NetworkTask? }
 #endif

@@ -192,17 +192,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   private func start(_ client: NetworkClient) {
     let (old, epoch) = lock.withLock { (current, self.epoch) }
-    var client = client
-    // A renewal that was held for a call that waits for it would wait for ever.
-    client.policy.budget = nil
-    let renewing = client
     // A task of its own: the call that began it may be cancelled.
     Task {
       let inProgress = AuthenticationInProgress.current.union([ObjectIdentifier(self)])
       let result: Result<Credential, any Error>
       do {
         result = .success(
-          try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, renewing) })
+          try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) })
       } catch {
         result = .failure(error)
       }

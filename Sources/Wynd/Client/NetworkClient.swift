@@ -212,6 +212,8 @@ nonisolated extension NetworkClient {
   static func policy(_ policy: RetryPolicy, _ maxRetries: Int?) -> RetryPolicy {
     var policy = policy
     if let maxRetries { policy.maxRetries = maxRetries }
+    // A renewal that was held for a call that waits for it would wait for ever.
+    if !AuthenticationInProgress.current.isEmpty { policy.budget = nil }
     return policy
   }
 }

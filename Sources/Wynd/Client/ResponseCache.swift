@@ -14,7 +14,7 @@
 /// for try await expenses in client.values(of: .expenses) { show(expenses.value, isOld: expenses.source == .cache) }
 /// ```
 ///
-/// While `max-age` lasts, nothing is sent. After that the server is asked with `If-None-Match` and `If-Modified-Since`,
+/// While `max-age` lasts, or until `Expires`, nothing is sent. After that the server is asked with `If-None-Match` and `If-Modified-Since`,
 /// and a 304 is served from the store. `no-store` and `Vary` are respected; it is a private cache, so `private` is stored.
 /// What was got with one credential is never served to another: neither one that the request or the session carries nor
 /// one that an ``Authentication`` adds. What depends on cookies must say so (`Vary: Cookie`), and is not stored then.

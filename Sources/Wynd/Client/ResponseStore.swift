@@ -36,7 +36,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     guard let url = request.url, !control.has("no-store"), head.expectsNoSecretVariant,
       head.url.map({ $0.absoluteString.prefix { $0 != "#" } }) == url.absoluteString.prefix(while: { $0 != "#" }),
       head.value(forHTTPHeaderField: "ETag") ?? head.value(forHTTPHeaderField: "Last-Modified") != nil
-        || control.maxAge ?? 0 > 0
+        || Self.lifetime(head.value(forHTTPHeaderField:), at: date) > 0
     else { return nil }
     self.url = url
     headers = Self.fields(of: head) { _ in true }
@@ -56,7 +56,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   func isFresh(at date: Date) -> Bool {
     let passed = date.timeIntervalSince(storedAt)
     let age = header("Age").flatMap { $0.utf8.allSatisfy { 48...57 ~= $0 } ? Double($0) : nil } ?? 0
-    return passed >= 0 && !control.has("no-cache") && passed + age < Double(control.maxAge ?? 0)
+    return passed >= 0 && !control.has("no-cache") && passed + age < Self.lifetime(header, at: storedAt)
+  }
+
+  /// Seconds from the server's own clock on (RFC 9111 §4.2.1); an Expires that is no date has passed.
+  private static func lifetime(_ field: (String) -> String?, at date: Date) -> Double {
+    if let seconds = CacheControl(field("Cache-Control")).maxAge { return Double(seconds) }
+    func seconds(_ name: String) -> Double? {
+      field(name).flatMap { RetryAfter.httpDate($0, now: date) }.map(Double.init)
+    }
+    guard let end = seconds("Expires") else { return 0 }
+    return min(end - (seconds("Date") ?? date.timeIntervalSince1970), Double(1 << 31))
   }
 
   /// With the fields of a 304 (RFC 9111 §3.2).

@@ -19,16 +19,9 @@
     public func load<E: Endpoint>(
       _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
     ) -> AnyPublisher<E.Response, NetworkError> {
-      Deferred {
-        let call = PublishedLoad()
-        return Future<E.Response, NetworkError> { [self] promise in
-          nonisolated(unsafe) let promise = promise
-          call.task = load(endpoint, maxRetries: maxRetries, policy: policy) { promise($0) }
-        }.handleEvents(receiveCancel: { call.task?.cancel() })
-      }.eraseToAnyPublisher()
+      NetworkTask.publisher { [self] in
+        load(endpoint, maxRetries: maxRetries, policy: policy, completionHandler: $0)
+      }
     }
   }
-
-  // Written once, before anybody can cancel.
-  nonisolated private final class PublishedLoad: @unchecked Sendable { var task: NetworkTask? }
 #endif

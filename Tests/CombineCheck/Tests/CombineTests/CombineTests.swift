@@ -55,6 +55,23 @@ import os
     withExtendedLifetime((call, load)) {}
   }
 
+  /// The client's are made of the same parts.
+  @Test func aClientPublishesTheSame() async throws {
+    let server = try LoopbackServer { $0.target == "/item" ? .ok(#"{"id":7}"#) : .status(404) }
+    let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
+    let seen = Seen<String>()
+    let load = Self.watch(client.load(Item(server: server)), seen)
+    await seen.reaches(2)
+    #expect(seen.all == ["\(Item.Response(id: 7))", "finished"])
+    let failed = Seen<String>()
+    let call = Self.watch(client.networkPublisher(for: URLRequest(url: server.url("/gone"))), failed)
+    await failed.reaches(1)
+    #expect(failed.all == ["failed 404"] && server.requests.count == 2)
+    let item: Item.Response = try await client.load(Item(server: server))
+    #expect(item.id == 7)
+    withExtendedLifetime((load, call)) {}
+  }
+
   @Test func failureAfterRetries() async throws {
     let server = try LoopbackServer(script: .status(503))
     let seen = Seen<String>()
