@@ -7,7 +7,7 @@ public import Foundation
 /// What a call ends with: the body of the answer, or an error that tells the whole story.
 public typealias NetworkResult = Result<Data, NetworkError>
 
-/// A successful answer with its head and its history, as ``Foundation/URLSession/networkResponse(for:maxRetries:allowEmptyData:policy:)-(URLRequest,_,_,_)`` gives it.
+/// A successful answer with its head and its history, as `networkResponse(for:)` gives it.
 nonisolated public struct NetworkResponse: Sendable {
   /// The body. Empty where the answer had none and was allowed to.
   public let data: Data
