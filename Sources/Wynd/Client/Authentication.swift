@@ -35,7 +35,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable {
 ///   try await client.load(.newToken(after: old))
 /// }
 /// let client = NetworkClient(baseURL: baseURL, attemptMiddleware: [authentication])
-/// authentication.credential = token       // signed in; nil: signed out
+/// authentication.credential = BearerToken(token)       // signed in; nil: signed out
 /// ```
 ///
 /// - A call whose credential is rejected is sent once more with the new one, which is not counted as a retry. A second

@@ -54,7 +54,12 @@ nonisolated public protocol Endpoint: Sendable {
   /// The path as it is sent. The default encodes ``path``; where this is written, that is not asked.
   ///
   /// ```swift
-  /// var percentEncodedPath: String { "/files/\(Self.percentEncoded(segment: name))/content" }
+  /// struct FileContent: Endpoint {
+  ///   typealias Response = Data
+  ///   var name: String
+  ///   var path: String { "" }
+  ///   var percentEncodedPath: String { "/files/\(Self.percentEncoded(segment: name))/content" }
+  /// }
   /// ```
   var percentEncodedPath: String { get }
   /// GET is the default.

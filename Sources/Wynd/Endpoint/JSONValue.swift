@@ -5,14 +5,19 @@
 /// json["tags"]?[0]?.string        // "dog"
 /// ```
 nonisolated public enum JSONValue: Sendable, Hashable, Codable {
+  /// `null`
   case null
+  /// `true` or `false`
   case bool(Bool)
   /// A whole number that an `Int` holds.
   case integer(Int)
   /// Any other number.
   case number(Double)
+  /// Text.
   case string(String)
+  /// Values in order.
   case array([JSONValue])
+  /// Values by name.
   case object([String: JSONValue])
 
   /// Decodes whatever there is, 100 levels deep at the most: a hostile answer could use up the stack. A whole number

@@ -8,10 +8,12 @@ nonisolated extension URLRequest {
   /// The body of a request, with its Content-Type.
   ///
   /// ```swift
-  /// var body: URLRequest.Body? { .json(order) }
-  /// var body: URLRequest.Body? { .json(["name": "Bella", "age": 3]) }
-  /// var body: URLRequest.Body? { .form([URLQueryItem(name: "grant_type", value: "password")]) }
-  /// var body: URLRequest.Body? { .multipart([.init(name: "photo", file: url, contentType: "image/jpeg")]) }
+  /// let bodies: [URLRequest.Body] = [
+  ///   .json(order),
+  ///   .json(["name": "Bella", "age": 3]),
+  ///   .form([URLQueryItem(name: "grant_type", value: "password")]),
+  ///   .multipart([.init(name: "photo", file: url, contentType: "image/jpeg")]),
+  /// ]
   /// ```
   ///
   /// A value that cannot be encoded is ``NetworkError/invalidRequest(reason:)``, and nothing is sent.

@@ -35,7 +35,7 @@ nonisolated extension URLSession {
   /// Sends what the endpoint describes, tries again as ``RetryPolicy`` says, and calls back once with the parsed answer.
   ///
   /// ```swift
-  /// session.load(.age(of: "Bella")) { result in print(result) }
+  /// session.load(.expenses) { result in print(result) }
   /// ```
   ///
   /// An answer that cannot be parsed is not asked for again: it is ``NetworkError/undecodable(_:_:_:)``.
@@ -57,7 +57,7 @@ nonisolated extension URLSession {
   /// Sends what the endpoint describes, tries again as ``RetryPolicy`` says, and returns the parsed answer.
   ///
   /// ```swift
-  /// let estimate = try await session.load(.age(of: "Bella"))
+  /// let estimate = try await session.load(.expenses)
   /// ```
   ///
   /// - Parameters:

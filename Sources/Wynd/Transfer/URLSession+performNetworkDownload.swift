@@ -54,7 +54,7 @@ nonisolated extension URLSession {
   /// the server knows no ranges, it starts over.
   ///
   /// ```swift
-  /// let file = URL.documentsDirectory.appending(path: "film.mp4")
+  /// let file = folder.appending(path: "film.mp4")
   /// try await session.performNetworkDownload(URLRequest(url: url), to: file)
   /// ```
   ///
@@ -86,7 +86,7 @@ nonisolated extension URLSession {
   /// The same with a completion handler, and a `Progress`.
   ///
   /// ```swift
-  /// let transfer = session.performNetworkDownload(request, to: file) { result in … }
+  /// let transfer = session.performNetworkDownload(request, to: file) { result in show(result) }
   /// progressView.observedProgress = transfer.progress
   /// ```
   ///

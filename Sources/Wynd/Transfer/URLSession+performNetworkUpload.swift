@@ -14,7 +14,7 @@ nonisolated public enum UploadBody: Sendable {
   /// Content-Length, without it in chunks, which not every server takes.
   ///
   /// ```swift
-  /// from: .bodyStream { InputStream(url: file) ?? InputStream(data: Data()) }
+  /// let body = UploadBody.bodyStream { InputStream(url: file) ?? InputStream(data: Data()) }
   /// ```
   case bodyStream(length: Int64? = nil, @Sendable () throws -> InputStream)
 }

@@ -33,3 +33,27 @@ struct Renewal: Endpoint {
   var path: String { "/renewal" }
   init(_ renewal: String?) {}
 }
+struct NewToken: Endpoint {
+  typealias Response = BearerToken
+  var path: String { "/token" }
+}
+extension Endpoint where Self == NewToken { static func newToken(after old: BearerToken?) -> Self { NewToken() } }
+
+let folder = url
+let token = "token"
+let text = "text"
+let page: Int? = nil
+struct Order: Encodable, Sendable {}
+let order = Order()
+nonisolated(unsafe) var policy = RetryPolicy.default
+let cache = ResponseCache(MemoryStore())
+let authentication = Authentication(for: url, BearerToken(token)) { _, _ in BearerToken(token) }
+struct Parser { func feed(_ data: Data) {} }
+let parser = Parser()
+final class ProgressView: Sendable {
+  var observedProgress: Progress? {
+    get { nil }
+    set {}
+  }
+}
+let progressView = ProgressView()
