@@ -2,12 +2,13 @@ import Foundation
 
 /// Looks, four times a second, how large the answers under way are: a task with a completion handler tells nobody, and one
 /// answer could fill the memory.
-nonisolated enum ResponseSize {
-  private static let lock = NSLock()
-  nonisolated(unsafe) private static var watched: [ObjectIdentifier: RetryLoop] = [:]
-  nonisolated(unsafe) private static var isTicking = false
+nonisolated final class ResponseSize: @unchecked Sendable {
+  static let shared = ResponseSize()
+  private let lock = NSLock()
+  private var watched: [ObjectIdentifier: RetryLoop] = [:]
+  private var isTicking = false
 
-  static func watch(_ loop: RetryLoop) {
+  func watch(_ loop: RetryLoop) {
     let isFirst = lock.withLock {
       watched[ObjectIdentifier(loop)] = loop
       defer { isTicking = true }
@@ -16,10 +17,10 @@ nonisolated enum ResponseSize {
     if isFirst { tick() }
   }
 
-  static func leave(_ loop: RetryLoop) { lock.withLock { _ = watched.removeValue(forKey: ObjectIdentifier(loop)) } }
+  func leave(_ loop: RetryLoop) { lock.withLock { _ = watched.removeValue(forKey: ObjectIdentifier(loop)) } }
 
-  private static func tick() {
-    _ = SharedRetryClock.shared.wait(.milliseconds(250)) {
+  private func tick() {
+    _ = SharedRetryClock.shared.wait(.milliseconds(250)) { [self] in
       let loops = lock.withLock {
         isTicking = !watched.isEmpty
         return Array(watched.values)

@@ -117,7 +117,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
     }
     if isOver { flight.cancel() }
     if isUnderWay, policy.maxResponseSize != nil, flight.incomingBytes != nil, request.httpMethod != "HEAD" {
-      ResponseSize.watch(self)
+      ResponseSize.shared.watch(self)
     }
   }
 
@@ -224,7 +224,7 @@ nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
 
   private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, isOnQueue: Bool = false) {
     guard let answer = ended.answer else { return }
-    if policy.maxResponseSize != nil { ResponseSize.leave(self) }
+    if policy.maxResponseSize != nil { ResponseSize.shared.leave(self) }
     ended.flight?.cancel()
     if let wait = ended.wait { clock.cancel(wait) }
     if let wait = ended.deadline { clock.cancel(wait) }

@@ -116,9 +116,7 @@ nonisolated struct SessionTransport: NetworkTransport {
   static func flaw(in request: URLRequest) -> String? {
     guard request.url != nil else { return "it has no URL" }
     guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
-    guard let fields = request.allHTTPHeaderFields else { return nil }
-    for (name, value) in fields { if let flaw = flaw(inField: name, value) { return flaw } }
-    return nil
+    return request.allHTTPHeaderFields?.lazy.compactMap { flaw(inField: $0, $1) }.first
   }
 
   static func flaw(inField name: String, _ value: String) -> String? {

@@ -242,7 +242,7 @@ open class Progress: NSObject, @unchecked Sendable {
 public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public var LOCK_EX: Int32 { 2 }
 public var LOCK_NB: Int32 { 4 }
-public func rename(_ old: UnsafePointer<CChar>, _ new: UnsafePointer<CChar>) -> Int32 { 0 }
+public func rename(_ old: String, _ new: String) -> Int32 { 0 }
 public var errno: Int32 { 0 }
 public var EWOULDBLOCK: Int32 { 35 }
 public class URLRequest: NSObject, @unchecked Sendable {

@@ -6,7 +6,7 @@
 ///   if let page { URLQueryItem(name: "page", value: "\(page)") }
 /// }
 /// ```
-@resultBuilder nonisolated public enum ListBuilder<Element> {
+@resultBuilder nonisolated public enum ListBuilder<Element>: Sendable {
   /// One element, or none.
   public static func buildExpression(_ element: Element?) -> [Element] { element.map { [$0] } ?? [] }
   /// Several elements.

@@ -109,7 +109,12 @@
     override var hasBytesAvailable: Bool { left > 0 }
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
       if left <= 0 { return 0 }
-      let count = base.read(buffer, maxLength: min(maxLength, Int(clamping: left)))
+      let length = min(maxLength, Int(clamping: left))
+      #if compiler(>=6.2)
+        let count = unsafe base.read(buffer, maxLength: length)
+      #else
+        let count = base.read(buffer, maxLength: length)
+      #endif
       if count <= 0 { return -1 }
       left -= Int64(count)
       return count

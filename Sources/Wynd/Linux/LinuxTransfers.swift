@@ -11,22 +11,25 @@
       weak var caller: URLSession?
       var transfers: LinuxTransfers
     }
-    private static let lock = NSLock()
-    nonisolated(unsafe) private static var all: [ObjectIdentifier: Entry] = [:]
+    private static let known = Known()
+    private final class Known: @unchecked Sendable {
+      let lock = NSLock()
+      var all: [ObjectIdentifier: Entry] = [:]
+    }
 
     /// The same one for the same session, as long as that lives: a session for each transfer would shake hands anew, and
     /// one that is dropped early can stop the process (swift-corelibs-foundation#5203).
     static func of(_ session: URLSession) -> LinuxTransfers {
-      lock.withLock {
-        let gone = all.filter { $0.value.caller == nil }
+      known.lock.withLock {
+        let gone = known.all.filter { $0.value.caller == nil }
         for (key, entry) in gone {
-          all[key] = nil
+          known.all[key] = nil
           // It holds its delegate until then.
           entry.transfers.session.finishTasksAndInvalidate()
         }
-        if let entry = all[ObjectIdentifier(session)] { return entry.transfers }
+        if let entry = known.all[ObjectIdentifier(session)] { return entry.transfers }
         let transfers = LinuxTransfers(like: session)
-        all[ObjectIdentifier(session)] = Entry(caller: session, transfers: transfers)
+        known.all[ObjectIdentifier(session)] = Entry(caller: session, transfers: transfers)
         return transfers
       }
     }
@@ -59,10 +62,7 @@
     }
 
     private func flight(_ task: URLSessionTask) -> Flight? {
-      guard let flight = lock.withLock({ flights[task.taskIdentifier] }), flight.attempt.current === task else {
-        return nil
-      }
-      return flight
+      lock.withLock { flights[task.taskIdentifier] }.flatMap { $0.attempt.current === task ? $0 : nil }
     }
 
     /// After all that the sinks have been given, and before anything that follows.

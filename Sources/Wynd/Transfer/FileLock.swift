@@ -4,8 +4,11 @@ import Foundation
 /// which lets go when a process ends. Not on iOS and its kin, where nobody else can write there, and an app that is suspended
 /// with a lock in a shared folder is ended.
 nonisolated final class FileLock: @unchecked Sendable {
-  private static let lock = NSLock()
-  nonisolated(unsafe) private static var taken: Set<String> = []
+  private static let taken = Taken()
+  private final class Taken: @unchecked Sendable {
+    let lock = NSLock()
+    var paths: Set<String> = []
+  }
   private let path: String
   let handle: FileHandle
 
@@ -13,7 +16,7 @@ nonisolated final class FileLock: @unchecked Sendable {
   init?(_ url: URL) throws {
     path = url.standardizedFileURL.path
     let path = path
-    guard Self.lock.withLock({ Self.taken.insert(path).inserted }) else { return nil }
+    guard Self.taken.lock.withLock({ Self.taken.paths.insert(path).inserted }) else { return nil }
     do {
       handle = try FileHandle(forUpdating: url)
       #if os(Linux) || os(macOS) || os(Android)
@@ -30,7 +33,7 @@ nonisolated final class FileLock: @unchecked Sendable {
         }
       #endif
     } catch {
-      Self.lock.withLock { _ = Self.taken.remove(path) }
+      Self.taken.lock.withLock { _ = Self.taken.paths.remove(path) }
       if error is InUse { return nil }
       throw error
     }
@@ -40,7 +43,7 @@ nonisolated final class FileLock: @unchecked Sendable {
 
   func release() {
     try? handle.close()
-    Self.lock.withLock { _ = Self.taken.remove(path) }
+    Self.taken.lock.withLock { _ = Self.taken.paths.remove(path) }
   }
 
   #if os(Linux) || os(macOS) || os(Android)

@@ -65,7 +65,7 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
   let storage: StreamStorage
 
   /// Gives what has come.
-  nonisolated public struct AsyncIterator: AsyncIteratorProtocol {
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     let storage: StreamStorage
     /// The next bytes, nil at the end.
     ///
@@ -89,7 +89,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
   let bytes: NetworkBytes
 
   /// Gives line after line.
-  nonisolated public struct AsyncIterator: AsyncIteratorProtocol {
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     var bytes: NetworkBytes.AsyncIterator
     var splitter = LineSplitter()
     var lines: [String] = []

@@ -170,13 +170,12 @@ nonisolated final class PartialFile: @unchecked Sendable {
     #if os(Windows)
       _ = try FileManager.default.replaceItemAt(target, withItemAt: url)
     #else
-      let error = url.withUnsafeFileSystemRepresentation { old in
-        target.withUnsafeFileSystemRepresentation { new -> Int32? in
-          guard let old, let new else { return 0 }
-          return rename(old, new) == 0 ? nil : errno
-        }
-      }
-      if let error { throw POSIXError(POSIXErrorCode(rawValue: error) ?? .EIO) }
+      #if compiler(>=6.2)
+        let isDone = unsafe rename(url.path, target.path) == 0
+      #else
+        let isDone = rename(url.path, target.path) == 0
+      #endif
+      if !isDone { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     #endif
   }
 

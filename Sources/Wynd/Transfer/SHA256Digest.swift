@@ -8,8 +8,6 @@ nonisolated struct SHA256Digest {
   private var pending: [UInt8] = []
   private var length = UInt64(0)
 
-  init() {}
-
   mutating func update(_ data: Data) {
     length &+= UInt64(data.count)
     pending.append(contentsOf: data)
@@ -38,40 +36,39 @@ nonisolated struct SHA256Digest {
   private mutating func take(_ bytes: [UInt8]) {
     func rotated(_ word: UInt32, _ by: UInt32) -> UInt32 { word >> by | word << (32 - by) }
     var state = state
-    withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 64) { words in
-      for start in stride(from: 0, through: bytes.count - 64, by: 64) {
-        for index in 0..<16 {
-          let place = start + index * 4
-          words[index] =
-            UInt32(bytes[place]) << 24 | UInt32(bytes[place + 1]) << 16 | UInt32(bytes[place + 2]) << 8
-            | UInt32(bytes[place + 3])
-        }
-        for index in 16..<64 {
-          let (near, far) = (words[index - 2], words[index - 15])
-          let small1 = rotated(near, 17) ^ rotated(near, 19) ^ near >> 10
-          let small0 = rotated(far, 7) ^ rotated(far, 18) ^ far >> 3
-          words[index] = words[index - 16] &+ small0 &+ words[index - 7] &+ small1
-        }
-        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
-        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-        for index in 0..<64 {
-          let sum1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
-          let choice = e & f ^ ~e & g
-          let first = h &+ sum1 &+ choice &+ Self.constants[index] &+ words[index]
-          let sum0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
-          let majority = a & b ^ a & c ^ b & c
-          (h, g, f, e) = (g, f, e, d &+ first)
-          (d, c, b, a) = (c, b, a, first &+ sum0 &+ majority)
-        }
-        state[0] &+= a
-        state[1] &+= b
-        state[2] &+= c
-        state[3] &+= d
-        state[4] &+= e
-        state[5] &+= f
-        state[6] &+= g
-        state[7] &+= h
+    var words = [UInt32](repeating: 0, count: 64)
+    for start in stride(from: 0, through: bytes.count - 64, by: 64) {
+      for index in 0..<16 {
+        let place = start + index * 4
+        words[index] =
+          UInt32(bytes[place]) << 24 | UInt32(bytes[place + 1]) << 16 | UInt32(bytes[place + 2]) << 8
+          | UInt32(bytes[place + 3])
       }
+      for index in 16..<64 {
+        let (near, far) = (words[index - 2], words[index - 15])
+        let small1 = rotated(near, 17) ^ rotated(near, 19) ^ near >> 10
+        let small0 = rotated(far, 7) ^ rotated(far, 18) ^ far >> 3
+        words[index] = words[index - 16] &+ small0 &+ words[index - 7] &+ small1
+      }
+      var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+      var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+      for index in 0..<64 {
+        let sum1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+        let choice = e & f ^ ~e & g
+        let first = h &+ sum1 &+ choice &+ Self.constants[index] &+ words[index]
+        let sum0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
+        let majority = a & b ^ a & c ^ b & c
+        (h, g, f, e) = (g, f, e, d &+ first)
+        (d, c, b, a) = (c, b, a, first &+ sum0 &+ majority)
+      }
+      state[0] &+= a
+      state[1] &+= b
+      state[2] &+= c
+      state[3] &+= d
+      state[4] &+= e
+      state[5] &+= f
+      state[6] &+= g
+      state[7] &+= h
     }
     self.state = state
   }

@@ -62,7 +62,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   }
 
   /// Gives event after event.
-  nonisolated public struct AsyncIterator: AsyncIteratorProtocol {
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     let events: ServerSentEvents
     var parser = ServerSentEventParser()
     var bytes: NetworkBytes.AsyncIterator?
