@@ -99,8 +99,8 @@ nonisolated extension NetworkError {
   }
 
   /// Where the first name ends that sounds like a secret's, with what comes between it and its value.
-  static func secretName(in text: String) -> String.Index? {
-    text.matches(of: #/([A-Za-z0-9_\-]+)["'\\]*\s*[:=>]/#.matchingSemantics(.unicodeScalar))
+  private static func secretName(in text: String) -> String.Index? {
+    text.matches(of: #/([A-Za-z0-9_\-]+)["'\\\]]*\s*[:=>]/#.matchingSemantics(.unicodeScalar))
       .first { RedirectGuard.isCredential(String($0.1), "") }?.range.upperBound
   }
 

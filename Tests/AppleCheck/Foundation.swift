@@ -246,7 +246,9 @@ public func rename(_ old: String, _ new: String) -> Int32 { 0 }
 public var errno: Int32 { 0 }
 public var EWOULDBLOCK: Int32 { 35 }
 public class URLRequest: NSObject, @unchecked Sendable {
-  public enum CachePolicy: UInt, Sendable { case useProtocolCachePolicy, reloadIgnoringLocalCacheData }
+  public enum CachePolicy: UInt, Sendable {
+    case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
+  }
   public var cachePolicy: CachePolicy {
     get { .useProtocolCachePolicy }
     set {}
@@ -365,3 +367,4 @@ public struct URLError: Error, Sendable {
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
   // And `didReceive data:`, which needs a Data that Objective-C knows. That it is called is tested on Linux.
 }
+public struct Locale: Sendable { public static var preferredLanguages: [String] { [] } }

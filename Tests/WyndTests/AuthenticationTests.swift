@@ -345,6 +345,56 @@ import Testing
     #expect(try await Self.get(client).data == Data("ok".utf8))
   }
 
+  /// A change of password ends the token that the page behind its redirect is asked with: the change is not made twice.
+  @Test func aRejectionBehindARedirectReplaysNoPOST() async throws {
+    let server = try LoopbackServer { request in
+      if request.target == "/password" { return .redirect(303, to: "/profile") }
+      return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
+    let client = NetworkClient(
+      baseURL: server.url(), policy: RetryPolicy(budget: nil), attemptMiddleware: [authentication])
+    var request = URLRequest(url: server.url("/password"))
+    request.httpMethod = "POST"
+    request.httpBody = Data("new password".utf8)
+    let change = request
+    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(change) }
+    #expect(error?.statusCode == 401)
+    #expect(server.requests.map(\.method) == ["POST", "GET"])
+    #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/profile"))) == Data("ok".utf8))
+  }
+
+  @Test func aFieldOfAnotherNameThatARequestBringsIsLeftAsItIs() async throws {
+    struct Key: NetworkCredential {
+      var key: String
+      var header: URLRequest.Header { .init("X-Api-Key", key) }
+    }
+    let script = NetworkScript.scripted([.ok("x")])
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication<Key>(for: origin, field: "X-Api-Key") { _, _ in Key(key: "renewed") }
+    let client = NetworkClient(transport: script, attemptMiddleware: [authentication])
+    var request = URLRequest(url: origin)
+    request.setValue("own", forHTTPHeaderField: "X-Api-Key")
+    _ = try await client.performNetworkRequest(request)
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") } == ["own"])
+    #expect(authentication.credential == nil)
+  }
+
+  /// A task asked of a session that was invalidated meanwhile would stop the process.
+  @Test func aSessionThatEndsDuringTheRefreshEndsTheCall() async throws {
+    let server = try LoopbackServer { _ in .status(401) }
+    let session = URLSession(configuration: .ephemeral)
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      session.invalidateAndCancel()
+      return BearerToken("new")
+    }
+    let client = NetworkClient(session: session, policy: Self.quick, attemptMiddleware: [authentication])
+    await #expect(throws: NetworkError.self) {
+      try await client.performNetworkRequest(URLRequest(url: server.url()))
+    }
+    #expect(server.requests.count == 1)
+  }
+
   @Test func theDeadlineHoldsForTheRefreshToo() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
     var (client, _) = Self.client(server, "old")

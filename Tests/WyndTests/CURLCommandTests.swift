@@ -13,7 +13,9 @@
   @Suite(.timeLimit(.minutes(1))) struct CURLCommandTests {
     /// What the server gets when the command is run by a shell.
     static func run(_ command: String, _ secrets: [String: String] = [:]) async throws {
-      try await ChildProcess("/bin/sh", ["-c", command + " >/dev/null 2>&1"], environment: secrets).ended()
+      let folder = try Folder()
+      try Data("\(command) >/dev/null 2>&1".utf8).write(to: folder.file("command.sh"))
+      try await ChildProcess("/bin/sh", [folder.file("command.sh").path], environment: secrets).ended()
     }
 
     static let bodies: [(body: String, type: String?)] = [
@@ -38,6 +40,15 @@
       #expect(got.value("Authorization") == "Bearer mine")
       #expect(got.value("Content-Type") == type)
       #expect(got.text == body)
+    }
+
+    /// Linux takes no argument of more than 128 KiB.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
+    func aLargeBodyIsSentToo() async throws {
+      let server = try LoopbackServer(script: .ok())
+      let body = Data(String(repeating: "a b ", count: 50_000).utf8)
+      try await Self.run(NetworkLogTests.request("PUT", server.url().absoluteString, [:], body).cURL)
+      #expect(server.requests.first.map { Data($0.body) } == body)
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))

@@ -81,8 +81,7 @@ final class Expenses: Sendable {
     var client = client
     client.attemptMiddleware = []
     let session = try await client.load(Login(user: user, password: password))
-    authentication.account = user
-    authentication.credential = SignIn(session: session)
+    authentication.signIn(SignIn(session: session), as: user)
   }
   func signOut() { authentication.credential = nil }
 }

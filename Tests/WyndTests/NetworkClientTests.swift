@@ -316,4 +316,26 @@ import Testing
     }
     #expect(server.requests.count == 1)
   }
+
+  /// Who sends an order and then asks how it is, and is told that he asks too often, has ordered.
+  @Test(arguments: [429, 421, 425]) func aRefusedPollOrdersNothingTwice(_ status: Int) async throws {
+    let script = NetworkScript.scripted([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
+    let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
+    let client = NetworkClient(
+      transport: script,
+      attemptMiddleware: [
+        Closure { request, next in
+          _ = try await next(request)
+          return try await next(poll)
+        }
+      ])
+    let order = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
+    #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
+    // Without the order, that refusal is one to try again after.
+    let refused = NetworkScript.scripted([.status(status), .ok("done")])
+    let plain = NetworkClient(transport: refused, attemptMiddleware: [Closure { try await $1($0) }])
+    _ = try? await plain.performNetworkRequest(order)
+    #expect(refused.requests.count == 2)
+  }
 }

@@ -42,6 +42,15 @@ import Wynd
     }
   }
 
+  @Test func noTimePassesAfterTheEnd() async throws {
+    for _ in 0..<200 {
+      let script = NetworkScript.scripted([.silence])
+      let client = NetworkClient(transport: script, policy: RetryPolicy(deadline: .seconds(10)))
+      _ = try? await client.performNetworkRequest(try Self.request())
+      #expect(script.elapsed == .seconds(10))
+    }
+  }
+
   @Test func aDeadlineDoesNotEndACallThatIsUnderWay() async throws {
     for _ in 0..<200 {
       let script = NetworkScript.scripted([.dropped, .ok("x")])

@@ -57,7 +57,8 @@ import Testing
   /// Cache-Control and Age of the answer → seconds for which nothing is sent.
   static let ages: [(control: String, age: String?, seconds: Double)] = [
     ("max-age=60", nil, 60), ("max-age=60", "20", 40), ("max-age=\"60\"", nil, 60), ("private, MAX-AGE=60", nil, 60),
-    ("public,max-age=60,must-revalidate", nil, 60), ("max-age=60", "x", 60), ("max-age=60, max-age=5", nil, 60),
+    ("public,max-age=60,must-revalidate", nil, 60), ("max-age=60", "x", 60), ("max-age=60", "20, 5", 40),
+    ("max-age=60", "20 ", 40), ("max-age=60, max-age=5", nil, 60),
     ("max-age=99999999999999999999", nil, 2_147_483_648),
   ]
   static let never = [
@@ -75,6 +76,84 @@ import Testing
     #expect(try await world.get(after: seconds - 1).source == .cache)
     #expect(world.script.requests.count == 1)
     #expect(try await world.get(after: 1).text == "two")
+  }
+
+  /// It has no body to look at, and is no answer to the caller.
+  @Test func aValidationLetsA304ToTheCachePass() async throws {
+    for validation in [
+      ResponseValidation(statusCodes: 200..<300), ResponseValidation { $0.data.isEmpty ? "empty" : nil },
+    ] {
+      var world = World([.ok("one", headers: Self.tagged), .status(304)])
+      world.client.attemptMiddleware = [validation]
+      _ = try await world.get()
+      #expect(try await world.get().source == .revalidated)
+      world = World([.status(304)])
+      world.client.attemptMiddleware = [validation]
+      await #expect(throws: NetworkError.self) { try await world.get() }
+    }
+  }
+
+  @Test func whatTheSessionAddsCountsForVary() async throws {
+    let server = try LoopbackServer { request in
+      .status(200, [("Cache-Control", "max-age=600"), ("Vary", "X-Tenant")], body: request.value("X-Tenant") ?? "")
+    }
+    let cache = ResponseCache(MemoryStore())
+    for tenant in ["red", "blue", "red"] {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = ["X-Tenant": tenant]
+      let client = NetworkClient(session: URLSession(configuration: configuration), middleware: [cache])
+      #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data(tenant.utf8))
+    }
+  }
+
+  /// Also where nobody knows what became of the change, and where it carried a token against forgery.
+  @Test(arguments: [[:], ["X-CSRF-Token": "abc"]], [Step.status(201), .status(500), .dropped])
+  func aChangeEndsWhatIsStored(_ fields: [String: String], _ outcome: Step) async throws {
+    let world = World([.ok("old", headers: ["Cache-Control": "max-age=600"]), outcome, .ok("new")])
+    _ = try await world.get()
+    _ = try? await world.get(fields, method: "POST")
+    #expect(try await world.get().text == "new")
+  }
+
+  @Test func a304WithoutADateMakesNoOldExpiryNew() async throws {
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    let fields = ["ETag": "\"1\"", "Date": date, "Expires": "Sun, 06 Nov 1994 08:50:37 GMT"]
+    let world = World([.ok("one", headers: fields), .status(304), .ok("two")])
+    world.time.value = Date(timeIntervalSince1970: 784_111_777)
+    _ = try await world.get()
+    #expect(try await world.get(after: 3600).source == .revalidated)
+    #expect(try await world.get(after: 1).text == "two")
+  }
+
+  @Test func whoReloadsAsksTheServer() async throws {
+    let world = World([
+      .ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two", headers: ["Cache-Control": "max-age=60"]),
+    ])
+    _ = try await world.get()
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+    #expect(try await world.client.performNetworkRequest(request) == Data("two".utf8))
+    #expect(try await world.get().source == .cache)
+  }
+
+  @Test func aGETWithABodyIsNotStored() async throws {
+    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.httpBody = Data("query".utf8)
+    #expect(try await world.client.performNetworkRequest(request) == Data("one".utf8))
+    #expect(try await world.get().text == "two")
+  }
+
+  /// What comes after the last that is read might forbid what the first allows.
+  @Test func fieldsOfUnusualLengthAreNotStored() async throws {
+    let many = (0..<64).map { "x\($0)" }.joined(separator: ",")
+    for fields in [
+      ["Cache-Control": "max-age=60,\(many),no-store"], ["Cache-Control": "max-age=60", "Vary": "\(many),*"],
+    ] {
+      let world = World([.ok("one", headers: fields), .ok("two")])
+      _ = try await world.get()
+      #expect(try await world.get().text == "two")
+    }
   }
 
   /// Expires, Date and Cache-Control of the answer → seconds for which nothing is sent. The client's clock is years ahead.
@@ -172,9 +251,7 @@ import Testing
     let world = World([.ok("one", headers: fields), .status(401), .ok("two", headers: fields)])
     let origin = try #require(URL(string: "https://a.example"))
     func authentication(_ token: String, _ account: String?) -> Authentication<BearerToken> {
-      let made = Authentication(for: origin, BearerToken(token)) { _, _ in BearerToken("renewed") }
-      made.account = account
-      return made
+      Authentication(for: origin, BearerToken(token), as: account) { _, _ in BearerToken("renewed") }
     }
     world.client.attemptMiddleware = [authentication("first", "ann")]
     #expect(try await world.get().text == "one")

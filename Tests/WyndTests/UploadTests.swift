@@ -88,7 +88,7 @@ import Testing
     _ = folder
   }
 
-  @Test func progressGoesUpAndBackToZeroWhereItBeginsAnew() async throws {
+  @Test func progressGoesUpAndBackWhereItBeginsAnew() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer(script: .reset, .ok())
@@ -103,9 +103,9 @@ import Testing
       await until { result.value != nil }
       let amounts = try #require(told.value).map(\.completed)
       #expect(amounts.last == 1_000_000 && result.value?.error == nil, "\(name): \(amounts)")
-      // Up, at most once back, to 0.
+      // Up, and at most once back: not to 0, if more was on its way when that was told.
       let falls = zip(amounts, amounts.dropFirst()).filter { $0 > $1 }
-      #expect(falls.count <= 1 && falls.allSatisfy { $0.1 == 0 }, "\(name): \(amounts)")
+      #expect(falls.count <= 1, "\(name): \(amounts)")
       #expect(amounts.count > 3, "\(name): \(amounts)")
       #expect(transfer.progress.fractionCompleted == 1, "\(name)")
     }

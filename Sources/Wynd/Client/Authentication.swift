@@ -45,11 +45,13 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable {
 ///   next call may try again.
 /// - Cancelling a call that waits does not cancel the renewal, for which others may wait.
 /// - What the closure sends goes without the credential and cannot cause another renewal, as long as it sends from the
-///   task it runs in, or one made there.
+///   task it runs in, or one made there. What it sends past its client needs a policy without a budget: the renewal could
+///   be held for the call that waits for it.
 /// - A request that carries the field already is left as it is.
 /// - No other origin than `origin` gets the credential, by a redirect neither, whatever field carries it.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware, @unchecked Sendable {
   private let origin: String
+  private let field: String
   private let renew: @Sendable (Credential?, NetworkClient) async throws -> Credential
   private let lock = NSLock()
   // Under the lock.
@@ -60,51 +62,45 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private var generation = 0
   // Counts sign-ins and sign-outs: what one user began is not finished as another.
   private var epoch = 0
-  private var isRenewing = false
-  private var waiting: [UUID: Waiting] = [:]
-
-  private struct Waiting {
-    let epoch: Int
-    let continuation: CheckedContinuation<Credential?, any Error>
-  }
+  private var renewal: (epoch: Int, task: Task<Credential, any Error>)?
 
   /// Makes one for one service.
   ///
   /// - Parameters:
   ///   - origin: A URL of the service: scheme, host and port count.
   ///   - credential: What is known already. Without one, a call renews first.
+  ///   - account: Whose it is; see ``account``.
+  ///   - field: The header field that will carry it, as long as none is known.
   ///   - renew: Gets the credential that was rejected and the client of the call; returns a new one.
   public init(
-    for origin: URL, _ credential: Credential? = nil,
+    for origin: URL, _ credential: Credential? = nil, as account: String? = nil, field: String = "Authorization",
     renew: @escaping @Sendable (Credential?, NetworkClient) async throws -> Credential
   ) {
     self.origin = RedirectGuard.origin(origin)
+    self.field = field
     self.renew = renew
-    current = credential
-    first = credential?.header.value
+    (current, first, name) = (credential, credential?.header.value, account)
   }
 
   /// Who is signed in: set at sign-in, nil at sign-out. A renewal that is under way does not overwrite it, and calls that
   /// were begun before end with `URLError.userAuthenticationRequired`: they would be finished as somebody else.
   public var credential: Credential? {
     get { lock.withLock { current } }
-    set {
-      lock.withLock {
-        current = newValue
-        first = newValue?.header.value
-        if newValue == nil { name = nil }
-        generation += 1
-        epoch += 1
-      }
+    set { signIn(newValue) }
+  }
+
+  /// Sets ``credential`` and ``account`` at once: a call between the two would be one user's under the other's name.
+  public func signIn(_ credential: Credential?, as account: String? = nil) {
+    lock.withLock {
+      (current, first, name) = (credential, credential?.header.value, account)
+      generation += 1
+      epoch += 1
     }
   }
 
-  /// The name of who is signed in, if the app knows it: set before ``credential``, gone with it. A ``ResponseCache`` keeps
-  /// answers for this account, also over renewals and launches; without it, for the credential that was set.
-  public var account: String? {
-    get { lock.withLock { name } }
-    set { lock.withLock { name = newValue } }
-  }
+  /// The name of who is signed in, if the app knows it. A ``ResponseCache`` keeps answers for this account, also over
+  /// renewals and launches; without it, for the credential that was set.
+  public var account: String? { lock.withLock { name } }
 
   /// With the credential; after a rejection once more, with a new one.
   public func respond(
@@ -112,9 +108,9 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ) async throws -> NetworkResponse {
     let isOurs = AuthenticationInProgress.current.contains(ObjectIdentifier(self))
     let (known, generation, now, isFree) = lock.withLock {
-      (current, self.generation, self.epoch, isOurs && isRenewing)
+      (current, self.generation, self.epoch, isOurs && renewal != nil)
     }
-    let field = known?.header.name ?? "Authorization"
+    let field = known?.header.name ?? self.field
     // A request that brings its own, to sign in for one, is left as it is.
     if isFree || RedirectGuard.origin(request.url) != origin || request.value(forHTTPHeaderField: field) != nil {
       return try await next(request)
@@ -129,6 +125,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     } catch NetworkError.endpointError(let response, _)
       where known.isRejected(by: response) && request.httpBodyStream == nil
       && RedirectGuard.origin(response.url) == origin
+      && (response.url == request.url || ["GET", "HEAD", nil].contains(request.httpMethod))
     {
       return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
     }
@@ -150,81 +147,42 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return request
   }
 
-  /// The credential after the one of that generation. All who ask meanwhile wait for the same renewal.
+  /// The credential after the one of that generation. All who ask meanwhile wait for the same renewal; a call that is
+  /// cancelled is ended by its loop, and what waits for it here does no harm.
   private func renewed(after old: Int, _ epoch: Int, _ client: NetworkClient) async throws -> Credential {
     do {
-      while true {
-        // Nil: that renewal was for whoever was signed in before.
-        if let credential = try await nextCredential(after: old, epoch, client) { return credential }
+      let task = try lock.withLock {
+        if self.epoch != epoch { throw URLError(.userAuthenticationRequired) }
+        if let renewal, renewal.epoch == epoch { return renewal.task }
+        if generation != old, let current { return Task { current } }
+        let task = renewing(current, epoch, client)
+        renewal = (epoch, task)
+        return task
       }
-    } catch is CancellationError where Task.isCancelled {
-      throw NetworkError.cancelled
+      let credential = try await task.value
+      // Nobody is given what belongs to who was signed in before.
+      if lock.withLock({ self.epoch }) != epoch { throw URLError(.userAuthenticationRequired) }
+      return credential
     } catch {
       // Whatever it is, it is no answer to this request: nothing here is to be tried again for it.
-      throw NetworkError.middlewareError(error)
+      throw Task.isCancelled ? NetworkError.cancelled : .middlewareError(error)
     }
   }
 
-  private func nextCredential(after old: Int, _ epoch: Int, _ client: NetworkClient) async throws -> Credential? {
-    let id = UUID()
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let (answer, isFirst) = lock.withLock { () -> (Result<Credential?, any Error>?, Bool) in
-          if self.epoch != epoch { return (.failure(URLError(.userAuthenticationRequired)), false) }
-          if !isRenewing, generation != old, let current { return (.success(current), false) }
-          waiting[id] = Waiting(epoch: epoch, continuation: continuation)
-          defer { isRenewing = true }
-          return (nil, !isRenewing)
-        }
-        if let answer { return continuation.resume(with: answer) }
-        if isFirst { start(client) }
-        // It may have been cancelled before there was anything to let go.
-        if Task.isCancelled { letGo(id) }
-      }
-    } onCancel: {
-      letGo(id)
-    }
-  }
-
-  private func letGo(_ id: UUID) {
-    lock.withLock { waiting.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
-  }
-
-  private func start(_ client: NetworkClient) {
-    let (old, epoch) = lock.withLock { (current, self.epoch) }
-    // A task of its own: the call that began it may be cancelled.
+  /// A task of its own: the call that began it may be cancelled. Under the lock.
+  private func renewing(_ old: Credential?, _ epoch: Int, _ client: NetworkClient) -> Task<Credential, any Error> {
     Task {
+      defer { lock.withLock { if renewal?.epoch == epoch { renewal = nil } } }
       let inProgress = AuthenticationInProgress.current.union([ObjectIdentifier(self)])
-      let result: Result<Credential, any Error>
-      do {
-        result = .success(
-          try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) })
-      } catch {
-        result = .failure(error)
-      }
-      end(result, epoch)
-    }
-  }
-
-  private func end(_ result: Result<Credential, any Error>, _ begun: Int) {
-    let waiting = lock.withLock {
-      isRenewing = false
-      if epoch == begun, case .success(let credential) = result {
+      let credential = try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) }
+      lock.withLock {
+        guard self.epoch == epoch else { return }
         current = credential
         first = first ?? credential.header.value
         generation += 1
       }
-      defer { self.waiting = [:] }
-      return self.waiting.values
+      return credential
     }
-    for call in waiting {
-      call.continuation.resume(with: call.epoch == begun ? stillSigned(in: begun, result) : .success(nil))
-    }
-  }
-
-  /// Nobody is given what belongs to who was signed in before.
-  private func stillSigned(in begun: Int, _ result: Result<Credential, any Error>) -> Result<Credential?, any Error> {
-    lock.withLock { epoch } == begun ? result.map { $0 } : .failure(URLError(.userAuthenticationRequired))
   }
 }
 

@@ -86,6 +86,9 @@ nonisolated extension NetworkClient {
   ///   - policy: Wins over the endpoint's own, which wins over the client's.
   /// - Returns: The response, its head, its body and its history.
   /// - Throws: ``NetworkError``; nothing else.
+  #if compiler(>=6.2)
+    @concurrent
+  #endif
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {

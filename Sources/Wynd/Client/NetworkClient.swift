@@ -30,7 +30,8 @@ nonisolated public struct NetworkClient: Sendable {
   public var headers: [URLRequest.Header]
   /// The rule of every call for which neither the call nor its endpoint has one.
   public var policy: RetryPolicy
-  /// Once a call, around all its attempts: caching, logging. The first is the outermost.
+  /// Once a call, around all its attempts: caching, logging. The first is the outermost. The policy's deadline counts from
+  /// where `next` is called, and ends what that does; so does a cancellation. What else a middleware does is its own to end.
   public var middleware: [any NetworkMiddleware]
   /// Once an attempt: tokens, signatures, validation. The first is the outermost.
   public var attemptMiddleware: [any NetworkMiddleware]
@@ -38,7 +39,7 @@ nonisolated public struct NetworkClient: Sendable {
   public var encoder: (any EndpointEncoder & Sendable)?
   /// For bodies and answers of endpoints that name no coder of their own; nil is JSON.
   public var decoder: (any EndpointDecoder & Sendable)?
-  let wire: Wire
+  private(set) var wire: Wire
 
   enum Wire: Sendable {
     case session(URLSession)
@@ -89,11 +90,7 @@ nonisolated public struct NetworkClient: Sendable {
     transport: NetworkScript, baseURL: URL? = nil, policy: RetryPolicy = .default,
     middleware: [any NetworkMiddleware] = [], attemptMiddleware: [any NetworkMiddleware] = []
   ) {
-    self.baseURL = baseURL
-    headers = []
-    self.policy = policy
-    self.middleware = middleware
-    self.attemptMiddleware = attemptMiddleware
+    self.init(baseURL: baseURL, policy: policy, middleware: middleware, attemptMiddleware: attemptMiddleware)
     wire = .script(transport)
   }
 }
@@ -123,6 +120,9 @@ nonisolated extension NetworkClient {
 
 // How a call is made.
 nonisolated extension NetworkClient {
+  #if compiler(>=6.2)
+    @concurrent
+  #endif
   func send(
     _ request: URLRequest, _ spool: MultipartSpool?, _ endpoint: (any Endpoint)?, _ policy: RetryPolicy,
     allowEmptyData: Bool
@@ -156,7 +156,8 @@ nonisolated extension NetworkClient {
       attemptMiddleware.isEmpty
         ? base
         : MiddlewareTransport(
-          base, attemptMiddleware, call, allowEmptyData: allowEmptyData, limit: policy.maxResponseSize)
+          base: base, middleware: attemptMiddleware, call: call, allowEmptyData: allowEmptyData,
+          limit: policy.maxResponseSize)
     }
     switch wire {
     case .session(let session):

@@ -47,12 +47,13 @@ nonisolated extension URLRequest {
   /// The request as a command for a shell, which runs as it is; a body stream is read from its input.
   ///
   /// A secret is left out: in its place stands a variable of that name, `$AUTHORIZATION`, to be set before. A body in which
-  /// a name sounds like one is `$BODY` as a whole.
+  /// a word sounds like one is `$BODY` as a whole.
   ///
   /// - Parameter names: Further header fields and query items that are secrets.
   /// - Returns: One line.
   public func cURL(redacting names: Set<String>) -> String {
-    var variables: [String: String] = [:]
+    // What a shell has set itself would be sent in place of the secret.
+    var variables = ["PWD": "", "OLDPWD": "", "HOME": "", "PATH": "", "USER": "", "UID": "", "SHELL": ""]
     func variable(_ name: String) -> String {
       let letters = String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
       var variable = letters.first?.isNumber == false ? letters : "_" + letters
@@ -81,11 +82,13 @@ nonisolated extension URLRequest {
     var source = ""
     if let body {
       let text = String(data: body, encoding: .utf8)
-      if text.map({ NetworkError.secretName(in: $0) != nil }) == true {
+      let names = body.split { !($0 == 45 || $0 == 95 || 48...57 ~= $0 || 65...90 ~= $0 || 97...122 ~= $0) }
+      if names.contains(where: { isSecret(String(decoding: $0, as: UTF8.self), "") }) {
         words += ["--data-raw", variable("body")]
-      } else if let text, !text.utf8.contains(0) {
+      } else if let text, !text.utf8.contains(0), body.count < 100_000 {
         words += ["--data-raw", Self.quoted(text)]
       } else {
+        // Linux takes no word of more than 128 KiB.
         source = "echo \(body.base64EncodedString()) | base64 -d | "
         words += ["--data-binary", "@-"]
       }

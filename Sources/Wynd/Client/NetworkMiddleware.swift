@@ -138,23 +138,13 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   // Attempts after the first start on a timer, where no task-local value is seen.
   private let refreshing = AuthenticationInProgress.current
 
-  init(
-    _ base: any NetworkTransport, _ middleware: [any NetworkMiddleware], _ call: NetworkCall, allowEmptyData: Bool,
-    limit: Int?
-  ) {
-    self.base = base
-    self.middleware = middleware
-    self.call = call
-    self.allowEmptyData = allowEmptyData
-    self.limit = limit
-  }
-
   var isOver: Bool { base.isOver }
   func refusal(of request: URLRequest) -> String? { base.refusal(of: request) }
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
     let sends = Sends()
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, allowEmptyData, limit] request in
+      if base.isOver { throw NetworkError.urlError(URLError(.cancelled)) }
       // One attempt, whose outcome and whose cancellation the loop knows best.
       let loop = RetryLoop(
         request, policy: RetryPolicy(maxRetries: 0, maxResponseSize: limit, budget: nil),
@@ -181,12 +171,18 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   private final class Sends: @unchecked Sendable {
     private let lock = NSLock()
     private var facts = NetworkOutcome()
+    private var isApplied = false
 
     func add(_ send: RetryCallState, _ result: RetryLoop.Answer) {
       var isAnswered = true
+      var isRefused = false
+      if case .failure(let error) = result {
+        isRefused = error.provesNothingSent && !send.mayHaveSent || [401, 421, 425, 429].contains(error.statusCode)
+      }
       if case .failure(let error) = result { isAnswered = error.response != nil && error.statusCode != 401 }
       lock.withLock {
-        facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect
+        facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect || isApplied
+        isApplied = isApplied || !isRefused
         // A second send that was refused does not prove that the first did nothing.
         facts.mayHaveSent = facts.mayHaveSent || send.mayHaveSent || isAnswered
       }

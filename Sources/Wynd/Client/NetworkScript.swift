@@ -68,7 +68,10 @@ nonisolated public final class NetworkScript: @unchecked Sendable {
     let transport = ScriptTransport(script: self, clock: clock, inner: nil)
     let outer = ScriptTransport(script: self, clock: clock, inner: through(transport))
     let loop = RetryLoop(request, policy: policy, allowEmptyData: allowEmptyData, transport: outer, clock: clock)
-    return try await loop.run { $0 }.get()
+    return try await loop.run {
+      clock.stop()
+      return $0
+    }.get()
   }
 
   fileprivate func step(for request: URLRequest) -> Step {
@@ -153,6 +156,8 @@ nonisolated private final class ScriptClock: RetryClock, @unchecked Sendable {
 
   func cancel(_ wait: RetryWait) { lock.withLock { waits[wait.id] = nil } }
 
+  /// The call has ended: no time passes after it.
+  func stop() { lock.withLock { (waits, underWay) = ([:], .max / 2) } }
   func begin() {
     lock.withLock {
       underWay += hasBegun ? 1 : 0

@@ -14,10 +14,11 @@
 /// for try await expenses in client.values(of: .expenses) { show(expenses.value, isOld: expenses.source == .cache) }
 /// ```
 ///
-/// While `max-age` lasts, or until `Expires`, nothing is sent. After that the server is asked with `If-None-Match` and `If-Modified-Since`,
-/// and a 304 is served from the store. `no-store` and `Vary` are respected; it is a private cache, so `private` is stored.
+/// While `max-age` lasts, or until `Expires`, nothing is sent. After that the server is asked with `If-None-Match` and
+/// `If-Modified-Since`, and a 304 is served from the store. `no-store` and `Vary` are respected; it is a private cache, so `private` is stored.
 /// What was got with one credential is never served to another: neither one that the request or the session carries nor
-/// one that an ``Authentication`` adds. What depends on cookies must say so (`Vary: Cookie`), and is not stored then.
+/// one that an ``Authentication`` adds. What depends on cookies must say so (`Vary: Cookie`), and is not stored then. Other
+/// fields on which an answer depends must be there before the cache, not added once an attempt.
 nonisolated public struct ResponseCache: NetworkMiddleware {
   private let store: any ResponseStore
   private let servesStaleIfError: Bool
@@ -47,25 +48,29 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
-    let key = Self.key(request, call)
+    let seen = Self.withFieldsOfSession(request, call)
+    let key = Self.key(seen, call)
     let method = request.httpMethod ?? "GET"
     let wanted = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
     // A request with a condition of its own wants the answer to that.
     let own = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
-    guard method == "GET", !wanted.has("no-store"), own.allSatisfy({ request.value(forHTTPHeaderField: $0) == nil })
+    guard method == "GET", request.httpBody == nil, request.httpBodyStream == nil, !wanted.has("no-store"),
+      own.allSatisfy({ request.value(forHTTPHeaderField: $0) == nil })
     else {
       if Self.isOnlyAsked.get() { throw NotStored() }
-      let response = try await next(request)
       // What it may have changed is out of date (RFC 9111 §4.4).
-      if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) { store.remove(key) }
-      return response
+      defer { if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) { store.remove(key) } }
+      return try await next(request)
     }
-    let stored = store.response(for: key).flatMap { $0.matches(request) ? $0 : nil }
+    let stored = store.response(for: key).flatMap { $0.matches(seen) ? $0 : nil }
     if Self.isOnlyAsked.get() {
       guard let stored, let response = stored.served(as: .cache) else { throw NotStored() }
       return response
     }
-    if let stored, !wanted.has("no-cache"), stored.isFresh(at: now()), let response = stored.served(as: .cache) {
+    let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
+    if let stored, !isReload, !wanted.has("no-cache"), stored.isFresh(at: now()),
+      let response = stored.served(as: .cache)
+    {
       return response
     }
     var asking = request
@@ -81,7 +86,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     do {
       let response = try await next(asking)
       // Has somebody else signed in meanwhile? Then nobody knows whose answer it is.
-      let isSame = Self.key(request, call) == key
+      let isSame = Self.key(seen, call) == key
       if response.response.statusCode == 304, isOurs {
         guard isSame, let renewed = stored?.renewed(by: response.response, at: now()),
           let served = renewed.served(as: .revalidated)
@@ -90,7 +95,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
         return served
       }
       if response.response.statusCode == 200, isSame {
-        if let new = StoredResponse(response, to: request, at: now()) {
+        if let new = StoredResponse(response, to: seen, at: now()) {
           store.store(new, for: key)
         } else {
           store.remove(key)
@@ -109,16 +114,29 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
     let client = call.client
     let scopes = (client.middleware + client.attemptMiddleware).compactMap { $0.cacheScope(of: request) }
-    var fields = request.allHTTPHeaderFields ?? [:]
-    if case .session(let session) = client.wire {
-      for case (let name as String, let value as String) in session.configuration.httpAdditionalHeaders ?? [:] {
-        fields[name] = fields[name] ?? value
-      }
+    let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
+      // That is not who asks, and comes with changes only.
+      RedirectGuard.isCredential(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
     }
-    let own = fields.filter { RedirectGuard.isCredential($0.key, $0.value) }
-      .map { "\($0.key.lowercased()):\($0.value)" }.sorted()
+    .map { "\($0.key.lowercased()):\($0.value)" }.sorted()
     let scope = (scopes + own).joined(separator: "\n")
     return "\(scope.isEmpty ? "" : stableHash(scope)) \(request.url?.absoluteString ?? "")"
+  }
+
+  /// What the session adds on the way may tell one answer from another, or one user.
+  private static func withFieldsOfSession(_ request: URLRequest, _ call: NetworkCall) -> URLRequest {
+    guard case .session(let session) = call.client.wire else { return request }
+    var request = request
+    for case (let name as String, let value as String) in session.configuration.httpAdditionalHeaders ?? [:]
+    where request.value(forHTTPHeaderField: name) == nil {
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+    #if !canImport(FoundationNetworking)
+      if request.value(forHTTPHeaderField: "Accept-Language") == nil {
+        request.setValue(Locale.preferredLanguages.joined(separator: ", "), forHTTPHeaderField: "Accept-Language")
+      }
+    #endif
+    return request
   }
 
   /// The same in every process: 128 bits of two FNV-1a. It tells texts apart and keeps them out of sight, no more.
@@ -147,7 +165,8 @@ nonisolated extension NetworkClient {
   /// What is stored first, however old, then what the server says: for a list that is there at once and then up to date.
   ///
   /// The first has the ``EndpointResponse/source`` `.cache`. If nothing is stored, or what is stored is still fresh, there
-  /// is only one. The error of the server's answer ends the sequence.
+  /// is only one. The error of the server's answer ends the sequence. What may be served only after asking (`no-cache`,
+  /// `must-revalidate`) comes first too: it is marked, and what the server says follows.
   ///
   /// - Parameters:
   ///   - endpoint: What to load.
@@ -211,7 +230,10 @@ nonisolated struct CacheControl {
   private var directives: [String: String] = [:]
 
   init(_ field: String?) {
-    for part in (field ?? "").utf8.split(separator: 44).prefix(64) {
+    let parts = (field ?? "").utf8.split(separator: 44)
+    // Nobody reads that many: the last might forbid what the first allows.
+    if parts.count > 64 { directives["no-store"] = "" }
+    for part in parts.prefix(64) {
       let pair = (String(part) ?? "").split(separator: "=", maxSplits: 1).map {
         $0.trimmingCharacters(in: .whitespaces).lowercased()
       }

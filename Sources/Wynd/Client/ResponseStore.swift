@@ -55,7 +55,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
 
   func isFresh(at date: Date) -> Bool {
     let passed = date.timeIntervalSince(storedAt)
-    let age = header("Age").flatMap { $0.utf8.allSatisfy { 48...57 ~= $0 } ? Double($0) : nil } ?? 0
+    let age = header("Age").flatMap { RetryAfter.digits($0.prefix { $0 != "," }) }.map(Double.init) ?? 0
     return passed >= 0 && !control.has("no-cache") && passed + age < Self.lifetime(header, at: storedAt)
   }
 
@@ -73,7 +73,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   func renewed(by head: HTTPURLResponse, at date: Date) -> StoredResponse {
     var new = self
     new.storedAt = date
-    new.headers["age"] = nil
+    (new.headers["age"], new.headers["date"]) = (nil, nil)
     new.headers.merge(Self.fields(of: head) { !$0.hasPrefix("content-") }) { $1 }
     return new
   }
@@ -105,11 +105,13 @@ nonisolated public struct StoredResponse: Sendable, Codable {
 
 nonisolated extension HTTPURLResponse {
   fileprivate var variantFields: [String] {
-    (value(forHTTPHeaderField: "Vary") ?? "").split(separator: ",").prefix(32)
+    (value(forHTTPHeaderField: "Vary") ?? "").split(separator: ",")
       .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }.filter { !$0.isEmpty }
   }
   /// Cookies are added by the session, unseen: what depends on them, or on anything, is nobody else's.
-  fileprivate var expectsNoSecretVariant: Bool { !variantFields.contains { $0 == "*" || $0 == "cookie" } }
+  fileprivate var expectsNoSecretVariant: Bool {
+    variantFields.count <= 32 && !variantFields.contains { $0 == "*" || $0 == "cookie" }
+  }
 }
 
 /// In memory, up to a number of bytes; what was used longest ago goes first.

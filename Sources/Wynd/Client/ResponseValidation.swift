@@ -43,6 +43,8 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let response = try await next(request)
+    let isAsked = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
+    if response.response.statusCode == 304, isAsked { return response }
     guard let reason = reason(against: response) else { return response }
     throw InvalidResponse(reason: reason, response: response, shouldRetry: isRetryable)
   }
