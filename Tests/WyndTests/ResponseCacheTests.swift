@@ -54,30 +54,6 @@ import Testing
     #expect(asked[1].value(forHTTPHeaderField: "If-Modified-Since") == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 
-  /// Cache-Control and Age of the answer → seconds for which nothing is sent.
-  static let ages: [(control: String, age: String?, seconds: Double)] = [
-    ("max-age=60", nil, 60), ("max-age=60", "20", 40), ("max-age=\"60\"", nil, 60), ("private, MAX-AGE=60", nil, 60),
-    ("public,max-age=60,must-revalidate", nil, 60), ("max-age=60", "x", 60), ("max-age=60", "20, 5", 40),
-    ("max-age=60", "20 ", 40), ("max-age=60, max-age=5", nil, 60),
-    ("max-age=99999999999999999999", nil, 2_147_483_648),
-  ]
-  static let never = [
-    "max-age=0", "max-age=-5", "max-age=", "max-age", "max-age=1.5", "max-age=٣", "no-cache, max-age=60",
-    "max-age=0x3C",
-    "max-age= ", "s-maxage=60", "", ",,,=,;", "no-cache=\"set-cookie\", max-age=60",
-  ]
-
-  @Test(arguments: ages.indices) func whileMaxAgeLastsNothingIsSent(_ row: Int) async throws {
-    let (control, age, seconds) = Self.ages[row]
-    var headers = ["Cache-Control": control, "ETag": "\"1\""]
-    headers["Age"] = age
-    let world = World([.ok("one", headers: headers), .ok("two")])
-    _ = try await world.get()
-    #expect(try await world.get(after: seconds - 1).source == .cache)
-    #expect(world.script.requests.count == 1)
-    #expect(try await world.get(after: 1).text == "two")
-  }
-
   /// It has no body to look at, and is no answer to the caller.
   @Test func aValidationLetsA304ToTheCachePass() async throws {
     for validation in [
@@ -115,101 +91,12 @@ import Testing
     #expect(try await world.get().text == "new")
   }
 
-  @Test func a304WithoutADateMakesNoOldExpiryNew() async throws {
-    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-    let fields = ["ETag": "\"1\"", "Date": date, "Expires": "Sun, 06 Nov 1994 08:50:37 GMT"]
-    let world = World([.ok("one", headers: fields), .status(304), .ok("two")])
-    world.time.value = Date(timeIntervalSince1970: 784_111_777)
-    _ = try await world.get()
-    #expect(try await world.get(after: 3600).source == .revalidated)
-    #expect(try await world.get(after: 1).text == "two")
-  }
-
-  @Test func whoReloadsAsksTheServer() async throws {
-    let world = World([
-      .ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two", headers: ["Cache-Control": "max-age=60"]),
-    ])
-    _ = try await world.get()
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
-    #expect(try await world.client.performNetworkRequest(request) == Data("two".utf8))
-    #expect(try await world.get().source == .cache)
-  }
-
   @Test func aGETWithABodyIsNotStored() async throws {
     let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.httpBody = Data("query".utf8)
     #expect(try await world.client.performNetworkRequest(request) == Data("one".utf8))
     #expect(try await world.get().text == "two")
-  }
-
-  /// What comes after the last that is read might forbid what the first allows.
-  @Test func fieldsOfUnusualLengthAreNotStored() async throws {
-    let many = (0..<64).map { "x\($0)" }.joined(separator: ",")
-    for fields in [
-      ["Cache-Control": "max-age=60,\(many),no-store"], ["Cache-Control": "max-age=60", "Vary": "\(many),*"],
-    ] {
-      let world = World([.ok("one", headers: fields), .ok("two")])
-      _ = try await world.get()
-      #expect(try await world.get().text == "two")
-    }
-  }
-
-  /// Expires, Date and Cache-Control of the answer → seconds for which nothing is sent. The client's clock is years ahead.
-  static let expiries: [(expires: String, date: String?, control: String?, seconds: Double)] = [
-    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 60),
-    ("Sunday, 06-Nov-94 08:50:37 GMT", "Sun Nov  6 08:49:37 1994", "private", 60),
-    ("Mon, 12 Jan 1970 13:47:40 GMT", nil, nil, 60),
-    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "max-age=5", 5),
-    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "max-age=0", 0),
-    ("Sun, 06 Nov 1994 08:50:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", "no-cache", 0),
-    ("0", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 0), ("-1", nil, nil, 0), ("tomorrow", nil, nil, 0),
-    ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", nil, 0),
-  ]
-
-  @Test(arguments: expiries.indices) func withoutAMaxAgeNothingIsSentUntilExpires(_ row: Int) async throws {
-    let (expires, date, control, seconds) = Self.expiries[row]
-    var headers = ["Expires": expires, "ETag": "\"1\""]
-    headers["Date"] = date
-    headers["Cache-Control"] = control
-    let world = World([.ok("one", headers: headers), .ok("two")])
-    _ = try await world.get()
-    if seconds > 0 { #expect(try await world.get(after: seconds - 1).source == .cache) }
-    #expect(world.script.requests.count == 1)
-    #expect(try await world.get(after: 1).text == "two")
-  }
-
-  @Test(arguments: never) func theServerIsAskedEachTime(_ control: String) async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": control, "ETag": "\"1\""]), .status(304)])
-    _ = try await world.get()
-    #expect(try await world.get().source == .revalidated)
-  }
-
-  @Test func aClockThatWasSetBackMakesNothingFresh() async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
-    _ = try await world.get()
-    #expect(try await world.get(after: -10).text == "two")
-  }
-
-  static let unstorable: [[String: String]] = [
-    ["Cache-Control": "no-store, max-age=60"], [:], ["Cache-Control": "max-age=60", "Vary": "*"],
-    ["Cache-Control": "max-age=60", "Vary": "Accept, Cookie"], ["Cache-Control": "max-age=0"],
-  ]
-
-  @Test(arguments: unstorable) func whatMustNotBeStoredIsNot(_ headers: [String: String]) async throws {
-    let world = World([.ok("one", headers: headers), .ok("two")], stale: true)
-    _ = try await world.get()
-    #expect(try await world.get().text == "two")
-    #expect(world.script.requests[1].value(forHTTPHeaderField: "If-None-Match") == nil)
-  }
-
-  @Test func aRequestThatForbidsItIsNeitherServedNorStored() async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two"), .ok("three")])
-    _ = try await world.get(["Cache-Control": "no-store"])
-    #expect(try await world.get().text == "two")
-    #expect(try await world.get(["Cache-Control": "no-cache"]).text == "three")
-    #expect(try await world.get(["Range": "bytes=0-1"]).text == "three")
   }
 
   @Test func varyKeepsVariantsApart() async throws {
@@ -348,92 +235,5 @@ import Testing
     world.client.attemptMiddleware = [authentication]
     _ = try await world.get()
     #expect(try await world.get() == ("old", .cache))
-  }
-
-  // MARK: When the network fails
-
-  static let failures: [Step] = [.dropped, .failure(.notConnectedToInternet), .status(503), .status(500), .silence]
-
-  @Test(arguments: failures.indices) func whatIsStoredIsServedIfTheNetworkFails(_ row: Int) async throws {
-    let world = World([.ok("old", headers: Self.tagged), Self.failures[row]], stale: true)
-    _ = try await world.get()
-    let answer = try await world.get(after: 1_000_000)
-    #expect(answer.text == "old" && answer.source == .cache)
-  }
-
-  @Test func butNotForARefusalNorWhereTheServerForbadeItNorUnasked() async throws {
-    for (headers, failure, stale) in [
-      (Self.tagged, Step.status(404), true), (Self.tagged, .status(401), true), (Self.tagged, .dropped, false),
-      (Self.tagged.merging(["Cache-Control": "must-revalidate"]) { $1 }, .dropped, true),
-    ] {
-      let world = World([.ok("old", headers: headers), failure], stale: stale)
-      _ = try await world.get()
-      await #expect(throws: NetworkError.self) { try await world.get() }
-    }
-  }
-
-  // MARK: Twice
-
-  struct Text: Endpoint {
-    typealias Response = String
-    var host: String { "a.example" }
-    var path: String { "/" }
-  }
-
-  @Test func whatIsStoredComesFirstAndThenWhatTheServerSays() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped])
-    func values() async -> ([String], Bool) {
-      var got: [String] = []
-      do {
-        for try await value in world.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
-        return (got, true)
-      } catch {
-        return (got, false)
-      }
-    }
-    #expect(await values() == (["one network"], true))
-    #expect(await values() == (["one cache", "two network"], true))
-    #expect(await values() == (["two cache", "two revalidated"], true))
-    #expect(await values() == (["two cache"], false))
-    #expect(world.script.requests.count == 4)
-  }
-
-  @Test func whatIsFreshComesOnce() async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"])])
-    for expected in [NetworkResponse.Source.network, .cache] {
-      var sources: [NetworkResponse.Source] = []
-      for try await value in world.client.values(of: Text()) { sources.append(value.source) }
-      #expect(sources == [expected])
-    }
-    #expect(world.script.requests.count == 1)
-  }
-
-  @Test func theCallbackFormCallsTwice() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged)])
-    _ = try await world.get()
-    let got = Box<[String]>()
-    got.value = []
-    let calls = Counter()
-    world.client.loadCachedFirst(Text()) { result in
-      got.value?.append((try? result.get())?.value ?? "failed")
-      calls.add()
-    }
-    await calls.reaches(2)
-    #expect(got.value == ["one", "two"])
-  }
-
-  @Test func onARealSessionThe304IsSeen() async throws {
-    let server = try LoopbackServer { request in
-      request.value("If-None-Match") == "\"1\""
-        ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
-    }
-    let client = NetworkClient(
-      baseURL: server.url(), session: URLSession(configuration: .default), policy: .never,
-      middleware: [ResponseCache(MemoryStore())])
-    for expected in [NetworkResponse.Source.network, .revalidated, .revalidated] {
-      let response = try await client.networkResponse(for: URLRequest(url: server.url()))
-      #expect(response.source == expected && response.data == Data("one".utf8))
-    }
-    #expect(server.requests.count == 3)
   }
 }

@@ -1,0 +1,127 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Of Foundation, what sends requests. See Foundation.swift.
+import AppleObjC
+import Dispatch
+
+public class URLRequest: NSObject, @unchecked Sendable {
+  public enum CachePolicy: UInt, Sendable {
+    case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
+  }
+  public var cachePolicy: CachePolicy {
+    get { .useProtocolCachePolicy }
+    set {}
+  }
+  public init(url: URL) {}
+  public var url: URL?
+  public var httpMethod: String?
+  public var httpBody: Data?
+  public var httpBodyStream: InputStream?
+  public var timeoutInterval: TimeInterval = 60
+  public var allHTTPHeaderFields: [String: String]?
+  public func value(forHTTPHeaderField name: String) -> String? { nil }
+  public func setValue(_ value: String?, forHTTPHeaderField name: String) {}
+  public func addValue(_ value: String, forHTTPHeaderField name: String) {}
+}
+open class URLResponse: NSObject, @unchecked Sendable {
+  open var url: URL? { nil }
+  open var expectedContentLength: Int64 { 0 }
+}
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  open var allHeaderFields: [AnyHashable: Any] { [:] }
+  public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {}
+  open var statusCode: Int { 0 }
+  open func value(forHTTPHeaderField name: String) -> String? { nil }
+  open class func localizedString(forStatusCode: Int) -> String { "" }
+}
+open class URLSessionConfiguration: NSObject, @unchecked Sendable {
+  open var identifier: String? { nil }
+  open var timeoutIntervalForRequest: TimeInterval = 60
+  open var httpAdditionalHeaders: [AnyHashable: Any]?
+}
+open class URLSession: NSObject, @unchecked Sendable {
+  open var configuration: URLSessionConfiguration { fatalError() }
+  open class var shared: URLSession { fatalError() }
+  open var delegate: (any URLSessionDelegate)? { nil }
+  open var delegateQueue: OperationQueue { fatalError() }
+  open func dataTask(
+    with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDataTask { fatalError() }
+  open func uploadTask(
+    with request: URLRequest, fromFile file: URL,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask { fatalError() }
+  open func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
+  open func uploadTask(with request: URLRequest, fromFile file: URL) -> URLSessionUploadTask { fatalError() }
+  open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask { fatalError() }
+  @objc public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
+}
+open class URLSessionTask: NSObject, @unchecked Sendable {
+  open var delegate: (any URLSessionTaskDelegate)?
+  open var countOfBytesSent: Int64 { 0 }
+  open var countOfBytesReceived: Int64 { 0 }
+  open var countOfBytesExpectedToReceive: Int64 { 0 }
+  open var response: URLResponse? { nil }
+  open func resume() {}
+  open func suspend() {}
+  open func cancel() {}
+}
+open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
+@objc public protocol URLSessionDelegate: NSObjectProtocol, Sendable {}
+@objc public protocol URLSessionTaskDelegate: URLSessionDelegate {
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+}
+
+public struct URLError: Error, Sendable {
+  public init(_ code: Code, userInfo: [String: Any] = [:]) {}
+  public var code: Code { Code(rawValue: 0) }
+  public var userInfo: [String: Any] { [:] }
+  public enum NetworkUnavailableReason: Int, Sendable { case cellular, expensive, constrained }
+  public var networkUnavailableReason: NetworkUnavailableReason? { nil }
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public var rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+    public static let unknown = Code(rawValue: -1)
+    public static let cancelled = Code(rawValue: -999)
+    public static let badURL = Code(rawValue: -1000)
+    public static let timedOut = Code(rawValue: -1001)
+    public static let userAuthenticationRequired = Code(rawValue: -1013)
+    public static let unsupportedURL = Code(rawValue: -1002)
+    public static let cannotFindHost = Code(rawValue: -1003)
+    public static let cannotConnectToHost = Code(rawValue: -1004)
+    public static let networkConnectionLost = Code(rawValue: -1005)
+    public static let dnsLookupFailed = Code(rawValue: -1006)
+    public static let httpTooManyRedirects = Code(rawValue: -1007)
+    public static let notConnectedToInternet = Code(rawValue: -1009)
+    public static let badServerResponse = Code(rawValue: -1011)
+    public static let cannotDecodeRawData = Code(rawValue: -1015)
+    public static let cannotDecodeContentData = Code(rawValue: -1016)
+    public static let cannotParseResponse = Code(rawValue: -1017)
+    public static let internationalRoamingOff = Code(rawValue: -1018)
+    public static let callIsActive = Code(rawValue: -1019)
+    public static let dataNotAllowed = Code(rawValue: -1020)
+    public static let secureConnectionFailed = Code(rawValue: -1200)
+    public static let serverCertificateHasBadDate = Code(rawValue: -1201)
+    public static let serverCertificateUntrusted = Code(rawValue: -1202)
+    public static let serverCertificateHasUnknownRoot = Code(rawValue: -1203)
+    public static let serverCertificateNotYetValid = Code(rawValue: -1204)
+    public static let clientCertificateRejected = Code(rawValue: -1205)
+    public static let clientCertificateRequired = Code(rawValue: -1206)
+  }
+}
+@objc public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+  @objc optional func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+  // And `didReceive data:`, which needs a Data that Objective-C knows. That it is called is tested on Linux.
+}

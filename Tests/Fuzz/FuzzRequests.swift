@@ -1,0 +1,131 @@
+// Entry points for what becomes a request, and what an endpoint makes of its answer.
+import Foundation
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+func location(_ text: String) {
+  #if canImport(FoundationNetworking)
+    var request = URLRequest(url: base)
+    request.httpMethod = "POST"
+    request.httpBody = Data("x".utf8)
+    request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+    for status in [301, 302, 303, 307, 308] {
+      guard let response = response(status, ["Location": text]),
+        let next = request.followingRedirect(response, additional: ["X-Api-Key": "K"])
+      else { continue }
+      require(["http", "https"].contains(next.url?.scheme?.lowercased()), "\(next)")
+      require(next.url?.host?.isEmpty == false, "\(next)")
+      let stays = RedirectGuard.origin(next.url) == RedirectGuard.origin(base)
+      require(stays || next.value(forHTTPHeaderField: "Authorization") == nil, "a credential left for \(next)")
+      _ = next.url?.redactedForLog
+    }
+  #endif
+}
+
+private struct Address: Endpoint {
+  typealias Response = Data
+  var host = "example.com"
+  var path = "/"
+  var escapedPath: String?
+  var queryItems: [URLQueryItem] = []
+  var headers: [URLRequest.Header] = []
+  var percentEncodedPath: String { escapedPath ?? PercentEncoding.path(path) }
+}
+
+func url(_ text: String) {
+  let field = parts(text)
+  if let url = try? Address(host: field[0]).url {
+    require(url.host?.isEmpty == false && url.absoluteString.hasSuffix("/") && url.query == nil, url.absoluteString)
+    require(url.absoluteString.utf8.allSatisfy { 33..<127 ~= $0 }, url.absoluteString)
+  }
+  if let url = try? Address(path: text).url {
+    let path = url.absoluteString.dropFirst("https://example.com".count)
+    let expected = text.utf8.first == 47 ? text : "/" + text
+    require(decoded(String(path)) == Array(expected.utf8), "\(url) \(expected.debugDescription)")
+  }
+  if let url = try? Address(escapedPath: text).url {
+    require(url.query == nil && url.fragment == nil, url.absoluteString)
+  }
+  _ = try? Address(host: "", path: text).url(baseURL: URL(string: field.count > 1 ? field[1] : "http://h/v1"))
+  let item = URLQueryItem(name: field[0], value: field.count > 1 ? field[1] : nil)
+  if let url = try? Address(queryItems: [item]).url {
+    let query = String(url.absoluteString.dropFirst("https://example.com/?".count))
+    let pair = query.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { decoded(String($0)) }
+    require(pair == [Array(item.name.utf8)] + (item.value.map { [Array($0.utf8)] } ?? []), query)
+  }
+}
+
+func decoded(_ text: String) -> [UInt8]? {
+  var bytes: [UInt8] = []
+  var rest = text.utf8[...]
+  while let byte = rest.popFirst() {
+    guard byte == 37 else {
+      bytes.append(byte)
+      continue
+    }
+    guard let high = rest.popFirst(), let low = rest.popFirst(),
+      let value = UInt8(String(decoding: [high, low], as: UTF8.self), radix: 16)
+    else { return nil }
+    bytes.append(value)
+  }
+  return bytes
+}
+
+func field(_ text: String) {
+  let field = parts(text)
+  let header = URLRequest.Header(field[0], field.count > 1 ? field[1] : "v")
+  if let request = try? Address(headers: [header]).request {
+    require(!header.name.isEmpty && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "\(header)")
+    _ = RedirectGuard.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
+  }
+  _ = header.description
+  let part = URLRequest.Body.Part(name: field[0], data: Data(), fileName: field.last, contentType: header.value)
+  if let head = try? part.head() {
+    let lines = head.utf8.split(separator: 10)
+    require(lines.count == 2 && lines[0].filter { $0 == 34 }.count == 4, head)
+  }
+}
+
+func description(_ text: String) {
+  guard let response = response(200, [:]) else { return }
+  let field = parts(text)
+  let data = Data(text.utf8)
+  var errors: [any Error] = [DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: text))]
+  do { _ = try JSONDecoder().decode([String: Int].self, from: data) } catch { errors.append(error) }
+  do { _ = try JSONDecoder().decode([String: Int].self, from: JSONEncoder().encode([field[0]: text])) } catch {
+    errors.append(error)
+  }
+  for error in errors {
+    let text = NetworkError.undecodable(error, response, data).description
+    require(text.unicodeScalars.count < 700 && !text.contains { $0.isNewline }, text)
+  }
+  if let url = URL(string: field[0]) { _ = url.redactedForLog }
+}
+
+func json(_ bytes: [UInt8]) {
+  guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return }
+  guard let data = try? JSONEncoder().encode(value) else { return }
+  let again = try? JSONDecoder().decode(JSONValue.self, from: data)
+  require(again == value, "\(value) \(String(describing: again))")
+  _ = try? QueryEncoder().encode(value)
+}
+
+func charset(_ bytes: [UInt8]) {
+  struct Text: Endpoint {
+    typealias Response = String
+    let path = "/"
+  }
+  let type = String(decoding: bytes.prefix(30), as: UTF8.self)
+  guard let response = response(200, ["Content-Type": type]) else { return }
+  _ = try? Text().parse(data: Data(bytes.dropFirst(30)), response: response)
+}
+
+func query(_ text: String) {
+  let field = parts(text)
+  for arrays in [QueryEncoder.ArrayStyle.repeated, .brackets, .indices, .commas] {
+    let items = try? QueryEncoder(arrays: arrays).encode([field[0]: field])
+    require(items != nil, text)
+    _ = PercentEncoding.query(items ?? [])
+  }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension DownloadTests {
+  // MARK: What a server may answer to the second request (RFC 9110 §§13–15)
+
+  enum End: Equatable, Sendable {
+    /// The file, after so many requests, of which the last asked for this range.
+    case file(requests: Int, lastRange: String?)
+    case invalid(String)
+  }
+
+  static let old = someBytes(40_000)
+  static let new = someBytes(30_000, seed: 2)
+  /// Name, head of the first answer (20,000 of 40,000 bytes come), the answers after it, how it ends, with which file.
+  typealias Row = (
+    name: String, first: [(String, String)], then: [@Sendable (LoopbackServer.Request) -> Answer], end: End,
+    file: [UInt8]
+  )
+  static let tag = [("ETag", "\"1\"")]
+  static let longAgo = [("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Date", "Sun, 06 Nov 2022 08:49:37 GMT")]
+
+  static func part(_ range: String, _ body: [UInt8], _ fields: [(String, String)] = tag) -> Answer {
+    Answer([.send(Answer.head(206, fields + [("Content-Range", range), ("Content-Length", "\(body.count)")]) + body)])
+  }
+  static let rest = Array(old[20_000...])
+  static let rows: [Row] = [
+    ("strong tag", tag, [{ .file(old, for: $0) }], .file(requests: 2, lastRange: "bytes=20000-"), old),
+    ("an old date", longAgo, [{ .file(old, for: $0, longAgo) }], .file(requests: 2, lastRange: "bytes=20000-"), old),
+    ("weak tag", [("ETag", "W/\"1\"")], [{ .file(old, for: $0) }], .file(requests: 2, lastRange: nil), old),
+    (
+      "weak tag with a date", [("ETag", "W/\"1\"")] + longAgo, [{ .file(old, for: $0) }],
+      .file(requests: 2, lastRange: nil), old
+    ),
+    (
+      "a date of this very second", [("Last-Modified", longAgo[1].1), longAgo[1]], [{ .file(old, for: $0) }],
+      .file(requests: 2, lastRange: nil), old
+    ),
+    ("a date without Date", [longAgo[0]], [{ .file(old, for: $0) }], .file(requests: 2, lastRange: nil), old),
+    ("no validator", [], [{ .file(old, for: $0) }], .file(requests: 2, lastRange: nil), old),
+    (
+      "changed tag", tag, [{ .file(new, for: $0, [("ETag", "\"2\"")]) }], .file(requests: 2, lastRange: "bytes=20000-"),
+      new
+    ),
+    (
+      "200 instead of 206", tag, [{ _ in .ok(old, tag) }], .file(requests: 2, lastRange: "bytes=20000-"), old
+    ),
+    (
+      "a part of another version", tag,
+      [
+        { _ in part("bytes 20000-29999/30000", Array(new[20_000...]), [("ETag", "\"2\"")]) },
+        { .file(new, for: $0, [("ETag", "\"2\"")]) },
+      ], .file(requests: 3, lastRange: nil), new
+    ),
+    (
+      "a tag that became weak", tag,
+      [{ _ in part("bytes 20000-39999/40000", rest, [("ETag", "W/\"1\"")]) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: nil), old
+    ),
+    (
+      "a part without validator", tag, [{ _ in part("bytes 20000-39999/40000", rest, []) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: nil), old
+    ),
+    (
+      "an unknown length", tag, [{ _ in part("bytes 20000-39999/*", rest) }],
+      .file(requests: 2, lastRange: "bytes=20000-"), old
+    ),
+    (
+      "a shorter part", tag,
+      [{ _ in part("bytes 20000-29999/40000", Array(old[20_000..<30_000])) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: "bytes=30000-"), old
+    ),
+    (
+      "wrong start", tag, [{ _ in part("bytes 0-39999/40000", old) }],
+      .invalid("a part from byte 0, asked for was 20000"), []
+    ),
+    (
+      "wrong total", tag, [{ _ in part("bytes 20000-39999/50000", rest) }],
+      .invalid("a part of 50000 bytes, not of 40000"), []
+    ),
+    (
+      "an end before the start", tag, [{ _ in part("bytes 20000-19999/40000", []) }],
+      .invalid("a 206 without a usable Content-Range"), []
+    ),
+    (
+      "beyond the end", tag, [{ _ in part("bytes 20000-49999/*", rest + rest) }],
+      .invalid("a part beyond the end"), []
+    ),
+    (
+      "no Content-Range", tag,
+      [{ _ in Answer([.send(Answer.head(206, tag + [("Content-Length", "20000")]) + rest)]) }],
+      .invalid("a 206 without a usable Content-Range"), []
+    ),
+    (
+      "another unit", tag, [{ _ in part("lines 20000-39999/40000", rest) }],
+      .invalid("a 206 without a usable Content-Range"), []
+    ),
+    (
+      "several parts", tag,
+      [
+        { _ in
+          let body =
+            Array("--x\r\nContent-Range: bytes 20000-39999/40000\r\n\r\n".utf8) + rest + Array("\r\n--x--".utf8)
+          let fields = [("Content-Type", "multipart/byteranges; boundary=x"), ("Content-Length", "\(body.count)")]
+          return Answer([.send(Answer.head(206, tag + fields) + body)])
+        }
+      ], .invalid("a 206 without a usable Content-Range"), []
+    ),
+    (
+      "a compressed part", tag,
+      [
+        { _ in part("bytes 20000-39999/40000", rest, tag + [("Content-Encoding", "x-other")]) },
+        { .file(old, for: $0) },
+      ], .file(requests: 3, lastRange: nil), old
+    ),
+    (
+      "416 for a file that became shorter", tag,
+      [{ _ in .status(416, [("Content-Range", "bytes */10000")]) }, { _ in .ok(new) }],
+      .file(requests: 3, lastRange: nil), new
+    ),
+    (
+      "416 without a length", tag, [{ _ in .status(416) }, { _ in .ok(new) }], .file(requests: 3, lastRange: nil), new
+    ),
+    ("neither error nor file", tag, [{ _ in .status(304) }], .invalid("status 304"), []),
+  ]
+
+  @Test(arguments: rows.indices) func theSecondAnswerIsTakenForWhatItIs(_ index: Int) async throws {
+    let row = Self.rows[index]
+    let server = try LoopbackServer { request in
+      if request.index > 0 { return row.then[min(request.index - 1, row.then.count - 1)](request) }
+      let head = Answer.head(200, row.first + [("Content-Length", "40000")])
+      return Answer([.send(head + Self.old[..<20_000]), .close])
+    }
+    let folder = try Folder()
+    let result = await download(server, to: folder.file())
+    switch row.end {
+    case .file(let requests, let range):
+      let done = try result.get()
+      #expect(try Data(contentsOf: done.file) == Data(row.file), "\(row.name)")
+      #expect(server.requests.count == requests, "\(row.name)")
+      #expect(server.requests.last?.value("Range") == range, "\(row.name)")
+      #expect(folder.names == ["file.bin"])
+    case .invalid(let expected):
+      guard case .invalidAnswer(let reason)? = transferError(result) else {
+        Issue.record("\(row.name): \(result)"); return
+      }
+      #expect(reason == expected, "\(row.name)")
+      #expect(folder.names.isEmpty)
+    }
+  }
+
+  /// The process was killed between the last byte and the move: `bytes=40000-` gives 416, and nothing is missing.
+  @Test(arguments: [("bytes */40000", 1), ("bytes */39999", 2), ("bytes 0-1/40000", 2)])
+  func aWholePartialFileIsWhole(_ range: String, _ requests: Int) async throws {
+    let folder = try Folder()
+    let token = ResumeToken("a token")
+    try Data(Self.old).write(to: folder.url.appending(path: ".wynd-\(token.fileName).part"))
+    let server = try LoopbackServer { request in
+      request.value("Range") == nil ? .ok(Self.new) : .status(416, [("Content-Range", range)])
+    }
+    let state = DownloadState(
+      source: "http://127.0.0.1:\(server.port)/file", validator: "\"1\"", total: 40_000)
+    try JSONEncoder().encode(state).write(to: folder.url.appending(path: ".wynd-\(token.fileName).json"))
+    let done = try await download(server, to: folder.file(), DownloadOptions(resumeToken: token)).get()
+    #expect(try Data(contentsOf: done.file) == Data(requests == 1 ? Self.old : Self.new))
+    #expect(server.requests.count == requests && folder.names == ["file.bin"])
+  }
+
+  @Test func aPartMayStartTheFile() async throws {
+    let server = try LoopbackServer { request in
+      let start = request.value("Range").map { Int($0.dropFirst(6).dropLast()) ?? 0 } ?? 0
+      let end = min(start + 70_000, 200_000)
+      return Self.part("bytes \(start)-\(end - 1)/200000", Array(someBytes(200_000)[start..<end]))
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()).get()
+    #expect(try Data(contentsOf: done.file) == Data(someBytes(200_000)))
+    // Parts of a good size are no failures.
+    #expect(server.requests.count == 3 && done.attempts.count == 1)
+  }
+
+  @Test func aServerThatChangesItsMindEachTimeEnds() async throws {
+    let server = try LoopbackServer { request in
+      let start = request.value("Range").map { Int($0.dropFirst(6).dropLast()) ?? 0 } ?? 0
+      let body = Array(someBytes(200_000)[start..<start + 70_000])
+      return Self.part("bytes \(start)-\(start + 69_999)/200000", body, [("ETag", "\"\(request.index)\"")])
+    }
+    let folder = try Folder()
+    var policy = Self.policy
+    policy.maxRetries = 2
+    #expect(await download(server, to: folder.file(), policy: policy).error != nil)
+    #expect(server.requests.count < 20 && folder.names.isEmpty)
+  }
+
+  @Test func compressedOnTheWayOrChunkedIsAFileToo() async throws {
+    let folder = try Folder()
+    let chunked = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("4\r\nabcd\r\n"),
+        Answer.text("3\r\nefg\r\n0\r\n\r\n"),
+      ]))
+    var file = try await download(chunked, to: folder.file()).get().file
+    #expect(try String(contentsOf: file, encoding: .utf8) == "abcdefg")
+    #expect(chunked.requests.first?.value("Accept-Encoding") == "identity")
+    let gzip: [UInt8] = [
+      31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 75, 76, 74, 78, 73, 77, 75, 7, 0, 166, 106, 42, 49, 7, 0, 0, 0,
+    ]
+    let stubborn = try LoopbackServer(script: .ok(gzip, [("Content-Encoding", "gzip")] + Self.tag))
+    file = try await download(stubborn, to: folder.file("b")).get().file
+    #expect(try String(contentsOf: file, encoding: .utf8) == "abcdefg")
+    let empty = try LoopbackServer(script: .ok(""))
+    file = try await download(empty, to: folder.file("c")).get().file
+    #expect(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0)
+  }
+}

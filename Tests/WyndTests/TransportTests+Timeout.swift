@@ -1,0 +1,76 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension TransportTests {
+  // MARK: Time-outs
+
+  @Test(arguments: [0.05, 0.3, 0.4, 1, 1.9, 2]) func silenceEndsAnAttemptOnTime(_ timeout: Double) async throws {
+    try await Turn.take {
+      let server = try LoopbackServer(script: .hang)
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = timeout
+      // Smaller tests still share the cores: what is late by rule is late every time.
+      var closest = Double.infinity
+      for _ in 0..<Int(20 / timeout) where abs(closest) > 0.05 {
+        let began = ContinuousClock.now
+        let result = await session.result(of: request, policy: .never)
+        let late = (ContinuousClock.now - began).secondsAsDouble - timeout
+        #expect(result.error?.urlError?.code == .timedOut)
+        if abs(late) < abs(closest) { closest = late }
+      }
+      #expect(abs(closest) <= 0.05)
+    }
+  }
+
+  @Test func aStallAfterTheHeadEndsAtMostASecondLate() async throws {
+    let server = try LoopbackServer(script: .stall)
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = 0.4
+    var soonest = Double.infinity
+    for _ in 0..<8 where soonest > 1.45 {
+      let began = ContinuousClock.now
+      let result = await session.result(of: request, policy: .never)
+      #expect(result.error?.urlError?.code == .timedOut)
+      soonest = min(soonest, (ContinuousClock.now - began).secondsAsDouble)
+    }
+    #expect(soonest < 1.45)
+  }
+
+  @Test func aTransferThatKeepsMovingIsNeverCut() async throws {
+    let server = try LoopbackServer(script: .drip("0123456789", pieces: 10, every: 150))
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = 0.5
+    let result = await session.result(of: request, policy: .never)
+    #expect(try String(decoding: result.get(), as: UTF8.self) == "0123456789")
+  }
+
+  @Test(arguments: [0, -1, .nan, -.infinity, .infinity, 1e300, 1e12]) func absurdTimeoutsMeanTheSessionsOrNone(
+    _ timeout: Double
+  ) async throws {
+    let server = try LoopbackServer(script: .drip("late", pieces: 1, every: 50))
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = timeout
+    #expect(await session.result(of: request, policy: .never).error == nil)
+  }
+
+  @Test func zeroMeansTheSessionsOwnTimeout() async throws {
+    let configuration = URLSessionConfiguration.default
+    configuration.timeoutIntervalForRequest = 0.3
+    let server = try LoopbackServer(script: .hang)
+    for timeout in [0, -5, .nan, 60] {
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = timeout
+      let began = ContinuousClock.now
+      let result = await URLSession(configuration: configuration).result(of: request, policy: .never)
+      #expect(result.error?.urlError?.code == .timedOut)
+      #expect((ContinuousClock.now - began).secondsAsDouble < 30, "\(timeout)")
+    }
+  }
+}
