@@ -65,8 +65,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       }
     // A line break in it would forge a line of the log.
     let method = request.httpMethod.flatMap { SessionTransport.isToken($0) ? $0 : nil } ?? "(no method)"
-    return
-      "\(method) \(url ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
+    return "\(method) \(url ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }
 

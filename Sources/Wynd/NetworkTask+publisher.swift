@@ -7,15 +7,18 @@
       _ start: @escaping (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
     ) -> AnyPublisher<Value, NetworkError> {
       Deferred {
-        let call = PublishedCall()
+        let call = PublishedCall<Value>()
         return Future<Value, NetworkError> { promise in
-          nonisolated(unsafe) let promise = promise
-          call.task = start { promise($0) }
+          call.promise = promise
+          call.task = start { call.promise?($0) }
         }.handleEvents(receiveCancel: { call.task?.cancel() })
       }.eraseToAnyPublisher()
     }
   }
 
-  // Written once, before anybody can cancel.
-  nonisolated private final class PublishedCall: @unchecked Sendable { var task: NetworkTask? }
+  // Written once, before anybody can answer or cancel.
+  nonisolated private final class PublishedCall<Value>: @unchecked Sendable {
+    var promise: ((Result<Value, NetworkError>) -> Void)?
+    var task: NetworkTask?
+  }
 #endif

@@ -25,8 +25,7 @@ nonisolated final class ResponseSize: @unchecked Sendable {
         isTicking = !watched.isEmpty
         return Array(watched.values)
       }
-      if loops.isEmpty { return }
-      tick()
+      if !loops.isEmpty { tick() }
       for loop in loops where !loop.checkSize() { leave(loop) }
     }
   }

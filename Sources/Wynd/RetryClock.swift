@@ -63,7 +63,6 @@ nonisolated final class SharedRetryClock: RetryClock, @unchecked Sendable {
 
   private func fire() {
     while true {
-      let action: (@Sendable () -> Void)?
       lock.lock()
       guard let next = heap.first else { return lock.unlock() }
       guard next.due <= DispatchTime.now().uptimeNanoseconds || actions[next.id] == nil else {
@@ -71,7 +70,7 @@ nonisolated final class SharedRetryClock: RetryClock, @unchecked Sendable {
         return lock.unlock()
       }
       pop()
-      action = actions.removeValue(forKey: next.id)
+      let action = actions.removeValue(forKey: next.id)
       lock.unlock()
       action?()
     }

@@ -33,7 +33,8 @@ nonisolated public struct NetworkClient: Sendable {
   /// Once a call, around all its attempts: caching, logging. The first is the outermost. The policy's deadline counts from
   /// where `next` is called, and ends what that does; so does a cancellation. What else a middleware does is its own to end.
   public var middleware: [any NetworkMiddleware]
-  /// Once an attempt: tokens, signatures, validation. The first is the outermost.
+  /// Once an attempt: tokens, signatures, validation. The first is the outermost. A retry starts on a timer, where task-local
+  /// values of the caller are not seen: what needs them belongs into ``middleware``.
   public var attemptMiddleware: [any NetworkMiddleware]
   /// For bodies and answers of endpoints that name no coder of their own; nil is JSON.
   public var encoder: (any EndpointEncoder & Sendable)?
