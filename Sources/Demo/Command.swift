@@ -8,7 +8,7 @@ import Wynd
 
 /// `wynd`: without arguments the demonstration, with a URL a fetch that does not give up easily.
 enum Command {
-  static let version = "1.0.0"
+  static let version = "1.0.0-dev"
   static let usage = """
     usage: wynd                     watch a request survive a misbehaving server
            wynd URL [OPTION]...     get it, no matter what
@@ -20,9 +20,9 @@ enum Command {
       -d DATA            send DATA (POST, unless -X says otherwise)
       -X METHOD          the method
       -H 'Name: value'   a header field; as often as you like
-      -i                 status and header fields before the body
+      -i                 status and header fields before the body, of an error too
       -N                 to stdout as it comes; what has come is not asked for again
-      --max-retries N    10 unless you say otherwise
+      --max-retries N    10 unless you say otherwise; of a download, those in a row that bring nothing
       --deadline SECONDS for the whole call
       --json             what happens on the way as one JSON object a line
       --quiet, -s        nothing of what happens on the way
@@ -44,7 +44,7 @@ enum Command {
         let work = Task { await Fetch(options).run() }
         return await Interrupt.cancelling(work) { await work.value }
       } catch {
-        note("wynd: \(error.reason)\n\(usage)")
+        note("wynd: \(error.reason)\nusage: wynd URL [OPTION]...; wynd --help lists the rest")
         return 2
       }
     }

@@ -8,7 +8,7 @@ import Wynd
 /// What happens on the way, on stderr: a line for each event, and below them a bar if somebody is looking.
 final class Console: @unchecked Sendable {
   private let isQuiet: Bool
-  private let isJSON: Bool
+  let isJSON: Bool
   private let hasBar: Bool
   private let began = ContinuousClock.now
   private let lock = NSLock()
@@ -76,12 +76,26 @@ enum ProgressBar {
   }
 }
 
+nonisolated extension Console {
+  /// Not amid lines of JSON.
+  func say(_ text: String) { if !isJSON { Command.note(text) } }
+
+  /// What one would paste into a report: no credential, no query value.
+  func failed(_ error: NetworkError, _ request: URLRequest) {
+    if isJSON { return Command.note(EventJSON(error, request).text) }
+    if case .cancelled = error { return Command.note("wynd: interrupted") }
+    Command.note("wynd: \(request.httpMethod ?? "GET") \(EventJSON.url(request))\n\(error.debugDescription)")
+  }
+}
+
 /// An event as one line of JSON.
 struct EventJSON: Encodable {
   var event = ""
+  var method: String?
+  var url: String?
   var attempt: Int
   /// Seconds since the call began.
-  var elapsed: Double
+  var elapsed: Double?
   var error: String?
   var status: Int?
   var isSafeToRepeat: Bool?
@@ -90,7 +104,25 @@ struct EventJSON: Encodable {
   var delay: Double?
   var reason: String?
 
+  /// The end of a call without success.
+  init(_ error: NetworkError, _ request: URLRequest) {
+    if case .cancelled = error { event = "interrupted" } else { event = "failed" }
+    (method, url) = (request.httpMethod, Self.url(request))
+    attempt = error.attempts.count
+    (self.error, status) = (error.debugDescription, error.statusCode)
+    reason = error.stopReason.map { "\($0)" }
+  }
+
+  /// Without user, fragment and the values of its query.
+  static func url(_ request: URLRequest) -> String {
+    guard var parts = request.url.flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }) else { return "" }
+    (parts.user, parts.password, parts.fragment) = (nil, nil, nil)
+    parts.queryItems = parts.queryItems?.map { URLQueryItem(name: $0.name, value: "…") }
+    return (parts.string ?? "").replacingOccurrences(of: "%E2%80%A6", with: "…")
+  }
+
   init(_ event: NetworkEvent) {
+    (method, url) = (event.request.httpMethod, Self.url(event.request))
     func seconds(_ time: Duration) -> Double {
       (Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18)
     }

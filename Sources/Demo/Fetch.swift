@@ -22,13 +22,9 @@ struct Fetch {
       return try await options.isStream ? stream() : get()
     } catch {
       console.end()
-      if case .cancelled = error {
-        Command.note("wynd: interrupted")
-      } else {
-        Command.note("wynd: \(error.debugDescription)")
-      }
+      console.failed(error, options.request)
       // What an error's body says belongs to the answer, unless the answer belongs to a file.
-      if options.file == nil, let body = error.data { _ = write(body) }
+      if options.file == nil, let response = error.response { _ = write(head(response) + (error.data ?? Data())) }
       switch error {
       case .cancelled: return 130
       case .transferFailed: return 23
@@ -73,10 +69,9 @@ struct Fetch {
   }
 
   private func download(to name: String) async throws(NetworkError) -> Int32 {
-    let file = URL(filePath: name).absoluteURL
-    let type = (try? FileManager.default.attributesOfItem(atPath: file.path))?[.type] as? FileAttributeType
-    // A device or a pipe cannot be replaced by a file.
-    if let type, type != .typeRegular, type != .typeDirectory, type != .typeSymbolicLink {
+    // What a link points to is the file.
+    let file = URL(filePath: name).absoluteURL.resolvingSymlinksInPath()
+    if options.isDevice {
       let answer = try await URLSession.shared.performNetworkRequest(
         options.request, allowEmptyData: true, policy: policy)
       return write(answer, to: name)
@@ -94,7 +89,7 @@ struct Fetch {
     } catch {
       console.end()
       if token.isKept(in: file.deletingLastPathComponent()) {
-        Command.note("wynd: what has come is kept; the same command with -C goes on from there")
+        console.say("wynd: what has come is kept; the same command with -C goes on from there")
       }
       throw error
     }

@@ -5,6 +5,7 @@ import Foundation
 #endif
 
 /// The command line, read.
+/// A value that is wrong may be a secret in the wrong place: it is not repeated.
 struct Options {
   /// RFC 9110 §5.6.2
   private static func isToken(_ text: String) -> Bool {
@@ -29,6 +30,15 @@ struct Options {
   var deadline: Duration?
   var isQuiet = false
 
+  /// What cannot be replaced by a file: a device, a pipe, or a name for one that is open.
+  var isDevice: Bool {
+    guard let file else { return false }
+    if ["/dev/", "/proc/"].contains(where: file.hasPrefix) { return true }
+    let path = URL(filePath: file).resolvingSymlinksInPath().path
+    let type = (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
+    return type.map { $0 != .typeRegular && $0 != .typeDirectory } ?? false
+  }
+
   init(_ arguments: [String]) throws(Wrong) {
     var rest = arguments[...]
     var url: URL?
@@ -44,19 +54,19 @@ struct Options {
       case "-o": file = try value()
       case "-X":
         let name = try value()
-        guard Self.isToken(name) else { throw Wrong(reason: "'\(name)' is not a method") }
+        guard Self.isToken(name) else { throw Wrong(reason: "what follows -X is not a method") }
         method = name
       case "-d": body = Data(try value().utf8)
       case "-H":
         let field = try value()
         guard let colon = field.firstIndex(of: ":"), colon > field.startIndex else {
-          throw Wrong(reason: "'\(field)' is not 'Name: value'")
+          throw Wrong(reason: "what follows -H is not 'Name: value'")
         }
         let name = String(field[..<colon])
         let content = field[field.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
         // Foundation drops a field with such a character, and the request would go out without it.
         guard Self.isToken(name), !content.unicodeScalars.contains(where: { $0.value < 32 && $0 != "\t" }) else {
-          throw Wrong(reason: "'\(field)' is not a header field")
+          throw Wrong(reason: "what follows -H is not a header field")
         }
         fields.append((name, content))
       case "--max-retries":
@@ -84,19 +94,23 @@ struct Options {
         }
         sha256 = digits
       default:
-        if argument.hasPrefix("-") { throw Wrong(reason: "unknown option \(argument)") }
+        if argument.hasPrefix("-") { throw Wrong(reason: "unknown option \(argument.prefix { $0 != "=" })") }
         guard url == nil else { throw Wrong(reason: "one URL at a time") }
         url = URL(string: argument)
         guard let scheme = url?.scheme?.lowercased(), ["http", "https"].contains(scheme), url?.host?.isEmpty == false
         else {
-          throw Wrong(reason: "'\(argument)' is not an http or https URL")
+          throw Wrong(reason: "what stands for the URL is not an http or https URL")
         }
       }
     }
     guard let url else { throw Wrong(reason: "no URL") }
-    if resumes || sha256 != nil, file == nil { throw Wrong(reason: "-C and --sha256 need -o FILE") }
-    if upload != nil, body != nil { throw Wrong(reason: "--upload and -d are two bodies") }
     request = URLRequest(url: url)
+    if upload != nil, body != nil { throw Wrong(reason: "--upload and -d are two bodies") }
+    if upload != nil, file != nil { throw Wrong(reason: "--upload and -o do not go together") }
+    if file == "-" { file = nil }
+    if resumes || sha256 != nil, file == nil || isDevice {
+      throw Wrong(reason: "-C and --sha256 need -o FILE, a regular file")
+    }
     request.httpMethod = method ?? (upload != nil ? "PUT" : body == nil ? "GET" : "POST")
     request.httpBody = body
     for (name, value) in fields { request.addValue(value, forHTTPHeaderField: name) }

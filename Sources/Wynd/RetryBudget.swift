@@ -24,7 +24,7 @@ nonisolated public final class RetryBudget: Sendable {
 
   /// Hosts that are remembered at the most; calls to further ones go by themselves.
   static let capacity = 256
-  private static let pace = Backoff.exponential(base: .milliseconds(500), cap: .seconds(20))
+  private static let pace = RetryPolicy.default.backoff
   private let state = State()
 
   private final class State: @unchecked Sendable {

@@ -177,7 +177,9 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
       var isAnswered = true
       var isRefused = false
       if case .failure(let error) = result {
-        isRefused = error.provesNothingSent && !send.mayHaveSent || [401, 421, 425, 429].contains(error.statusCode)
+        // As for a POST without a key: has the server done anything?
+        let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), send)
+        isRefused = safety.isSafe || error.statusCode == 401
       }
       if case .failure(let error) = result { isAnswered = error.response != nil && error.statusCode != 401 }
       lock.withLock {

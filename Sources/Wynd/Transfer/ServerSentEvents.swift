@@ -104,7 +104,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private mutating func connect() async throws(NetworkError) -> Bool {
       if hasBeenConnected {
         // A server that ends each connection without an event is not asked at the speed of the line.
-        let least = Backoff.exponential(base: .milliseconds(500), cap: .seconds(20)).delay(retry: fruitless, random: 1)
+        let least = RetryPolicy.default.backoff.delay(retry: fruitless, random: 1)
         let wait = Swift.max(parser.retry ?? .seconds(3), fruitless > 0 ? least : .zero)
         fruitless += 1
         do { try await events.sleep(wait) } catch { throw .cancelled }

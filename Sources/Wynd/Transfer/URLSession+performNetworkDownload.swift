@@ -10,7 +10,7 @@ nonisolated public struct DownloadOptions: Sendable {
   public enum IfExists: Sendable {
     /// It stays, and the download fails with ``TransferError/destinationExists(_:)``, before anything is sent.
     case refuse
-    /// The new file takes its place, in one step, when it is whole.
+    /// The new file takes its place, in one step, when it is whole. Of a link, not what it points to.
     case replace
     /// It stays, and the new one is called `name 2.txt`, `name 3.txt`…
     case number
