@@ -63,6 +63,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   // Counts sign-ins and sign-outs: what one user began is not finished as another.
   private var epoch = 0
   private var renewal: (epoch: Int, task: Task<Credential, any Error>)?
+  // With those of who was signed in before.
+  private var renewals = 0
 
   /// Makes one for one service.
   ///
@@ -108,14 +110,14 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ) async throws -> NetworkResponse {
     let isOurs = AuthenticationInProgress.current.contains(ObjectIdentifier(self))
     let (known, generation, now, isFree) = lock.withLock {
-      (current, self.generation, self.epoch, isOurs && renewal != nil)
+      (current, self.generation, self.epoch, isOurs && renewals > 0)
     }
     let field = known?.header.name ?? self.field
     // A request that brings its own, to sign in for one, is left as it is.
     if isFree || RedirectGuard.origin(request.url) != origin || request.value(forHTTPHeaderField: field) != nil {
       return try await next(request)
     }
-    let epoch = call.signedIn.epoch(of: self, now: now)
+    let epoch = call.history.epoch(of: self, now: now)
     guard let known else {
       return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
     }
@@ -125,7 +127,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     } catch NetworkError.endpointError(let response, _)
       where known.isRejected(by: response) && request.httpBodyStream == nil
       && RedirectGuard.origin(response.url) == origin
-      && (response.url == request.url || ["GET", "HEAD", nil].contains(request.httpMethod))
+      && (!call.history.hasFollowedRedirect
+        || RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe)
     {
       return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
     }
@@ -171,8 +174,14 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// A task of its own: the call that began it may be cancelled. Under the lock.
   private func renewing(_ old: Credential?, _ epoch: Int, _ client: NetworkClient) -> Task<Credential, any Error> {
-    Task {
-      defer { lock.withLock { if renewal?.epoch == epoch { renewal = nil } } }
+    renewals += 1
+    return Task {
+      defer {
+        lock.withLock {
+          renewals -= 1
+          if renewal?.epoch == epoch { renewal = nil }
+        }
+      }
       let inProgress = AuthenticationInProgress.current.union([ObjectIdentifier(self)])
       let credential = try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) }
       lock.withLock {

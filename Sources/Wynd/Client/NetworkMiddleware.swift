@@ -72,12 +72,19 @@ nonisolated public struct NetworkCall: Sendable {
   public let client: NetworkClient
   /// What was loaded; nil for a bare request.
   public let endpoint: (any Endpoint)?
-  /// Whose call it is: with the first attempt each authentication notes who was signed in.
-  let signedIn = SignedIn()
+  let history = History()
 
-  final class SignedIn: @unchecked Sendable {
+  /// What an authentication has to know of what came before.
+  final class History: @unchecked Sendable {
     private let lock = NSLock()
+    // Whose call it is: with the first attempt each authentication notes who was signed in.
     private var epochs: [ObjectIdentifier: Int] = [:]
+    private var hasFollowed = false
+    /// The last answer is that of another request than was sent, with another method perhaps.
+    var hasFollowedRedirect: Bool {
+      get { lock.withLock { hasFollowed } }
+      set { lock.withLock { hasFollowed = newValue } }
+    }
     func epoch(of authentication: AnyObject, now: Int) -> Int {
       lock.withLock {
         let epoch = epochs[ObjectIdentifier(authentication)] ?? now
@@ -143,7 +150,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
 
   func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
     let sends = Sends()
-    let next = NetworkMiddlewareNext(middleware, in: call) { [base, allowEmptyData, limit] request in
+    let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData, limit] request in
       if base.isOver { throw NetworkError.urlError(URLError(.cancelled)) }
       // One attempt, whose outcome and whose cancellation the loop knows best.
       let loop = RetryLoop(
@@ -151,6 +158,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
         allowEmptyData: allowEmptyData, transport: base)
       let result = await loop.run { $0 }
       sends.add(loop.lastSend, result)
+      call.history.hasFollowedRedirect = loop.lastSend.hasFollowedRedirect
       return try result.get()
     }
     return TaskFlight(
