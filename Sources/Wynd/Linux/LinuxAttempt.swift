@@ -28,7 +28,6 @@
     // The task holds the attempt, so this ends with it.
     private var task: URLSessionTask?
     private static let lock = NSLock()
-    private var startedAt = DispatchTime.now()
     private var timer: RetryWait?
 
     init(
@@ -59,13 +58,13 @@
       if let transfers {
         task = transfers.task(with: outgoing, for: self, hop: hop)
       } else {
+        Self.removeCache(of: session)
         task = session.networkTask(with: outgoing, file: nil) { [self] data, response, error in
           finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
         }
         task.delegate = self
       }
       current = task
-      startedAt = .now()
       if isTimed {
         Self.queue.async { [self] in
           // Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
@@ -146,20 +145,24 @@
       endTask()
     }
 
-    /// On `queue`. A task of a session with a cache must not be cancelled while it still looks there: that traps. The
-    /// lookup is a block in a queue of the system's, so what is put there now comes after it; the rest takes microseconds
-    /// and is given 250 ms, or 2 s on a busy machine.
+    /// On `queue`.
     func endTask() {
       stopTimer()
       guard let task = current else { return }
       current = nil
-      if transfers != nil || session.configuration.urlCache == nil { return task.cancel() }
-      let asked = DispatchTime.now()
-      DispatchQueue.global(qos: .userInitiated).async { [startedAt] in
-        let isBusy = asked + .milliseconds(10) < .now()
-        Self.queue.asyncAfter(deadline: (isBusy ? .now() + .seconds(2) : startedAt + .milliseconds(250))) {
-          task.cancel()
-        }
+      if carrier.configuration.urlCache == nil { return task.cancel() }
+      // A release that gives copies of its configuration keeps its cache: as a rule, its look is over by then.
+      Self.queue.asyncAfter(deadline: .now() + .seconds(1)) { task.cancel() }
+    }
+
+    /// URLSession looks into a session's cache on a thread of its own, and a cancellation that meets the end of that look
+    /// stops the process. There is nothing to find: it stores no answer. So it is not asked.
+    private static func removeCache(of session: URLSession) {
+      lock.withLock {
+        guard let cache = session.configuration.urlCache else { return }
+        session.configuration.urlCache = nil
+        // A task of the caller's own may be reading it.
+        queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
       }
     }
 
