@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// A call ends where its caller ends it: before the start, in flight, while it waits; and nothing is sent afterwards.
-@Suite(.timeLimit(.minutes(4))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(4)), .fewAtOnce) struct CancellationTests {
   let session = URLSession(configuration: .default)
 
   @Test func aCallThatIsCancelledBeforeItStartsSendsNothing() async throws {

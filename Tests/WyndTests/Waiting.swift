@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// Counts across threads.
 final class Counter: @unchecked Sendable {
@@ -62,6 +63,55 @@ func until(_ condition: @Sendable () -> Bool) async {
   while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
+/// All tests begin at once: among three hundred on two cores a time-out, a deadline or a limit of seconds means nothing.
+/// So a few run at a time, and the others have not begun.
+struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
+  @TaskLocal fileprivate static var place: Place?
+  var isRecursive: Bool { true }
+  func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    let place = Place()
+    await place.take()
+    do { try await Self.$place.withValue(place, operation: function) } catch {
+      await place.giveBack()
+      throw error
+    }
+    await place.giveBack()
+  }
+
+  fileprivate actor Place {
+    private static let all = Places()
+    private var isTaken = false
+    func take() async {
+      await Self.all.take()
+      isTaken = true
+    }
+    func giveBack() async {
+      guard isTaken else { return }
+      isTaken = false
+      await Self.all.giveBack()
+    }
+  }
+
+  private actor Places {
+    private var free = 12
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+    func take() async {
+      if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    }
+    func giveBack() {
+      if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+  }
+}
+
+extension Trait where Self == FewAtOnce {
+  static var fewAtOnce: Self { Self() }
+}
+
 /// Tests that load the machine and tests that measure time would fail each other: one at a time.
 actor Turn {
   private static let shared = Turn()
@@ -69,6 +119,8 @@ actor Turn {
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   static func take<Result: Sendable>(_ work: @Sendable () async throws -> Result) async rethrows -> Result {
+    // Who waits for the turn keeps nobody from beginning.
+    await FewAtOnce.place?.giveBack()
     await shared.begin()
     do {
       let result = try await work()
