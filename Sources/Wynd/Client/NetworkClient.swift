@@ -186,12 +186,7 @@ nonisolated extension NetworkClient {
     return NetworkTask(
       TaskFlight(
         Task {
-          let result: Result<Value, NetworkError>
-          do throws(NetworkError) {
-            result = .success(try await work())
-          } catch {
-            result = .failure(error)
-          }
+          let result = await Result(catching: work)
           queue.addOperation { completionHandler(result) }
         }))
   }
@@ -217,5 +212,11 @@ nonisolated extension NetworkClient {
     // A renewal that was held for a call that waits for it would wait for ever.
     if !AuthenticationInProgress.current.isEmpty { policy.budget = nil }
     return policy
+  }
+}
+
+nonisolated extension Result where Failure == NetworkError {
+  init(catching work: () async throws(NetworkError) -> Success) async {
+    do throws(NetworkError) { self = .success(try await work()) } catch { self = .failure(error) }
   }
 }

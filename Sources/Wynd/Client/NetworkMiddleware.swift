@@ -188,8 +188,8 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
         // As for a POST without a key: has the server done anything?
         let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), send)
         isRefused = safety.isSafe || error.statusCode == 401
+        isAnswered = error.response != nil && error.statusCode != 401
       }
-      if case .failure(let error) = result { isAnswered = error.response != nil && error.statusCode != 401 }
       lock.withLock {
         facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect || isApplied
         isApplied = isApplied || !isRefused

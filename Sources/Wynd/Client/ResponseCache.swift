@@ -76,18 +76,16 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     var asking = request
     // The session's own cache would answer for the server.
     asking.cachePolicy = .reloadIgnoringLocalCacheData
-    var isOurs = false
     let unconditional = asking
     for (field, validator) in [("If-None-Match", "ETag"), ("If-Modified-Since", "Last-Modified")] {
       guard let value = stored?.header(validator) else { continue }
       asking.setValue(value, forHTTPHeaderField: field)
-      isOurs = true
     }
     do {
       let response = try await next(asking)
       // Has somebody else signed in meanwhile? Then nobody knows whose answer it is.
       let isSame = Self.key(seen, call) == key
-      if response.response.statusCode == 304, isOurs {
+      if response.response.statusCode == 304, asking.allHTTPHeaderFields != unconditional.allHTTPHeaderFields {
         guard isSame, let renewed = stored?.renewed(by: response.response, at: now()),
           let served = renewed.served(as: .revalidated)
         else { return try await next(unconditional) }

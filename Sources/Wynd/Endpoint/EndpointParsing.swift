@@ -32,9 +32,7 @@ nonisolated enum EndpointCoding {
     _ work: () throws(NetworkError) -> Value
   ) throws(NetworkError) -> Value {
     try encoders.withValue(encoder) {
-      decoders.withValue(decoder) { () -> Result<Value, NetworkError> in
-        do throws(NetworkError) { return .success(try work()) } catch { return .failure(error) }
-      }
+      decoders.withValue(decoder) { Result(catching: work) }
     }.get()
   }
 }

@@ -118,12 +118,10 @@ nonisolated extension URLSession {
   ) throws(NetworkError) -> RetryLoop {
     let (request, spool) = try endpoint.makeRequest()
     let transport = SessionTransport(session: self, file: spool?.file)
-    var policy = policy ?? endpoint.policy ?? .default
-    if let maxRetries { policy.maxRetries = maxRetries }
     // Whether an empty body will do, `parse` knows.
     return RetryLoop(
-      request, policy: policy, allowEmptyData: true,
-      transport: spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport, queue: queue)
+      request, maxRetries, true, policy ?? endpoint.policy ?? .default,
+      spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport, queue)
   }
 }
 

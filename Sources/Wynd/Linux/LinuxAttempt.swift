@@ -27,8 +27,11 @@
     var isDead = false
     // The task holds the attempt, so this ends with it.
     private var task: URLSessionTask?
-    private static let lock = NSLock()
+    static let lock = NSLock()
     private var timer: RetryWait?
+    // A task of the caller's session that never starts. He cannot see a transfer, which runs on a session of ours: what ends
+    // his session ends this, and what waits for its tasks waits for this.
+    private var deputy: URLSessionTask?
 
     init(
       session: URLSession, request: URLRequest, file: URL?, cargo: NetworkCargo? = nil,
@@ -41,6 +44,11 @@
       transfers = cargo.map { _ in LinuxTransfers.of(session) }
       self.completion = completion
       timeout = Self.timeout(of: request, session.configuration)
+    }
+
+    func started() -> LinuxAttempt {
+      start()
+      return self
     }
 
     /// Called once before anybody else knows the attempt, then on `queue`.
@@ -58,13 +66,14 @@
       if let transfers {
         task = transfers.task(with: outgoing, for: self, hop: hop)
       } else {
-        Self.removeCache(of: session)
+        session.removeCache()
         task = session.networkTask(with: outgoing, file: nil) { [self] data, response, error in
           finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
         }
         task.delegate = self
       }
       current = task
+      if transfers != nil { sendDeputy() }
       if isTimed {
         Self.queue.async { [self] in
           // Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
@@ -72,6 +81,15 @@
         }
       }
       task.resume()
+    }
+
+    private func sendDeputy() {
+      guard let url = request.url, !session.isKnownToBeInvalidated else { return }
+      session.removeCache()
+      let task = session.dataTask(with: URLRequest(url: url)) { [self, hop = hops] _, _, _ in
+        Self.queue.async { [self] in if hop == hops, current != nil { end(URLError(.cancelled)) } }
+      }
+      Self.lock.withLock { deputy = task }
     }
 
     /// A file goes as a stream: URLSession's own way of reading it stops the process if the connection dies meanwhile.
@@ -103,15 +121,19 @@
     /// Safe on any queue.
     private(set) var current: URLSessionTask? {
       get { Self.lock.withLock { task } }
-      set { Self.lock.withLock { task = newValue } }
+      set {
+        let recalled = Self.lock.withLock {
+          defer { (task, deputy) = (newValue, nil) }
+          return deputy
+        }
+        recalled?.cancel()
+      }
     }
 
     func finished(_ outcome: NetworkOutcome, hop: Int) {
       // The task of a redirect that was followed ends with -999 too, which is nobody's business.
       if let error = outcome.error as? URLError, error.code == .cancelled {
-        return Self.queue.async { [self] in
-          if hop == hops, !isDead { settle(NetworkOutcome(error: error)) }
-        }
+        return Self.queue.async { [self] in if hop == hops, !isDead { settle(NetworkOutcome(error: error)) } }
       }
       settle(outcome)
     }
@@ -155,17 +177,6 @@
       Self.queue.asyncAfter(deadline: .now() + .seconds(1)) { task.cancel() }
     }
 
-    /// URLSession looks into a session's cache on a thread of its own, and a cancellation that meets the end of that look
-    /// stops the process. There is nothing to find: it stores no answer. So it is not asked.
-    private static func removeCache(of session: URLSession) {
-      lock.withLock {
-        guard let cache = session.configuration.urlCache else { return }
-        session.configuration.urlCache = nil
-        // A task of the caller's own may be reading it.
-        queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
-      }
-    }
-
     /// On `queue`. Ends the attempt after its time-out, if the task is still the current one and `isDue` then.
     func startTimer(isDue: @escaping @Sendable (URLSessionTask) -> Bool = { _ in true }) {
       stopTimer()
@@ -203,36 +214,6 @@
       else { return nil }
       parts.scheme = scheme.lowercased()
       return parts.url
-    }
-  }
-
-  nonisolated extension URLSession {
-    func startNetworkAttempt(
-      _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
-    ) -> any NetworkFlight {
-      let attempt = LinuxAttempt(session: self, request: request, file: file, completion: completion)
-      attempt.start()
-      return attempt
-    }
-
-    func startNetworkTransfer(
-      _ request: URLRequest, _ cargo: NetworkCargo, completion: @escaping @Sendable (NetworkOutcome) -> Void
-    ) -> any NetworkFlight {
-      let attempt = LinuxAttempt(
-        session: self, request: request, file: cargo.file, cargo: cargo, completion: completion)
-      attempt.start()
-      return attempt
-    }
-
-    /// There is no way to ask, but to look. A later release that stores it elsewhere is taken at its word.
-    var isKnownToBeInvalidated: Bool {
-      Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
-    }
-
-    var reasonToRefuseRequests: String? {
-      // URLSession converts it to whole milliseconds for every task, whatever the request says, and traps.
-      let seconds = configuration.timeoutIntervalForRequest
-      return seconds >= 0 && seconds <= 1e15 ? nil : "timeoutIntervalForRequest of the session is not a usable number"
     }
   }
 #endif

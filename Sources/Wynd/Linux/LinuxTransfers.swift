@@ -7,33 +7,28 @@
   /// nobody else, so they run on a session of ours, one for each session of the caller's, with its configuration; redirects
   /// and challenges go on to his delegate.
   nonisolated final class LinuxTransfers: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    private struct Entry {
-      weak var caller: URLSession?
-      var transfers: LinuxTransfers
-    }
     private static let known = Known()
     private final class Known: @unchecked Sendable {
       let lock = NSLock()
-      var all: [ObjectIdentifier: Entry] = [:]
+      var all: [ObjectIdentifier: LinuxTransfers] = [:]
     }
 
     /// The same one for the same session, as long as that lives: a session for each transfer would shake hands anew, and
     /// one that is dropped early can stop the process (swift-corelibs-foundation#5203).
     static func of(_ session: URLSession) -> LinuxTransfers {
       known.lock.withLock {
-        let gone = known.all.filter { $0.value.caller == nil }
-        for (key, entry) in gone {
+        for (key, transfers) in known.all where transfers.caller == nil {
           known.all[key] = nil
           // It holds its delegate until then.
-          entry.transfers.session.finishTasksAndInvalidate()
+          transfers.session.finishTasksAndInvalidate()
         }
-        if let entry = known.all[ObjectIdentifier(session)] { return entry.transfers }
-        let transfers = LinuxTransfers(like: session)
-        known.all[ObjectIdentifier(session)] = Entry(caller: session, transfers: transfers)
+        let transfers = known.all[ObjectIdentifier(session)] ?? LinuxTransfers(like: session)
+        known.all[ObjectIdentifier(session)] = transfers
         return transfers
       }
     }
 
+    private weak var caller: URLSession?
     private(set) var session = URLSession.shared
     private let queue = BoundedQueue()
     private struct Flight {
@@ -46,6 +41,7 @@
     private var flights: [Int: Flight] = [:]
 
     private init(like caller: URLSession) {
+      self.caller = caller
       super.init()
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
       // A cache would keep every body in memory, though it stores none.

@@ -81,10 +81,9 @@ nonisolated final class ProgressTeller: @unchecked Sendable {
 
 nonisolated extension RetryPolicy {
   /// A transfer sees to the size of its answer itself.
-  func forTransfer(_ maxRetries: Int?) -> RetryPolicy {
+  var forTransfer: RetryPolicy {
     var policy = self
     policy.maxResponseSize = nil
-    if let maxRetries { policy.maxRetries = maxRetries }
     return policy
   }
 }

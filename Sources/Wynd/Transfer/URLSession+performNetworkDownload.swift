@@ -78,7 +78,7 @@ nonisolated extension URLSession {
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkDownload {
     let download = Download(self, to: destination, options, nil)
-    return try await RetryLoop(urlRequest, nil, true, policy.forTransfer(maxRetries), download, nil).run {
+    return try await RetryLoop(urlRequest, maxRetries, true, policy.forTransfer, download, nil).run {
       download.close($0)
     }.get()
   }
@@ -106,8 +106,7 @@ nonisolated extension URLSession {
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
     let download = Download(self, to: destination, options, progress)
-    return RetryLoop(urlRequest, nil, true, policy.forTransfer(maxRetries), download, delegateQueue).transfer(progress)
-    {
+    return RetryLoop(urlRequest, maxRetries, true, policy.forTransfer, download, delegateQueue).transfer(progress) {
       completionHandler(download.close($0))
     }
   }

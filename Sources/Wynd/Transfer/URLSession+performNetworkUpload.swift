@@ -42,8 +42,9 @@ nonisolated extension URLSession {
     _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(nil, options.onProgress))
-    return try await RetryLoop(Upload.request(urlRequest), nil, true, policy.forTransfer(maxRetries), upload, nil).run {
+    let upload = Upload(
+      session: self, body: body, limit: policy.maxResponseSize, teller: ProgressTeller(nil, options.onProgress))
+    return try await RetryLoop(Upload.request(urlRequest), maxRetries, true, policy.forTransfer, upload, nil).run {
       $0
     }.get()
   }
@@ -65,8 +66,9 @@ nonisolated extension URLSession {
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
-    let upload = Upload(self, body, policy.maxResponseSize, ProgressTeller(progress, options.onProgress))
-    return RetryLoop(Upload.request(urlRequest), nil, true, policy.forTransfer(maxRetries), upload, delegateQueue)
+    let upload = Upload(
+      session: self, body: body, limit: policy.maxResponseSize, teller: ProgressTeller(progress, options.onProgress))
+    return RetryLoop(Upload.request(urlRequest), maxRetries, true, policy.forTransfer, upload, delegateQueue)
       .transfer(
         progress, answer: completionHandler)
   }
@@ -84,16 +86,10 @@ nonisolated public struct UploadOptions: Sendable {
 /// One upload over all its attempts.
 nonisolated struct Upload: NetworkTransport {
   let session: URLSession
-  private let body: UploadBody
-  private let limit: Int?
-  private let teller: ProgressTeller
-
-  init(_ session: URLSession, _ body: UploadBody, _ limit: Int?, _ teller: ProgressTeller) {
-    self.session = session
-    self.body = body
-    self.limit = limit
-    self.teller = teller
-  }
+  let body: UploadBody
+  /// Bytes that its answer may have.
+  let limit: Int?
+  let teller: ProgressTeller
 
   /// The request without a body of its own: a stream in it could not be sent twice.
   static func request(_ request: URLRequest) -> URLRequest {
