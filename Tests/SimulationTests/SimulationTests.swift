@@ -1,4 +1,4 @@
 import Testing
 
 /// They only compute: one at a time, so that they leave a core to the tests that wait for sockets.
-@Suite(.serialized, .timeLimit(.minutes(4))) struct SimulationTests {}
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SimulationTests {}

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The refresh contract, each line of it a test of that name.
-@Suite(.timeLimit(.minutes(2)), .fewAtOnce) struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
   static let quick = RetryPolicy(backoff: .none, budget: nil)
   struct Expired: Error, Equatable {}
 

@@ -10,7 +10,7 @@
   #endif
 
   /// The command that a request prints, run by a shell.
-  @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct CURLCommandTests {
+  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLCommandTests {
     /// What the server gets when the command is run by a shell.
     static func run(_ command: String, _ secrets: [String: String] = [:]) async throws {
       let folder = try Folder()

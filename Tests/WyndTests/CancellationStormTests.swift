@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Many calls at once, faults of all kinds, cancelled at random moments, on a session made in the ordinary way.
-@Suite(.timeLimit(.minutes(4)), .serialized, .fewAtOnce) struct CancellationStormTests {
+@Suite(.timeLimit(.minutes(5)), .serialized, .fewAtOnce) struct CancellationStormTests {
   static func server() throws -> LoopbackServer {
     try LoopbackServer { request in
       if request.target.hasPrefix("/hop") { return .ok("landed") }

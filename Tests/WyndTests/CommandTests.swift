@@ -6,7 +6,7 @@
   @testable import Wynd
 
   /// The `wynd` command, as a process of its own.
-  @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct CommandTests {
+  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CommandTests {
     struct Run {
       var code: Int32
       var out: String

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The handler runs where `dataTask`'s would.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct DelegateQueueTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateQueueTests {
   @Test func theCallbackFormAnswersOnceOnTheDelegateQueue() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let queue = OperationQueue()

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// A delegate method with a wrong label or a missing `?` is never called, and on Linux nobody says so.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct DelegateTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
   /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
   static let proofs = [
     "RedirectGuard.swift: willPerformHTTPRedirection": "theDefaultTransportsGuardIsCalled",

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct DownloadTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DownloadTests {
   let session = URLSession(configuration: .ephemeral)
   static let policy = RetryPolicy(backoff: .none, budget: nil)
 

@@ -17,7 +17,7 @@ extension LocalEndpoint {
 }
 
 /// How an answer is parsed follows from the type of the response.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct EndpointParsingTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointParsingTests {
   let session = URLSession(configuration: .ephemeral)
 
   struct User: Codable, Equatable { var email: String; var joined: Date? }

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// A service described by endpoints, with a fault before each answer.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct EndpointServiceTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointServiceTests {
   let session = URLSession(configuration: .default)
   let shop = Shop()
 

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// URLs that are boringly right.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct EndpointURLTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointURLTests {
   struct Address: Endpoint {
     typealias Response = Data
     var scheme = "https"
@@ -127,7 +127,7 @@ import Testing
 }
 
 /// What was put into a URL is what the server takes out of it, byte for byte.
-@Suite(.timeLimit(.minutes(3)), .fewAtOnce) struct EndpointRoundTripTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointRoundTripTests {
   struct Values: Endpoint {
     typealias Response = Void
     let port: Int?

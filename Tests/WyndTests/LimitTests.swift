@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Deadline and Retry-After, on a real socket.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct LimitTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LimitTests {
   let session = URLSession(configuration: .default)
 
   @Test func theDeadlineEndsAnAttemptInFlight() async throws {

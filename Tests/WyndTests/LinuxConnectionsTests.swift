@@ -6,7 +6,7 @@
   @testable import Wynd
 
   /// Whether two addresses may share a connection: taking one for two could send an order twice.
-  @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct LinuxConnectionsTests {
+  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxConnectionsTests {
     static let same = [
       [
         "http://a.example", "http://a.example/", "http://a.example/x/y?q=1:2@3#f", "http://A.EXAMPLE:80/x",

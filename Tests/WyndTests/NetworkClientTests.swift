@@ -10,7 +10,7 @@ import Testing
 
 /// What an app sets once is there in every call: address, fields, coders, rule and middleware, in the order that is
 /// written where the client is made.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct NetworkClientTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkClientTests {
   static let quick = RetryPolicy(backoff: .none, budget: nil)
 
   struct Item: Endpoint {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// A line for each failed attempt and for the outcome, a command that runs, and no secret in either.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct NetworkLogTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkLogTests {
   static func log(showing items: Set<String> = []) async throws -> [String] {
     let lines = Box<[String]>()
     lines.value = []

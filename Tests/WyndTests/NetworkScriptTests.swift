@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// A test of an app in three lines: no network, and no time passes.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct NetworkScriptTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkScriptTests {
   static func request(_ timeout: TimeInterval = 60) throws -> URLRequest {
     URLRequest(url: try #require(URL(string: "https://a.example/")), timeoutInterval: timeout)
   }

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The front door, on a real socket.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct PerformNetworkRequestTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PerformNetworkRequestTests {
   let session = URLSession(configuration: .default)
 
   // MARK: The forms

@@ -4,7 +4,7 @@ import Testing
 @testable import Wynd
 
 /// One convention for query items, and what can be changed of it.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct QueryEncoderTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct QueryEncoderTests {
   struct Filter: Encodable {
     var q = "dogs & cats"
     var page = 2

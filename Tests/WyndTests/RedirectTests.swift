@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct RedirectTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RedirectTests {
   let session = URLSession(configuration: .default)
 
   // MARK: Credentials

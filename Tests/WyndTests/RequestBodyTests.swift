@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Bodies, header fields and query items, as they go over the wire.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestBodyTests {
   let session = URLSession(configuration: .ephemeral)
 
   struct Call: LocalEndpoint {

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// What is served from the store, when the server is asked, and what is never stored or never shared.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct ResponseCacheTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseCacheTests {
   typealias Step = NetworkScript.Step
 
   /// A client with a cache, whose time the test says.

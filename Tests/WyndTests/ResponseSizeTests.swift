@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct ResponseSizeTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseSizeTests {
   let session = URLSession(configuration: .ephemeral)
 
   func fails(_ server: LoopbackServer, _ limit: Int?, _ method: String = "GET") async -> Bool {

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Bounded, the oldest use out first; on disk whole or not at all.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct ResponseStoreTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseStoreTests {
   static func response(_ text: String) throws -> StoredResponse {
     let url = try #require(URL(string: "https://a.example/"))
     let head = try #require(

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// What is an error is the client's to say, and whether another try may help.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct ResponseValidationTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseValidationTests {
   static func send(
     _ steps: [NetworkScript.Step], _ validation: ResponseValidation, method: String = "GET"
   ) async throws -> (sends: Int, error: NetworkError?) {

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// What a server may write into a header, and what comes of it: a bounded wait or backoff, never a trap.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct RetryAfterTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryAfterTests {
   static func response(_ status: Int, _ fields: [String: String]) throws -> HTTPURLResponse {
     let url = try #require(URL(string: "http://127.0.0.1/"))
     return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Wynd
 
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct RetryClockTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryClockTests {
   @Test func tenThousandWaitsFireOnceInOrderAndNeverEarly() async {
     let clock = SharedRetryClock.shared
     let count = 10_000

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// The loop with a scripted transport, in virtual time: what a socket cannot do on command.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct RetryLoopTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryLoopTests {
   @Test func aTransportThatAnswersTwiceIsHeardOnce() throws {
     let world = World([.drop, .ok])
     world.transport.answersTwice = true

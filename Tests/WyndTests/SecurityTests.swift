@@ -10,7 +10,7 @@ import Testing
 
 /// What the SECURITY article promises of a hostile server, a curious host and a careless log. Credentials over redirects:
 /// RedirectTests; forged fields: RequestBodyTests and PerformNetworkRequestTests; hostile Retry-After: RetryAfterTests.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct SecurityTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct SecurityTests {
   let session = URLSession(configuration: .ephemeral)
 
   static func request(_ url: URL) -> URLRequest {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct ServerSentEventsTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ServerSentEventsTests {
   let session = URLSession(configuration: .ephemeral)
 
   static func event(

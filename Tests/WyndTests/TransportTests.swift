@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// One attempt on a real socket: what the shield promises, on a session made in the ordinary way.
-@Suite(.timeLimit(.minutes(3)), .fewAtOnce) struct TransportTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransportTests {
   let session = URLSession(configuration: .default)
 
   // MARK: The same fault, the same error

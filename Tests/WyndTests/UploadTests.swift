@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct UploadTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct UploadTests {
   let session = URLSession(configuration: .ephemeral)
   static let policy = RetryPolicy(backoff: .none, budget: nil)
   static let bytes = someBytes(1_000_000)

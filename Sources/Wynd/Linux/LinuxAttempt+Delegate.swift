@@ -37,7 +37,7 @@
       // The first send has read the stream; a second would be empty, and look like success.
       if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted)) }
       if SessionTransport.flaw(in: next) != nil { return end(URLError(.badURL)) }
-      if session.isKnownToBeInvalidated { return end(URLError(.cancelled)) }
+      if cargo == nil, session.isKnownToBeInvalidated { return end(URLError(.cancelled)) }
       endTask()
       if next.httpMethod != request.httpMethod { (file, hasBody) = (nil, false) }
       request = next

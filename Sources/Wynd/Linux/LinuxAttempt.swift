@@ -73,7 +73,7 @@
         task.delegate = self
       }
       current = task
-      if transfers != nil { sendDeputy() }
+      if transfers != nil, hops == 0 { sendDeputy() }
       if isTimed {
         Self.queue.async { [self] in
           // Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
@@ -83,14 +83,22 @@
       task.resume()
     }
 
+    /// Once, before anything else can end the attempt.
     private func sendDeputy() {
-      guard let url = request.url, !session.isKnownToBeInvalidated else { return }
       session.removeCache()
-      let task = session.dataTask(with: URLRequest(url: url)) { [self, hop = hops] _, _, _ in
-        Self.queue.async { [self] in if hop == hops, current != nil { end(URLError(.cancelled)) } }
+      // URLSession must know the scheme: else the task would never end.
+      guard let nowhere = URL(string: "data:,"), !session.isKnownToBeInvalidated else {
+        return Self.queue.async { [self] in end(URLError(.cancelled)) }
+      }
+      // The delegate queue that this comes on may stand still, and would hold the attempt.
+      let task = session.dataTask(with: nowhere) { [weak self] _, _, _ in
+        guard let self else { return }
+        Self.queue.async { [self] in if current != nil { end(URLError(.cancelled)) } }
       }
       Self.lock.withLock { deputy = task }
     }
+
+    private func recallDeputy() { Self.lock.withLock { deputy }?.cancel() }
 
     /// A file goes as a stream: URLSession's own way of reading it stops the process if the connection dies meanwhile.
     private func addBody(to request: inout URLRequest) throws {
@@ -121,13 +129,7 @@
     /// Safe on any queue.
     private(set) var current: URLSessionTask? {
       get { Self.lock.withLock { task } }
-      set {
-        let recalled = Self.lock.withLock {
-          defer { (task, deputy) = (newValue, nil) }
-          return deputy
-        }
-        recalled?.cancel()
-      }
+      set { Self.lock.withLock { task = newValue } }
     }
 
     func finished(_ outcome: NetworkOutcome, hop: Int) {
@@ -147,7 +149,10 @@
       outcome.error = outcome.error.map { LinuxFault.normalised($0) }
       current = nil
       guard let transfers else { return completion(outcome) }
-      transfers.afterPieces { [completion, outcome] in completion(outcome) }
+      transfers.afterPieces { [self, outcome] in
+        completion(outcome)
+        recallDeputy()
+      }
     }
 
     /// Whose connections it uses.
@@ -164,6 +169,7 @@
     /// On `queue`.
     private func kill() {
       isDead = true
+      recallDeputy()
       endTask()
     }
 

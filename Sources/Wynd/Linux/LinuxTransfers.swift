@@ -101,10 +101,8 @@
       guard let flight = lock.withLock({ flights.removeValue(forKey: task.taskIdentifier) }) else { return }
       let outcome = NetworkOutcome(data: Data(), response: task.response, error: error)
       // What follows may start a task, which waits for URLSession's work queue, which may wait for this queue.
-      LinuxAttempt.queue.async {
-        if !flight.attempt.isDead, flight.hop == flight.attempt.hops {
-          flight.attempt.finished(outcome, hop: flight.hop)
-        }
+      LinuxAttempt.queue.async { [attempt = flight.attempt, hop = flight.hop] in
+        if !attempt.isDead, attempt.hops == hop { attempt.finished(outcome, hop: hop) }
       }
     }
 
