@@ -93,7 +93,7 @@
       // The delegate queue that this comes on may stand still, and would hold the attempt.
       let task = session.dataTask(with: nowhere) { [weak self] _, _, _ in
         guard let self else { return }
-        Self.queue.async { [self] in if current != nil { end(URLError(.cancelled)) } }
+        Self.queue.async { if self.current != nil { self.end(URLError(.cancelled)) } }
       }
       Self.lock.withLock { deputy = task }
     }
