@@ -96,9 +96,9 @@ nonisolated extension NetworkClient {
       try endpoint.makeRequest(baseURL: baseURL)
     }
     let policy = Self.policy(policy ?? endpoint.policy ?? self.policy, maxRetries)
-    let answer = await Result(catching: { () async throws(NetworkError) in
+    let answer = await Self.result { () async throws(NetworkError) in
       try await send(request, spool, endpoint, policy, allowEmptyData: true)
-    })
+    }
     let parsed = try EndpointCoding.with(encoder, decoder) { () throws(NetworkError) in
       try endpoint.parsed(answer).get()
     }

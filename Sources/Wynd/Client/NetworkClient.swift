@@ -186,9 +186,15 @@ nonisolated extension NetworkClient {
     return NetworkTask(
       TaskFlight(
         Task {
-          let result = await Result(catching: work)
+          let result = await Self.result(of: work)
           queue.addOperation { completionHandler(result) }
         }))
+  }
+
+  static func result<Value>(
+    of work: () async throws(NetworkError) -> Value
+  ) async -> Result<Value, NetworkError> {
+    do throws(NetworkError) { return .success(try await work()) } catch { return .failure(error) }
   }
 
   func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
@@ -212,11 +218,5 @@ nonisolated extension NetworkClient {
     // A renewal that was held for a call that waits for it would wait for ever.
     if !AuthenticationInProgress.current.isEmpty { policy.budget = nil }
     return policy
-  }
-}
-
-nonisolated extension Result where Failure == NetworkError {
-  init(catching work: () async throws(NetworkError) -> Success) async {
-    do throws(NetworkError) { self = .success(try await work()) } catch { self = .failure(error) }
   }
 }
