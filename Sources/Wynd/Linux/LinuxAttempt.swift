@@ -27,7 +27,7 @@
     var isDead = false
     // The task holds the attempt, so this ends with it.
     private var task: URLSessionTask?
-    static let lock = NSLock()
+    private static let lock = NSLock()
     private var timer: RetryWait?
     // A task of the caller's session that never starts. He cannot see a transfer, which runs on a session of ours: what ends
     // his session ends this, and what waits for its tasks waits for this.
@@ -44,30 +44,26 @@
       transfers = cargo.map { _ in LinuxTransfers.of(session) }
       self.completion = completion
       timeout = Self.timeout(of: request, session.configuration)
-    }
-
-    func started() -> LinuxAttempt {
+      super.init()
+      removeCache()
       start()
-      return self
     }
 
-    /// Called once before anybody else knows the attempt, then on `queue`.
+    /// Once before anybody else knows the attempt, then on `queue`.
     func start() {
       var outgoing = request
       // URLSession cuts the fraction off, so 0.4 s would end at once: it gets the next whole second, and what is shorter
       // is ours. It also takes only a lower-case scheme. What is right already costs no copy.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
-      let hop = hops
       do { try addBody(to: &outgoing) } catch {
         return Self.queue.async { [self] in end(NetworkOutcome(error: NetworkError.transferFailed(error))) }
       }
       let task: URLSessionTask
       if let transfers {
-        task = transfers.task(with: outgoing, for: self, hop: hop)
+        task = transfers.task(with: outgoing, for: self, hop: hops)
       } else {
-        session.removeCache()
-        task = session.networkTask(with: outgoing, file: nil) { [self] data, response, error in
+        task = session.networkTask(with: outgoing, file: nil) { [self, hop = hops] data, response, error in
           finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
         }
         task.delegate = self
@@ -85,7 +81,6 @@
 
     /// Once, before anything else can end the attempt.
     private func sendDeputy() {
-      session.removeCache()
       // URLSession must know the scheme: else the task would never end.
       guard let nowhere = URL(string: "data:,"), !session.isKnownToBeInvalidated else {
         return Self.queue.async { [self] in end(URLError(.cancelled)) }
@@ -97,8 +92,6 @@
       }
       Self.lock.withLock { deputy = task }
     }
-
-    private func recallDeputy() { Self.lock.withLock { deputy }?.cancel() }
 
     /// A file goes as a stream: URLSession's own way of reading it stops the process if the connection dies meanwhile.
     private func addBody(to request: inout URLRequest) throws {
@@ -151,7 +144,7 @@
       guard let transfers else { return completion(outcome) }
       transfers.afterPieces { [self, outcome] in
         completion(outcome)
-        recallDeputy()
+        Self.lock.withLock { deputy }?.cancel()
       }
     }
 
@@ -169,7 +162,7 @@
     /// On `queue`.
     private func kill() {
       isDead = true
-      recallDeputy()
+      Self.lock.withLock { deputy }?.cancel()
       endTask()
     }
 
@@ -178,9 +171,18 @@
       stopTimer()
       guard let task = current else { return }
       current = nil
-      if carrier.configuration.urlCache == nil { return task.cancel() }
-      // A release that gives copies of its configuration keeps its cache: as a rule, its look is over by then.
-      Self.queue.asyncAfter(deadline: .now() + .seconds(1)) { task.cancel() }
+      task.cancel()
+    }
+
+    /// URLSession looks into a session's cache on a thread of its own, and a cancellation that meets the end of that look
+    /// stops the process. There is nothing to find: it stores no answer. So it is not asked.
+    private func removeCache() {
+      Self.lock.withLock {
+        guard let cache = session.configuration.urlCache else { return }
+        session.configuration.urlCache = nil
+        // A task of the caller's own may be reading it.
+        Self.queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
+      }
     }
 
     /// On `queue`. Ends the attempt after its time-out, if the task is still the current one and `isDue` then.
@@ -206,20 +208,30 @@
       timeout != timeout.rounded(.up) && file == nil && cargo?.stream == nil && request.httpBodyStream == nil
         && request.httpBody?.count ?? 0 <= 16_384
     }
+  }
 
-    /// Seconds, in a range that URLSession can convert. 60 is what a request has that never said anything, and then the
-    /// session's value rules.
-    private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
-      let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
-      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
+  nonisolated extension URLSession {
+    func startNetworkAttempt(
+      _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
+    ) -> any NetworkFlight {
+      LinuxAttempt(session: self, request: request, file: file, completion: completion)
     }
 
-    private static func withLowercaseScheme(_ url: URL) -> URL? {
-      guard let scheme = url.scheme, scheme != scheme.lowercased(),
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-      else { return nil }
-      parts.scheme = scheme.lowercased()
-      return parts.url
+    func startNetworkTransfer(
+      _ request: URLRequest, _ cargo: NetworkCargo, completion: @escaping @Sendable (NetworkOutcome) -> Void
+    ) -> any NetworkFlight {
+      LinuxAttempt(session: self, request: request, file: cargo.file, cargo: cargo, completion: completion)
+    }
+
+    /// There is no way to ask, but to look. A later release that stores it elsewhere is taken at its word.
+    var isKnownToBeInvalidated: Bool {
+      Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
+    }
+
+    var reasonToRefuseRequests: String? {
+      // URLSession converts it to whole milliseconds for every task, whatever the request says, and traps.
+      let seconds = configuration.timeoutIntervalForRequest
+      return seconds >= 0 && seconds <= 1e15 ? nil : "timeoutIntervalForRequest of the session is not a usable number"
     }
   }
 #endif

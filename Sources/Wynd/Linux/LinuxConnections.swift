@@ -62,8 +62,7 @@
     }
 
     func mayHold(_ session: URLSession, _ url: URL?) -> Bool {
-      let place = Place(session, url)
-      return hasProxy || lock.withLock { lastAnswers[place].map { Self.isFresh($0, .now()) } ?? false }
+      hasProxy || lock.withLock { lastAnswers[Place(session, url)].map { Self.isFresh($0, .now()) } ?? false }
     }
 
     /// libcurl does not re-use a connection that lay idle for more than 118 s.

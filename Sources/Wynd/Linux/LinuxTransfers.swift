@@ -68,9 +68,9 @@
 
     private func take(_ task: URLSessionTask, _ pass: (any NetworkSink) throws(NetworkError) -> Void) {
       guard let flight = flight(task), !flight.hasFailed, let sink = flight.attempt.cargo?.sink else { return }
-      let attempt = flight.attempt
       do throws(NetworkError) { try pass(sink) } catch {
         lock.withLock { flights[task.taskIdentifier]?.hasFailed = true }
+        let attempt = flight.attempt
         LinuxAttempt.queue.async { if task === attempt.current { attempt.end(NetworkOutcome(error: error)) } }
       }
     }
