@@ -16,7 +16,7 @@ let package = Package(
     .target(
       name: "Simulation",
       exclude: [
-        "Wynd/Client", "Wynd/Endpoint", "Wynd/Linux", "Wynd/Transfer", "Wynd/Wynd.docc",
+        "Wynd/Client", "Wynd/Endpoint", "Wynd/Transfer", "Wynd/Wynd.docc",
         "Wynd/URLSession+performNetworkRequest.swift",
       ]),
     .target(name: "AllocationCounter"),

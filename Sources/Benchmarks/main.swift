@@ -12,7 +12,9 @@ case "waiting": try await Waiting.run()
 case "faults": try await Faults.run(calls: number ?? 10_000)
 case "parts": await Parts.run()
 case "growth": try await Growth.run(rounds: number ?? 10)
-case "storm": stormTable()
+case "storm":
+  stormTable()
+  outageTable()
 case "simulate": exit(simulate(calls: number, seed: seed))
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
 case "soak": exit(await Soak.run(calls: number ?? 200_000))
@@ -51,6 +53,24 @@ func stormTable() {
         + String(
           format: "%7.2f ×    %9.1f %%    %11.0f s    %10.1f s    %9.2f", result.load, result.failed * 100,
           result.recovery, result.last, result.peak))
+  }
+}
+
+func outageTable() {
+  print("\ncalls of one process at once                        median      last   sends each")
+  for (name, calls, maxRetries, status) in [
+    ("50 calls, maxRetries 2, 503 for good", 50, 2, { @Sendable _ in 503 }),
+    ("20 calls, 503 for 1 s, then 404", 20, 10, { @Sendable in $0 < 1 ? 503 : 404 }),
+    ("20 calls, 503 for 1 s, then 200", 20, 10, { @Sendable in $0 < 1 ? 503 : 200 }),
+  ] as [(String, Int, Int, @Sendable (Double) -> Int)] {
+    for isShared in [true, false] {
+      let result = Outage(calls: calls, maxRetries: maxRetries, isShared: isShared, status: status).run()
+      print(
+        (name + (isShared ? "" : ", without a budget")).padding(toLength: 54, withPad: " ", startingAt: 0)
+          + String(
+            format: "%6.2f s  %6.2f s    %6.2f", result.times[result.times.count / 2], result.times.last ?? 0,
+            result.sends))
+    }
   }
 }
 

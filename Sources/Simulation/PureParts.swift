@@ -11,18 +11,18 @@ public enum PureParts {
 
   /// Every rule of the root folder.
   public static func all() -> [Part] {
-    var answers = Answers()
-    guard let url = URL(string: "http://rules.example/items?page=2"), let good = answers.response(200),
-      let busy = answers.response(503), let limited = answers.response(429, retryAfter: 7)
+    var responses = Responses()
+    guard let url = URL(string: "http://rules.example/items?page=2"), let good = responses.response(200),
+      let busy = responses.response(503), let limited = responses.response(429, retryAfter: 7)
     else { return [] }
     func response(_ field: String, _ value: String) -> HTTPURLResponse {
       HTTPURLResponse(url: url, statusCode: 503, httpVersion: "HTTP/1.1", headerFields: [field: value]) ?? busy
     }
     let now = Date(timeIntervalSince1970: 784_111_777)
-    let (policy, alone) = (RetryPolicy(), RetryPolicy(budget: nil))
+    let (policy, queue) = (RetryPolicy(), OperationQueue())
     let (get, post) = (RetryRequestFacts(method: "GET"), RetryRequestFacts(method: "POST"))
     let call = RetryCallState(attempts: 1)
-    let outcome = NetworkOutcome(data: Data([1]), response: good)
+    let outcome = NetworkOutcome(data: Data([1]), response: good, isOnDelegateQueue: true)
     let failure = NetworkError.endpointError(busy, nil)
     let limitedFailure = NetworkError.endpointError(limited, nil)
     let lost = NetworkError.urlError(URLError(.networkConnectionLost))
@@ -31,19 +31,15 @@ public enum PureParts {
     var parts: [Part] = [
       (
         "a whole call without a network",
-        { RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start { _ in } }
+        { _ = RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start(on: queue) { _ in } }
       ),
-      (
-        "the same without a budget",
-        { RetryLoop(request, policy: alone, allowEmptyData: false, transport: transport).start { _ in } }
-      ),
-      ("decision: 200", { _ = outcome.failure(isHead: false, allowEmptyData: false) }),
+      ("decision: 200", { _ = outcome.result(isHead: false, allowEmptyData: false) }),
       ("decision: 503", { _ = policy.decision(failure, get, call, now: now, random: 0.5) }),
       ("decision: 429, Retry-After: 7", { _ = policy.decision(limitedFailure, get, call, now: now, random: 0.5) }),
       ("decision: connection lost", { _ = policy.decision(lost, get, call, now: now, random: 0.5) }),
       ("safety: POST, 503", { _ = policy.safety(failure, post, call) }),
       ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
-      ("origin of a URL", { _ = RedirectGuard.origin(url) }),
+      ("origin of a URL", { _ = NetworkOrigin(url) }),
       ("description of an error", { _ = lost.description }),
     ]
     for value in [

@@ -1,3 +1,4 @@
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension RandomCalls {
   /// What must be true.
   public enum Check: String, CaseIterable, Sendable {
@@ -10,7 +11,8 @@ extension RandomCalls {
     case nothingSentAfterACancellation
     case theAttemptsReportedAreThoseMade
     case everyDelayIsWithinItsBounds
-    case theBudgetEndsNoCallSooner
+    case noLongerThanItsOwnRetries
+    case noMoreSendsThanAlone
   }
 
   /// What came of it.

@@ -6,6 +6,7 @@ import Foundation
 
 /// Calls with random policies, faults, cancellations and budgets, through the real loop and the real policy, in virtual
 /// time; and what must be true of every one of them, whatever happens.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct RandomCalls: Sendable {
   /// How many calls are made.
   public var calls: Int
@@ -45,11 +46,12 @@ private final class SimulatedCall: @unchecked Sendable {
   let isUnsafe: Bool
   let began: Duration
   var answers = 0
-  var result: RetryLoop.Answer?
+  var result: RetryLoop.CallResult?
   var answeredAt: Duration?
   var cancelledAt: Duration?
   var sends: [(at: Duration, ended: Duration?, fate: Fate)] = []
-  var waits: [(elapsed: Duration, delay: Duration, source: NetworkEvent.DelaySource, retry: Int)] = []
+  /// Every wait, and the number of attempts before it.
+  var waits: [(at: Duration, delay: Duration, attempts: Int)] = []
   var sentAfterCancel = false
 
   init(number: Int, policy: RetryPolicy, isUnsafe: Bool, began: Duration) {
@@ -57,11 +59,12 @@ private final class SimulatedCall: @unchecked Sendable {
   }
 }
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private final class World: @unchecked Sendable {
   let seed: UInt64
   let time: VirtualTime
   var random: SeededRandom
-  var answers = Answers()
+  var responses = Responses()
   let budget = RetryBudget()
   /// For each host the seconds at which it turns from good to bad and back, and what it does in between.
   var phases: [[(until: Double, badness: Double)]] = []
@@ -83,7 +86,7 @@ private final class World: @unchecked Sendable {
   func run(count: Int, into report: inout RandomCalls.Report) {
     let calls = Made()
     for number in 0..<count {
-      _ = time.wait(.bounded(seconds: random.unit() * 60)) { [self] in calls.list.append(start(number)) }
+      time.timer(after: .bounded(seconds: random.unit() * 60)) { [self] in calls.list.append(start(number)) }
     }
     time.run()
     for call in calls.list {
@@ -105,7 +108,7 @@ private final class World: @unchecked Sendable {
     request.httpMethod = method
     let hasKey = method == "POST" && random.chance(0.3)
     if hasKey { request.setValue("key-\(number)", forHTTPHeaderField: "Idempotency-Key") }
-    var policy = RetryPolicy(
+    let policy = RetryPolicy(
       maxRetries: random.pick([-1, 0, 2, 5, 10, 10, 50, 50]),
       backoff: random.pick([
         .exponential(base: .milliseconds(500), cap: .seconds(20)), .constant(.seconds(1)), .none,
@@ -119,13 +122,6 @@ private final class World: @unchecked Sendable {
     let call = SimulatedCall(
       number: number, policy: policy,
       isUnsafe: ["POST", "PATCH"].contains(method) && !hasKey && !policy.retriesNonIdempotent, began: time.now)
-    if random.chance(0.7) {
-      policy.onEvent = { event in
-        if case .willRetry(let delay, let source) = event.kind {
-          call.waits.append((event.elapsed, delay, source, event.attempt - 1))
-        }
-      }
-    }
     let transport = SimulatedTransport { [self] _, completion in
       if call.cancelledAt != nil { call.sentAfterCancel = true }
       let fate = fate(host: host, hasLimit: call.policy.deadline != nil)
@@ -133,22 +129,24 @@ private final class World: @unchecked Sendable {
       call.sends.append((time.now, nil, fate))
       let latency = Duration.bounded(seconds: random.chance(0.02) ? 60 : random.unit() * 0.2)
       let times = random.chance(0.01) ? 2 : 1
-      _ = time.wait(latency) { [self] in
+      time.timer(after: latency) { [self] in
         call.sends[place].ended = time.now
         for _ in 0..<times { completion(fate.outcome) }
       }
     }
-    let loop = RetryLoop(request, policy: policy, allowEmptyData: true, transport: transport, clock: time)
-    if random.chance(0.15) {
-      _ = time.wait(.bounded(seconds: random.exponential(mean: 3))) { [self] in
-        if call.answers == 0 { call.cancelledAt = time.now }
-        loop.cancel()
-      }
-    }
-    loop.start { [time] result in
+    let clock = RecordingClock(time, call)
+    let loop = RetryLoop(request, policy: policy, allowEmptyData: true, transport: transport, clock: clock)
+    let task = time.start { [time] in
+      let result = await loop.run()
       call.answers += 1
       call.result = result
       call.answeredAt = time.now
+    }
+    if random.chance(0.15) {
+      time.timer(after: .bounded(seconds: random.exponential(mean: 3))) { [self] in
+        if call.answers == 0 { call.cancelledAt = time.now }
+        task.cancel()
+      }
     }
     return call
   }
@@ -157,11 +155,11 @@ private final class World: @unchecked Sendable {
     let now = time.now.secondsAsDouble
     let badness = phases[host].first { now < $0.until }?.badness ?? 0
     guard random.chance(max(badness, 0.05)) else {
-      return Fate(outcome: NetworkOutcome(data: Data(), response: answers.response(200)), mayHaveBeenApplied: true)
+      return Fate(outcome: NetworkOutcome(data: Data(), response: responses.response(200)), mayHaveBeenApplied: true)
     }
     func answer(_ status: Int, _ asked: Int? = nil, applied: Bool = true) -> Fate {
       Fate(
-        outcome: NetworkOutcome(data: Data(), response: answers.response(status, retryAfter: asked)),
+        outcome: NetworkOutcome(data: Data(), response: responses.response(status, retryAfter: asked)),
         mayHaveBeenApplied: applied, asked: asked)
     }
     func fault(_ code: URLError.Code, applied: Bool) -> Fate {
@@ -208,16 +206,29 @@ private final class World: @unchecked Sendable {
         check(.neverSoonerThanTheServerAsked, next.at >= ended + .seconds(asked), "\(next.at - ended), asked \(asked)")
       }
     }
-    for wait in call.waits where wait.source != .budget {
-      let end = wait.elapsed + wait.delay
+    var (waited, asked) = (Duration.zero, Duration.zero)
+    for wait in call.waits {
+      // What the server asked for after the attempt before this wait.
+      let isFirst = wait.at == sends[wait.attempts - 1].ended
+      let floor = isFirst ? sends[wait.attempts - 1].fate.asked.map { Duration.seconds($0) } ?? .zero : .zero
+      (waited, asked) = (waited + wait.delay, asked + min(floor, wait.delay))
+      let end = wait.at - call.began + wait.delay
+      let isExempt = wait.attempts == 1 && (sends[0].ended ?? .zero) - call.began > policy.maxRetryTime ?? .zero
       check(
         .noWaitThatCannotEndInAnAttempt,
-        policy.maxRetryTime.map { end <= $0 } ?? true && policy.deadline.map { end < $0 } ?? true, "until \(end)")
+        (isExempt || policy.maxRetryTime.map { end <= $0 } ?? true) && policy.deadline.map { end < $0 } ?? true,
+        "until \(end)")
       var longest = Duration.seconds(1_000_000)
-      if case .exponential(let base, let cap) = policy.backoff, wait.source == .backoff {
-        longest = min(cap, base * pow(2, Double(wait.retry)))
-      }
+      if case .exponential(_, let cap) = policy.backoff { longest = floor + cap }
       check(.everyDelayIsWithinItsBounds, wait.delay >= .zero && wait.delay <= longest, "\(wait.delay) > \(longest)")
+    }
+    let longest = policy.backoff.longest(retries: policy.maxRetries) + asked
+    check(.noLongerThanItsOwnRetries, waited <= longest + .milliseconds(1), "waited \(waited) of \(longest)")
+    check(.noMoreSendsThanAlone, sends.count <= call.waits.count + 1, "\(sends.count) after \(call.waits.count) waits")
+    if case .exponential(let base, let cap) = policy.backoff, let first = call.waits.first,
+      sends[0].fate.asked == nil
+    {
+      check(.everyDelayIsWithinItsBounds, first.delay <= min(cap, base), "the first: \(first.delay)")
     }
     if let deadline = policy.deadline, let answeredAt = call.answeredAt {
       check(
@@ -230,11 +241,27 @@ private final class World: @unchecked Sendable {
       check(
         .theAttemptsReportedAreThoseMade,
         failure.attempts.map(\.number) == Array(1..<sends.count + 1), "\(failure.attempts.count) of \(sends.count)")
-      if failure.stopReason == .budget, let limit = policy.maxRetryTime, let answeredAt = call.answeredAt {
-        check(.theBudgetEndsNoCallSooner, answeredAt - call.began >= limit, "\(answeredAt - call.began) of \(limit)")
-      }
     default: break
     }
     return found
+  }
+}
+
+/// The time of the simulation, for one call whose waits it notes.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private struct RecordingClock: RetryClock {
+  let time: VirtualTime
+  let call: SimulatedCall
+  init(_ time: VirtualTime, _ call: SimulatedCall) { (self.time, self.call) = (time, call) }
+
+  var now: Duration { time.now }
+  var date: Date { time.date }
+  func random() -> Double { time.random() }
+  func sleep(for delay: Duration) async throws {
+    call.waits.append((time.now, delay, call.sends.count))
+    try await time.sleep(for: delay)
+  }
+  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    time.timer(after: delay, action)
   }
 }

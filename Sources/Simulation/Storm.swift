@@ -5,6 +5,7 @@ import Foundation
 #endif
 
 /// A fleet of clients, each a process of its own, against one server with a capacity that is out for a while.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct Storm: Sendable {
   /// Each has a budget of its own, as a process has.
   public var clients = 1000
@@ -66,15 +67,15 @@ public struct Storm: Sendable {
     let (begin, end, stop) = (10.0, 10.0 + outage, 10.0 + outage + 120)
     if strategy == .withoutJitter { time.fixed = 1 }
     nonisolated(unsafe) var random = SeededRandom(seed: seed &+ 1)
-    nonisolated(unsafe) var answers = Answers()
+    nonisolated(unsafe) var responses = Responses()
     let transport = SimulatedTransport { _, completion in
       let now = time.now.secondsAsDouble
       tally.count(\.sends, Int(now * 10))
       if Int(now * 10) != tally.slot { (tally.slot, tally.served) = (Int(now * 10), 0) }
       tally.served += 1
       let isGood = !(begin..<end ~= now) && Double(tally.served) <= capacity / 10
-      let response = answers.response(isGood ? 200 : 503)
-      _ = time.wait(.bounded(seconds: 0.02 + 0.06 * random.unit())) {
+      let response = responses.response(isGood ? 200 : 503)
+      time.timer(after: .bounded(seconds: 0.02 + 0.06 * random.unit())) {
         if isGood { tally.count(\.good, Int(now * 10)) }
         completion(NetworkOutcome(data: Data(), response: response))
       }
@@ -86,7 +87,7 @@ public struct Storm: Sendable {
     arrive = { client in
       let now = time.now.secondsAsDouble
       if now >= stop { return }
-      _ = time.wait(.bounded(seconds: random.exponential(mean: 1 / rate))) { arrive(client) }
+      time.timer(after: .bounded(seconds: random.exponential(mean: 1 / rate))) { arrive(client) }
       let isInOutage = begin..<end ~= now
       tally.offered += isInOutage ? 1 : 0
       tally.calls += 1
@@ -94,12 +95,12 @@ public struct Storm: Sendable {
       if strategy == .none { policy = .never }
       if strategy == .immediate { policy = .immediate }
       let loop = RetryLoop(request, policy: policy, allowEmptyData: true, transport: transport, clock: time)
-      loop.start { result in
-        if case .failure = result { tally.failures += 1 }
+      time.start {
+        if case .failure = await loop.run() { tally.failures += 1 }
         if isInOutage { tally.last = max(tally.last, time.now.secondsAsDouble) }
       }
     }
-    for client in 0..<clients { _ = time.wait(.bounded(seconds: random.unit() / rate)) { arrive(client) } }
+    for client in 0..<clients { time.timer(after: .bounded(seconds: random.unit() / rate)) { arrive(client) } }
     time.run()
     arrive = nil
 

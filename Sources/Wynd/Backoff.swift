@@ -1,9 +1,9 @@
-/// How long to wait before a retry when the server did not say.
+/// How long to wait before a retry.
 ///
 /// `n` is the number of retries already made, so with the default base of 0.5 s and cap of 20 s the ceiling of the wait
 /// is 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
 nonisolated public enum Backoff: Sendable, Equatable {
-  /// Full jitter: uniform in `0 … min(cap, base · 2ⁿ)`. Clients that failed together do not come back together.
+  /// Full jitter: uniform in `0 … min(cap, base · 2ⁿ)`, so that clients that failed together do not return together.
   case exponential(base: Duration, cap: Duration)
   /// The same wait each time, without jitter.
   case constant(Duration)
@@ -25,6 +25,16 @@ nonisolated public enum Backoff: Sendable, Equatable {
           base.secondsAsDouble * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1))
           * min(max(random, 0), 1))
     }
+  }
+}
+
+nonisolated extension Backoff {
+  /// The sum of the longest waits before that many retries.
+  func longest(retries: Int) -> Duration {
+    // From the 64th on all are alike.
+    let first = (0..<min(max(retries, 0), 64)).reduce(Duration.zero) { $0 + delay(retry: $1, random: 1) }
+    let others = delay(retry: 64, random: 1).secondsAsDouble * Double(max(retries - 64, 0))
+    return min(first + .bounded(seconds: others), .seconds(9_000_000_000))
   }
 }
 

@@ -4,29 +4,32 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-// None of these prints a credential or a query value, and of a body only what could not be parsed, bounded and without
-// what may be a secret: they end up in logs and bug reports.
+// These texts end up in logs and bug reports: none prints a credential, a query value or anything of a body.
 
 nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
-  /// One line, fit for a log.
+  /// One line for a log.
   public var description: String {
     switch self {
-    case .urlError(let error): Self.name(of: error)
-    case .generalError(let error): "error of another kind: \(Self.kind(of: error))"
-    case .noResponse: "neither an error nor a response"
-    case .invalidResponseType(let response): "response is not HTTP: \(response.url?.redactedForLog ?? "(no URL)")"
-    case .noResponseData(let response): "empty body: \(Self.head(of: response))"
-    case .endpointError(let response, let data): "\(Self.head(of: response)), \(data?.count ?? 0) bytes"
+    case .urlError(let error):
+      let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { " for \($0.redactedForLog)" } ?? ""
+      return (Self.names[error.code].map { $0 + ", " } ?? "") + "URLError \(error.code.rawValue)" + url
+    case .generalError(let error): return "unknown error: \(Self.kind(of: error))"
+    case .noResponse: return "neither an error nor a response"
+    case .invalidResponseType(let response):
+      return "the response is not HTTP: \(response.url?.redactedForLog ?? "(no URL)")"
+    case .noResponseData(let response): return "empty body: \(Self.status(of: response))"
+    case .endpointError(let response, let data): return "\(Self.status(of: response)), \(data?.count ?? 0) bytes"
     case .inaccessible(let failure):
-      "gave up after \(failure.attempts.count) attempts (\(failure.stopReason)): \(failure.lastError)"
-    case .cancelled: "cancelled"
-    case .invalidRequest(let reason): "invalid request: \(reason)"
+      let count = failure.attempts.count == 1 ? "1 attempt" : "\(failure.attempts.count) attempts"
+      return "\(failure.lastError); gave up after \(count): \(failure.stopReason)"
+    case .cancelled: return "cancelled"
+    case .invalidRequest(let reason): return "invalid request: \(reason)"
     case .undecodable(let error, let response, let data):
-      "\(Self.reason(of: error)) (\(Self.head(of: response)), \(data.count) bytes: \(Self.snippet(of: data)))"
-    case .serviceError(let error, let response, _): "\(Self.kind(of: error)): \(Self.head(of: response))"
-    case .middlewareError(let error): "middleware failed: \(Self.kind(of: error))"
-    case .transferFailed(let error): "transfer failed: \(Self.kind(of: error))"
-    case .responseTooLarge(let limit): "body is larger than \(limit) bytes"
+      return "\(Self.reason(of: error)): \(Self.status(of: response)), \(data.count) bytes"
+    case .serviceError(let error, let response, _): return "\(Self.kind(of: error)): \(Self.status(of: response))"
+    case .middlewareError(let error): return "middleware failed: \(Self.kind(of: error))"
+    case .transferFailed(let error): return "transfer failed: \(Self.kind(of: error))"
+    case .responseTooLarge(let limit): return "the body is larger than \(limit) bytes"
     }
   }
 
@@ -39,36 +42,48 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     }
   }
 
-  private static func head(of response: HTTPURLResponse) -> String {
+  private static func status(of response: HTTPURLResponse) -> String {
     "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
       + (response.url.map { " from \($0.redactedForLog)" } ?? "")
   }
 
-  /// Somebody else's error may say anything in its texts, a token included: only its type and code are printed.
+  /// An error that is not ours may hold anything in its texts, a token too: only its type and code are printed.
   private static func kind(of error: any Error) -> String {
     if let error = error as? any LoggableError { return error.description }
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
   }
+
+  private static let names: [URLError.Code: String] = [
+    .timedOut: "timed out", .cancelled: "cancelled by the session", .cannotFindHost: "host not found",
+    .dnsLookupFailed: "host not found", .cannotConnectToHost: "connection refused",
+    .networkConnectionLost: "connection lost", .notConnectedToInternet: "offline",
+    .secureConnectionFailed: "TLS failed", .serverCertificateUntrusted: "certificate not trusted",
+    .serverCertificateHasUnknownRoot: "certificate not trusted",
+    .serverCertificateHasBadDate: "certificate not trusted", .serverCertificateNotYetValid: "certificate not trusted",
+    .badServerResponse: "not an HTTP response", .cannotParseResponse: "not an HTTP response",
+    .cannotDecodeContentData: "broken content coding", .cannotDecodeRawData: "broken content coding",
+    .httpTooManyRedirects: "too many redirects", .badURL: "invalid URL", .unsupportedURL: "unsupported URL",
+  ]
 }
 
 /// An error of ours, whose text holds no secret.
 nonisolated protocol LoggableError: Error, CustomStringConvertible {}
 nonisolated extension NetworkError: LoggableError {}
 
-// What could not be parsed. Whatever comes from the body is one line, bounded, and without what may be a secret.
+// What could not be decoded: the place and the types, nothing of the body.
 nonisolated extension NetworkError {
   /// «users[3].email: expected String, found null»
   private static func reason(of error: any Error) -> String {
     switch error as? DecodingError {
-    case .typeMismatch(let type, let context): "\(place(context.codingPath)): expected \(type), \(found(context))"
+    case .typeMismatch(let type, let context):
+      // «Expected to decode Int but found a string instead.»
+      let found = context.debugDescription.components(separatedBy: " found ").dropFirst().first?.split(separator: " ")
+      return "\(place(context.codingPath)): expected \(type), found \(found?.dropFirst().first ?? "another type")"
     case .valueNotFound(let type, let context):
-      "\(place(context.codingPath)): expected \(type), found "
-        + (context.debugDescription.contains("at end") ? "the end of the array" : "null")
-    case .keyNotFound(let key, let context): "\(place(context.codingPath + [key])): is missing"
-    case .dataCorrupted(let context):
-      // «Cannot initialize Color from invalid String value tok_4711»
-      "\(place(context.codingPath)): \(oneLine(context.debugDescription.components(separatedBy: " value ")[0], 120))"
-    default: "not decodable: \(kind(of: error))"
+      return "\(place(context.codingPath)): expected \(type), found null"
+    case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
+    case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
+    default: return "not decodable: \(kind(of: error))"
     }
   }
 
@@ -79,29 +94,6 @@ nonisolated extension NetworkError {
       return text + (isPlain ? (text.isEmpty ? "" : ".") + key.stringValue : "[\"\(key.stringValue)\"]")
     }
     return path.isEmpty ? "the body" : oneLine(text, 120)
-  }
-
-  /// «Expected to decode Int but found a string instead.» → «found string»
-  private static func found(_ context: DecodingError.Context) -> String {
-    let parts = context.debugDescription.components(separatedBy: " but found ")
-    guard parts.count == 2, let thing = parts[1].components(separatedBy: " instead").first, thing != parts[1] else {
-      return oneLine(context.debugDescription, 120)
-    }
-    return "found \(oneLine(thing.split(separator: " ").last.map(String.init) ?? thing, 40))"
-  }
-
-  /// It ends at the first name that sounds like a secret; what is long and looks like a token is left out.
-  private static func snippet(of data: Data) -> String {
-    var text = oneLine(String(decoding: data.prefix(200), as: UTF8.self), 200)
-    if let end = secretName(in: text) { return text[..<end] + "…" }
-    text = text.replacing(#/[A-Za-z0-9+\/_.=\-]{24,}/#) { match in match.0.contains(where: \.isNumber) ? "…" : match.0 }
-    return text + (data.count > 200 ? "…" : "")
-  }
-
-  /// Where the first name ends that sounds like a secret's, with what comes between it and its value.
-  private static func secretName(in text: String) -> String.Index? {
-    text.matches(of: #/([A-Za-z0-9_\-]+)["'\\\]]*\s*[:=>]/#.matchingSemantics(.unicodeScalar))
-      .first { RedirectGuard.isCredential(String($0.1), "") }?.range.upperBound
   }
 
   static func oneLine(_ text: String, _ limit: Int) -> String {
@@ -116,33 +108,64 @@ nonisolated extension NetworkError {
 }
 
 nonisolated extension NetworkError: LocalizedError {
-  /// A sentence for the person in front of the screen.
+  /// A sentence for the person in front of the screen. On Apple's platforms that of a `URLError` is the system's own, in the
+  /// person's language.
   public var errorDescription: String? {
     switch self {
-    case .urlError(let error): Self.advice(on: error.code)
     case .inaccessible(let failure):
-      if case .retryAfterTooLong(let asked) = failure.stopReason {
-        "The server is busy and asks to be left alone for \(asked.logText). Please try again after that."
-      } else {
-        failure.lastError.errorDescription
+      switch failure.stopReason {
+      case .retryAfterTooLong(let asked): "The server is busy. Please try again in \(asked.logText)."
+      case .notSafeToRepeat:
+        failure.lastError.sentence + " The server may have received the request: please check before you send it again."
+      default: failure.lastError.errorDescription
       }
+    case .middlewareError(let error as any LocalizedError): error.errorDescription ?? sentence
+    default: sentence + (shouldRetry ? " Please try again later." : "")
+    }
+  }
+
+  /// What happened, without advice.
+  private var sentence: String {
+    switch self {
+    case .urlError(let error): Self.sentence(of: error)
+    case .inaccessible(let failure): failure.lastError.sentence
     case .cancelled: "The request was cancelled."
     case .endpointError(let response, _), .serviceError(_, let response, _):
       switch response.statusCode {
       case 401: "The server asks you to sign in (status 401)."
       case 403: "The server does not allow this (status 403)."
       case 404, 410: "The server does not have this (status \(response.statusCode))."
-      case 408, 425, 429, 503: "The server is busy (status \(response.statusCode)). Please try again later."
-      case 500...: "The server has a problem (status \(response.statusCode)). Please try again later."
+      case 408, 425, 429, 503, 529: "The server is busy (status \(response.statusCode))."
+      case 500...: "The server has a problem (status \(response.statusCode))."
       default: "The server refused the request (status \(response.statusCode))."
       }
     case .noResponse, .invalidResponseType, .noResponseData, .undecodable:
-      "The server's answer could not be understood. Please try again later."
-    case .invalidRequest(let reason): "The request could not be made: \(reason)"
-    case .generalError, .middlewareError: "The request failed before there was an answer. Please try again."
+      "The server sent a response that could not be read."
+    case .invalidRequest(let reason): "The request could not be made: \(reason)."
+    case .generalError, .middlewareError: "The request failed."
     case .transferFailed: "The file could not be transferred."
-    case .responseTooLarge(let limit): "The server's answer is larger than \(limit) bytes."
+    case .responseTooLarge(let limit): "The server's response is larger than \(limit) bytes."
     }
+  }
+
+  private static func sentence(of error: URLError) -> String {
+    #if canImport(FoundationNetworking)
+      switch error.code {
+      case .timedOut: "The server did not respond in time."
+      case .cannotFindHost, .dnsLookupFailed: "The server was not found."
+      case .cannotConnectToHost: "The server could not be reached."
+      case .notConnectedToInternet: "There is no internet connection."
+      case .networkConnectionLost: "The connection was lost."
+      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+        .serverCertificateHasBadDate, .serverCertificateNotYetValid, .clientCertificateRejected,
+        .clientCertificateRequired:
+        "No secure connection to the server could be made."
+      case .badURL, .unsupportedURL: "The address is not valid."
+      default: "The connection failed (code \(error.code.rawValue))."
+      }
+    #else
+      error.localizedDescription
+    #endif
   }
 }
 
@@ -150,66 +173,22 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
   /// The reason in words.
   public var description: String {
     switch self {
-    case .notRetryable: "another try cannot help"
+    case .notRetryable: "a retry cannot help"
     case .notSafeToRepeat(let method):
-      "\(method) may have been applied already; send an Idempotency-Key, or set retriesNonIdempotent, to allow a repeat"
+      "\(method) may have been applied and was not repeated; an Idempotency-Key or retriesNonIdempotent would allow it"
     case .bodyNotReplayable: "an httpBodyStream can be sent only once"
-    case .maxRetries: "all retries are used up"
-    case .persistentServerError: "three answers with status 500"
+    case .maxRetries: "no retries are left"
+    case .persistentFailure: "it failed three times in a way that is unlikely to get better"
     case .maxRetryTime: "the time for retries is over"
     case .maxUnreachableTime: "no server could be reached"
     case .deadline: "the deadline leaves no time"
     case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.logText)"
-    case .budget: "the host failed for all the time that retries have"
     case .cancelled: "cancelled by the caller"
     }
   }
 }
 
-// Members of our own type: an app may well have a `URLError.name` of its own.
-nonisolated extension NetworkError {
-  private static func name(of error: URLError) -> String {
-    let name: String? =
-      switch error.code {
-      case .timedOut: "timed out"
-      case .cancelled: "cancelled by the session"
-      case .cannotFindHost, .dnsLookupFailed: "host not found"
-      case .cannotConnectToHost: "connection refused"
-      case .networkConnectionLost: "connection lost"
-      case .notConnectedToInternet: "offline"
-      case .secureConnectionFailed: "TLS failed"
-      case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
-        .serverCertificateNotYetValid:
-        "certificate not trusted"
-      case .badServerResponse, .cannotParseResponse: "answer is not HTTP"
-      case .cannotDecodeContentData, .cannotDecodeRawData: "content coding is broken"
-      case .httpTooManyRedirects: "too many redirects"
-      case .badURL, .unsupportedURL: "URL not supported"
-      default: nil
-      }
-    let url = error.userInfo[NSURLErrorFailingURLErrorKey] as? URL
-    return (name.map { $0 + ", " } ?? "") + "URLError \(error.code.rawValue)"
-      + (url.map { " for \($0.redactedForLog)" } ?? "")
-  }
-
-  private static func advice(on code: URLError.Code) -> String {
-    switch code {
-    case .timedOut: "The server did not answer in time. Please try again later."
-    case .cannotFindHost, .dnsLookupFailed: "The server was not found. Please check the address and your connection."
-    case .cannotConnectToHost: "The server could not be reached. Please try again later."
-    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
-      "There is no internet connection. Please check it and try again."
-    case .networkConnectionLost: "The connection was lost. Please try again."
-    case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
-      .serverCertificateHasBadDate, .serverCertificateNotYetValid, .clientCertificateRejected,
-      .clientCertificateRequired:
-      "No secure connection to the server could be made (code \(code.rawValue))."
-    case .badURL, .unsupportedURL: "The address is not valid."
-    default: "The connection failed (code \(code.rawValue)). Please try again later."
-    }
-  }
-}
-
+// A member on a type of Foundation's, so its name is one that no app has.
 nonisolated extension URL {
   /// Without user, password, fragment and the values of the query.
   var redactedForLog: String { redactedForLog(showing: []) }
@@ -217,7 +196,7 @@ nonisolated extension URL {
   /// With the values of these query items, unless their names sound like a secret's.
   func redactedForLog(showing shown: Set<String>) -> String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
-    // What is no address of a server is all content: «data:text/plain,secret».
+    // What names no server is all content: «data:text/plain,secret».
     if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
     parts.user = nil
     parts.password = nil
@@ -227,7 +206,7 @@ nonisolated extension URL {
     let names = query?.split(separator: "&").map { item -> String in
       guard let end = item.firstIndex(of: "=") else { return "…" }
       let name = String(item[..<end])
-      return shown.contains(name) && !RedirectGuard.isCredential(name, "") ? String(item) : name + "=…"
+      return shown.contains(name) && !SensitiveHeader.matches(name) ? String(item) : name + "=…"
     }
     return (parts.string ?? "(URL)") + (names.map { "?" + $0.joined(separator: "&") } ?? "")
   }

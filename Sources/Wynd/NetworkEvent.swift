@@ -18,7 +18,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   public enum Kind: Sendable {
     /// A request is about to be handed to the session.
     case attemptStarted
-    /// The attempt failed; whether it may be repeated, and why.
+    /// The attempt failed; whether it is safe to repeat, and why.
     case attemptFailed(NetworkError, RepeatSafety)
     /// Another attempt will be made after a wait.
     case willRetry(after: Duration, DelaySource)
@@ -34,8 +34,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case backoff
     /// The server, in this header field.
     case server(field: String)
-    /// The ``RetryBudget``: the host only fails, so this call waits until another one gets through, or its turn comes;
-    /// at the most so long.
+    /// The ``RetryBudget``: the origin fails for several calls, so the retry was skipped.
     case budget
   }
 
@@ -59,43 +58,13 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
         "failed with \(error); \(safety.isSafe ? "safe" : "not safe") to repeat: \(safety)"
       case .willRetry(let delay, .backoff): "next attempt in \(delay.logText), by backoff"
       case .willRetry(let delay, .server(let field)): "next attempt in \(delay.logText), as the server asked (\(field))"
-      case .willRetry(let delay, .budget): "held back while its host fails, for \(delay.logText) at the most"
+      case .willRetry(let delay, .budget): "retry skipped while the origin fails, next attempt in \(delay.logText)"
       case .succeeded(let status): "succeeded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
     // A line break in it would forge a line of the log.
     let method = request.httpMethod.flatMap { SessionTransport.isToken($0) ? $0 : nil } ?? "(no method)"
     return "\(method) \(url ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
-  }
-}
-
-/// One event after the other, none after the last, and none with the lock held: whoever comes while another thread tells,
-/// leaves it to that one.
-nonisolated final class EventTeller: @unchecked Sendable {
-  private let onEvent: @Sendable (NetworkEvent) -> Void
-  private let lock = NSLock()
-  // Under the lock.
-  private var events: [NetworkEvent] = []
-  private var isTelling = false
-  private var isOver = false
-
-  init(_ onEvent: @escaping @Sendable (NetworkEvent) -> Void) { self.onEvent = onEvent }
-
-  func tell(_ event: NetworkEvent, isLast: Bool) {
-    lock.lock()
-    if isOver { return lock.unlock() }
-    isOver = isLast
-    events.append(event)
-    if isTelling { return lock.unlock() }
-    isTelling = true
-    while let event = events.first {
-      events.removeFirst()
-      lock.unlock()
-      onEvent(event)
-      lock.lock()
-    }
-    isTelling = false
-    lock.unlock()
   }
 }
 

@@ -37,31 +37,3 @@ nonisolated extension NetworkResponse {
     self.init(data: data, response: response, failures: [], success: nil)
   }
 }
-
-/// A call that has been started with a completion handler. Dropping it does not end the call.
-nonisolated public struct NetworkTask: Sendable {
-  // A handle that is kept would keep the request, every answer so far and `onEvent` with what it captures: so it lets go
-  // of the call when that has ended. (A weak reference would make every other one to the call slower.)
-  private final class Call: @unchecked Sendable {
-    private static let lock = NSLock()
-    private var flight: (any NetworkFlight)?
-    init(_ flight: any NetworkFlight) { self.flight = flight }
-    var current: (any NetworkFlight)? {
-      get { Self.lock.withLock { flight } }
-      set { Self.lock.withLock { flight = newValue } }
-    }
-  }
-  private let call: Call?
-
-  init(_ flight: (any NetworkFlight)?) { call = flight.map(Call.init) }
-
-  /// Ends the call wherever it is, in flight or waiting: the completion handler gets `.failure(.cancelled)`, and
-  /// no further attempt is made; one that is on its way may still reach the server. After the answer has come this does
-  /// nothing. May be called from any thread, more than once.
-  public func cancel() { flight?.cancel() }
-
-  /// The call has ended.
-  func end() { call?.current = nil }
-  /// What is under way.
-  var flight: (any NetworkFlight)? { call?.current }
-}

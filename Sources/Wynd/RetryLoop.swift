@@ -1,248 +1,258 @@
+import Dispatch
 import Foundation
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// The only loop: send, look at the outcome, ask the policy, wait, send again; and exactly one answer.
-nonisolated final class RetryLoop: NetworkFlight, @unchecked Sendable {
-  typealias Answer = Result<NetworkResponse, NetworkError>
+/// One call: send, look at the outcome, ask the policy, wait, send again.
+nonisolated struct RetryLoop: Sendable {
+  typealias CallResult = Result<NetworkResponse, NetworkError>
+  private typealias Ending = (result: CallResult, event: NetworkEvent.Kind)
 
   let request: URLRequest
   let policy: RetryPolicy
-  private let allowEmptyData: Bool
-  private let transport: any NetworkTransport
-  private let queue: OperationQueue?
+  let allowEmptyData: Bool
+  let transport: any NetworkTransport
   let clock: any RetryClock
-  let began: Duration
-  let teller: EventTeller?
+  private let began: Duration
+  private let events: EventDispatcher?
 
-  // A lock for each call would be four allocations on Linux. Nobody takes a second one while he holds one.
-  private static let locks = (0..<64).map { _ in NSLock() }
-  let lock: NSLock
-  // Everything below is under the lock, and nothing foreign is called with it held.
-  private var wasCancelled = false
-  var answer: (@Sendable (Answer) -> Void)?
-  // Whoever comes with an old step is ignored: a transport that answers twice, a timer that fires during a cancellation.
-  var step = 0
-  private var isSending = false
-  var flight: (any NetworkFlight)?
-  var wait: RetryWait?
-  private var deadlineWait: RetryWait?
-  // Under this number the budget holds this call, or has sent it ahead.
-  var ticket: UInt64?
-  // The number that the budget gave this call.
-  var budgetID: UInt64?
-  var call = RetryCallState()
-  var attempts: [RetryFailure.Attempt] = []
-  private var attemptBegan = Duration.zero
-  private var unreachableSince: Duration?
-
-  /// `queue`: where the answer is given; nil: wherever it comes.
   init(
     _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
-    queue: OperationQueue? = nil, clock: any RetryClock = SharedRetryClock.shared
+    clock: any RetryClock = ContinuousRetryClock()
   ) {
     self.request = request
     self.policy = policy
     self.allowEmptyData = allowEmptyData
     self.transport = transport
-    self.queue = queue
     self.clock = clock
     began = clock.now
-    teller = policy.onEvent.map(EventTeller.init)
-    lock = Self.locks[Int(truncatingIfNeeded: began.components.attoseconds >> 32) & 63]
+    events = policy.onEvent.map(EventDispatcher.init)
   }
 
-  /// `answer` is called exactly once.
-  func start(answer: @escaping @Sendable (Answer) -> Void) {
-    let isCancelled = lock.withLock {
-      self.answer = answer
-      return wasCancelled
-    }
-    if isCancelled { return cancel() }
-    if let reason = transport.refusal(of: request) {
-      return end(.failure(.invalidRequest(reason: reason)), .gaveUp(.notRetryable))
-    }
-    if let deadline = policy.deadline {
-      guard deadline > .zero else { return deadlineIsOver() }
-      let wait = clock.wait(deadline) { [self] in deadlineIsOver() }
-      keep(wait, in: \.deadlineWait, step: 0)
-    }
-    send(after: 0)
+  /// What is known of the call so far.
+  private struct Call: Sendable {
+    var state = RetryCallState()
+    var history: [RetryFailure.Attempt] = []
+    var isSending = false
+    var attemptBegan = Duration.zero
+    var unreachableSince: Duration?
+    var budgetNumber: UInt64?
   }
 
-  /// Also before the start: then nothing is sent.
-  func cancel() {
-    lock.withLock { wasCancelled = true }
-    end(.failure(.cancelled), .gaveUp(.cancelled))
-  }
+  // MARK: - The two forms of a call
 
-  /// `ticket`: it is the probe that the budget let go.
-  func send(after previous: Int, ticket: UInt64? = nil) {
-    let now = clock.now - began
-    if let ticket {
-      let isOver = lock.withLock {
-        if answer != nil { (self.ticket, budgetID) = (ticket, ticket) }
-        return answer == nil
-      }
-      if isOver { return policy.budget?.leave(request.url, ticket, clock) ?? () }
-    }
-    if previous > 0 {
-      if transport.isOver { return end(.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
-      // An app that was suspended wakes up long after the wait was over. A second is left for a timer that comes late.
-      if let deadline = policy.deadline, now >= deadline { return deadlineIsOver() }
-      if let limit = policy.maxRetryTime, now - .seconds(1) - lastSend.progressedAt > limit {
-        return stop(.maxRetryTime)
-      }
-    }
-    emit(.attemptStarted, attempt: 1)
-    let (step, oldWait) = lock.withLock { () -> (Int?, RetryWait?) in
-      guard answer != nil, self.step == previous else { return (nil, nil) }
-      defer { wait = nil }
-      self.step += 1
-      isSending = true
-      call.attempts += 1
-      attemptBegan = now
-      return (self.step, wait)
-    }
-    guard let step else { return }
-    if let oldWait { clock.cancel(oldWait) }
-    let flight = transport.send(request) { [self] in finish($0, step: step) }
-    // A stream that has begun meanwhile has ended the call, and goes on; a cancellation has ended both.
-    let (isOver, isUnderWay) = lock.withLock { () -> (Bool, Bool) in
-      guard self.step == step else { return (false, false) }
-      if answer != nil { self.flight = flight }
-      return (answer == nil, answer != nil)
-    }
-    if isOver { flight.cancel() }
-    if isUnderWay, policy.maxResponseSize != nil, flight.incomingBytes != nil, request.httpMethod != "HEAD" {
-      ResponseSize.shared.watch(self)
-    }
-  }
-
-  private func finish(_ outcome: NetworkOutcome, step: Int) {
-    let now = clock.now - began
-    var failure = outcome.failure(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-    if let limit = policy.maxResponseSize, let data = outcome.data, data.count > limit {
-      failure = .responseTooLarge(limit: limit)
-    }
-    lock.lock()
-    guard answer != nil, self.step == step else { return lock.unlock() }
-    self.step += 1
-    isSending = false
-    flight = nil
-    var attempt = RetryFailure.Attempt(
-      number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan)
-    if failure == nil, let response = outcome.http {
-      let success = NetworkResponse(
-        data: outcome.data ?? Data(), response: response, failures: attempts, success: attempt)
-      ticket = nil
-      let ended = takeEverything()
-      lock.unlock()
-      policy.budget?.succeeded(request.url, clock)
-      return deliver(
-        .success(success), .succeeded(statusCode: response.statusCode), to: ended,
-        isOnQueue: outcome.isOnDelegateQueue)
-    }
-    let error = failure ?? .noResponse
-    attempt.error = error
-    attempts.append(attempt)
-    unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
-    call.unreachableFor = now - (unreachableSince ?? now)
-    call.elapsed = now
-    call.hasFollowedRedirect = outcome.hasFollowedRedirect
-    call.mayHaveSent = outcome.mayHaveSent
-    call.internalErrors += error.statusCode == 500 ? 1 : 0
-    if outcome.hasProgressed { (call.attemptsBeforeProgress, call.progressedAt) = (call.attempts - 1, now) }
-    let call = call
-    let ticket = ticket
-    self.ticket = nil
-    lock.unlock()
-    let burdensHost = error.burdensHost && !outcome.hasProgressed
-    if burdensHost || ticket != nil && !outcome.hasProgressed {
-      policy.budget?.failed(request.url, ticket, clock)
-    } else if error.response != nil || outcome.hasProgressed {
-      policy.budget?.succeeded(request.url, clock)
-    }
-    decide(error, call, step: step + 1, isOnQueue: outcome.isOnDelegateQueue)
-  }
-
-  /// Keeps a wait, in place of an earlier one, so that the end of the call can end it; it is ended here if the call got
-  /// ahead of it.
-  func keep(_ wait: RetryWait, in place: ReferenceWritableKeyPath<RetryLoop, RetryWait?>, step: Int) {
-    let old = lock.withLock { () -> RetryWait? in
-      guard answer != nil, self.step == step else { return wait }
-      defer { self[keyPath: place] = wait }
-      return self[keyPath: place]
-    }
-    if let old { clock.cancel(old) }
-  }
-
-  /// Ends the call with its last error, as itself or with its history.
-  func stop(_ reason: RetryFailure.StopReason, isOnQueue: Bool = false) {
-    let attempts = lock.withLock { self.attempts }
-    guard let error = attempts.last?.error else { return }
-    let told = reason.endsEvenAFirstAttempt || attempts.count > 1 && reason != .notRetryable
-    let failure = RetryFailure(lastError: error, attempts: attempts, stopReason: reason)
-    end(.failure(told ? .inaccessible(failure) : error), .gaveUp(reason), isOnQueue: isOnQueue)
-  }
-
-  private func deadlineIsOver() {
-    let now = clock.now - began
-    let timedOut = NetworkError.urlError(URLError(.timedOut))
-    lock.lock()
-    // An answer that came first has ended the call.
-    guard answer != nil else { return lock.unlock() }
-    if isSending {
-      attempts.append(
-        RetryFailure.Attempt(
-          number: call.attempts, startedAt: attemptBegan, duration: now - attemptBegan, error: timedOut))
-    }
-    let failure = RetryFailure(
-      lastError: attempts.last?.error ?? timedOut, attempts: attempts, stopReason: .deadline)
-    let ended = takeEverything()
-    lock.unlock()
-    deliver(.failure(.inaccessible(failure)), .gaveUp(.deadline), to: ended)
-  }
-
-  func end(_ result: Answer, _ event: NetworkEvent.Kind, isOnQueue: Bool = false) {
-    let ended = lock.withLock { takeEverything() }
-    deliver(result, event, to: ended, isOnQueue: isOnQueue)
-  }
-
-  private typealias Ended = (
-    answer: (@Sendable (Answer) -> Void)?, flight: (any NetworkFlight)?, wait: RetryWait?, deadline: RetryWait?,
-    ticket: UInt64?
-  )
-
-  /// Under the lock: from here on nothing more happens in this call.
-  private func takeEverything() -> Ended {
-    defer { (answer, flight, wait, deadlineWait, ticket) = (nil, nil, nil, nil, nil) }
-    return (answer, flight, wait, deadlineWait, ticket)
-  }
-
-  private func deliver(_ result: Answer, _ event: NetworkEvent.Kind, to ended: Ended, isOnQueue: Bool = false) {
-    guard let answer = ended.answer else { return }
-    if policy.maxResponseSize != nil { ResponseSize.shared.leave(self) }
-    ended.flight?.cancel()
-    if let wait = ended.wait { clock.cancel(wait) }
-    if let wait = ended.deadline { clock.cancel(wait) }
-    if let ticket = ended.ticket { policy.budget?.leave(request.url, ticket, clock) }
-    emit(event, isLast: true)
-    // URLSession answers on its delegate queue, so a success needs no further hop. A cancellation always takes one: a
-    // handler that ran inside `cancel()` would meet whatever lock its caller holds.
-    if let queue, !isOnQueue {
-      queue.addOperation { answer(result) }
+  /// For an async caller, whose cancellation ends the call.
+  func run() async -> CallResult {
+    var call = Call()
+    let ending: Ending
+    if let error = transport.validationError(for: request) {
+      ending = (.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable))
     } else {
-      answer(result)
+      let end = await send(RetryAttempt(request, transport), &call)
+      ending = await retry(after: end, &call)
+    }
+    emit(ending.event, call)
+    await events?.flush()
+    return ending.result
+  }
+
+  /// For a completion handler, which is called once, on `queue`. The first attempt starts at once and without a task: a
+  /// success costs no hop, and depends on no thread that the app may have blocked.
+  func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
+    let task = NetworkTask()
+    let finish: @Sendable (Ending, Call, Bool) -> Void = { ending, call, isOnQueue in
+      task.end()
+      emit(ending.event, call)
+      if let events {
+        events.flush { queue.addOperation { completion(ending.result) } }
+      } else if isOnQueue {
+        completion(ending.result)
+      } else {
+        queue.addOperation { completion(ending.result) }
+      }
+    }
+    var call = Call()
+    if let error = transport.validationError(for: request) {
+      finish((.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable)), call, false)
+      return task
+    }
+    if let deadline = policy.deadline, deadline <= .zero {
+      finish(stop(.deadline, call), call, false)
+      return task
+    }
+    let attempt = RetryAttempt(request, transport)
+    task.isCarriedOut(by: .attempt(attempt))
+    begin(&call)
+    attempt.start(deadline: policy.deadline, clock: clock) { [call] end in
+      var call = call
+      if !mayBeRetried(end) {
+        let ending = conclude(end, &call) ?? stop(.notRetryable, call)
+        return finish(ending, call, end.isOnDelegateQueue)
+      }
+      task.isCarriedOut(
+        by: .retries(
+          Task { [call] in
+            var call = call
+            let ending = await retry(after: end, &call)
+            finish(ending, call, false)
+          }))
+    }
+    return task
+  }
+
+  /// Whether there is anything to decide after this attempt.
+  private func mayBeRetried(_ end: RetryAttempt.End) -> Bool {
+    guard case .outcome(let outcome) = end, case .failure(let error) = result(of: outcome) else { return false }
+    return policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
+  }
+
+  // MARK: - The loop
+
+  private func retry(after first: RetryAttempt.End, _ call: inout Call) async -> Ending {
+    var end = first
+    while true {
+      if let ending = conclude(end, &call) { return ending }
+      switch await decide(&call) {
+      case .stop(let reason):
+        return stop(reason, call)
+      case .retry(let delay, let source, let asked):
+        if transport.isInvalidated { return (.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
+        // Prepared before the wait: a session that is told to finish meanwhile still carries it.
+        let attempt = RetryAttempt(request, transport)
+        call.state.askedFor += asked
+        await pause(delay, source, &call)
+        end = await send(attempt, &call)
+      }
     }
   }
 
-  func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, attempt next: Int = 0, isLast: Bool = false) {
-    guard let teller else { return }
-    let attempt = lock.withLock { call.attempts } + next
-    teller.tell(
-      NetworkEvent(request: request, attempt: attempt, elapsed: clock.now - began, kind: kind()), isLast: isLast)
+  private func send(_ attempt: RetryAttempt, _ call: inout Call) async -> RetryAttempt.End {
+    let left = policy.deadline.map { $0 - (clock.now - began) }
+    if Task.isCancelled || left ?? .seconds(1) <= .zero {
+      attempt.cancel()
+      return Task.isCancelled ? .cancelled : .deadline
+    }
+    begin(&call)
+    return await attempt.run(deadline: left, clock: clock)
+  }
+
+  private func begin(_ call: inout Call) {
+    call.state.attempts += 1
+    call.attemptBegan = clock.now - began
+    call.isSending = true
+    emit(.attemptStarted, call)
+  }
+
+  /// How the call ends with this attempt; nil if it failed, and the policy has to decide.
+  private func conclude(_ end: RetryAttempt.End, _ call: inout Call) -> Ending? {
+    let now = clock.now - began
+    var attempt = RetryFailure.Attempt(
+      number: call.state.attempts, startedAt: call.attemptBegan, duration: now - call.attemptBegan)
+    switch end {
+    case .cancelled:
+      return (.failure(.cancelled), .gaveUp(.cancelled))
+    case .deadline:
+      attempt.error = .urlError(URLError(.timedOut))
+      if call.isSending { call.history.append(attempt) }
+      return stop(.deadline, call)
+    case .outcome(let outcome):
+      call.isSending = false
+      switch result(of: outcome) {
+      case .success(let response):
+        policy.budget?.answered(request.url)
+        let body = outcome.data ?? Data()
+        return (
+          .success(NetworkResponse(data: body, response: response, failures: call.history, success: attempt)),
+          .succeeded(statusCode: response.statusCode)
+        )
+      case .failure(let error):
+        attempt.error = error
+        call.history.append(attempt)
+        note(error, outcome, at: now, &call)
+        return nil
+      }
+    }
+  }
+
+  private func note(_ error: NetworkError, _ outcome: NetworkOutcome, at now: Duration, _ call: inout Call) {
+    call.unreachableSince = error.isUnreachable ? call.unreachableSince ?? call.attemptBegan : nil
+    call.state.note(
+      error, outcome, elapsed: now, unreachableFor: call.unreachableSince.map { now - $0 } ?? .zero)
+    if error.indicatesOverload, !outcome.hasProgressed {
+      call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)
+    } else if error.response != nil || outcome.hasProgressed {
+      policy.budget?.answered(request.url)
+    }
+    if events != nil {
+      emit(.attemptFailed(error, policy.safety(error, RetryRequestFacts(request), call.state)), call)
+    }
+  }
+
+  private func decide(_ call: inout Call) async -> RetryDecision {
+    guard let error = call.history.last?.error else { return .stop(.notRetryable) }
+    var verdict: Bool?
+    if let shouldRetry = policy.shouldRetry, !error.isCancellation {
+      // On a queue of its own: a closure that takes long delays this call, and no other.
+      verdict = await withCheckedContinuation { continuation in
+        DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
+      }
+    }
+    let decision = policy.decision(
+      error, RetryRequestFacts(request), call.state, verdict: verdict, now: clock.date, random: clock.random())
+    call.state.mayHaveReachedServer = call.state.mayHaveReachedServer || !error.failedBeforeSending
+    return decision
+  }
+
+  /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its next
+  /// backoff step. Ends early when the call is cancelled.
+  private func pause(_ delay: Duration, _ source: NetworkEvent.DelaySource, _ call: inout Call) async {
+    let indicatesOverload = call.history.last?.error?.indicatesOverload == true
+    var (delay, source, total) = (delay, source, Duration.zero)
+    while true {
+      emit(.willRetry(after: delay, source), call)
+      (call.state.waited, total) = (call.state.waited + delay, total + delay)
+      call.history[call.history.count - 1].delay = total
+      do { try await clock.sleep(for: delay) } catch { return }
+      guard indicatesOverload, policy.budget?.isFailing(request.url, now: clock.now) == true else { return }
+      call.state.elapsed = clock.now - began
+      guard let next = policy.delayOfSkippedRetry(&call.state, random: clock.random()) else { return }
+      (delay, source) = (next, .budget)
+    }
+  }
+
+  private func stop(_ reason: RetryFailure.StopReason, _ call: Call) -> Ending {
+    let error = call.history.last?.error ?? .urlError(URLError(.timedOut))
+    let failure = RetryFailure(lastError: error, attempts: call.history, stopReason: reason)
+    // An error that nobody would retry is returned as it is, and so is one that was not retried because `maxRetries` is 0.
+    let isWrapped = reason.isReportedAlways || call.history.count > 1 && reason != .notRetryable
+    return (.failure(isWrapped ? .inaccessible(failure) : error), .gaveUp(reason))
+  }
+
+  private func result(of outcome: NetworkOutcome) -> Result<HTTPURLResponse, NetworkError> {
+    outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+  }
+
+  private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ call: Call) {
+    guard let events else { return }
+    events.send(
+      NetworkEvent(request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind()))
+  }
+}
+
+/// Calls `onEvent` on a queue of the call's own: events come one after the other, and a closure that takes long delays its
+/// own call only.
+nonisolated private struct EventDispatcher: Sendable {
+  let onEvent: @Sendable (NetworkEvent) -> Void
+  private let queue = DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated)
+
+  init(_ onEvent: @escaping @Sendable (NetworkEvent) -> Void) { self.onEvent = onEvent }
+
+  func send(_ event: NetworkEvent) { queue.async { [onEvent] in onEvent(event) } }
+  /// After all events so far.
+  func flush(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+  func flush() async {
+    await withCheckedContinuation { continuation in flush { continuation.resume() } }
   }
 }

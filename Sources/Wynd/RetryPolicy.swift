@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Which failures are tried again, how often, how soon and for how long. A value: copy it, change a field, pass it on.
+/// Which failures are retried, how often, how soon and for how long. A value: copy it, change a field, pass it on.
 ///
 /// ```swift
 /// var policy = RetryPolicy(maxRetries: 3, deadline: .seconds(10))
@@ -12,49 +12,42 @@ import Foundation
 /// let data = try await URLSession.shared.performNetworkRequest(request, policy: policy)
 /// ```
 ///
-/// A retry happens only if another try may help (``NetworkError/shouldRetry``, or ``shouldRetry`` here), **and** it can do
-/// no harm (``RepeatSafety``), **and** the body can be sent again (an `httpBodyStream` cannot), **and** the limits allow it.
+/// A request is retried only if that may help (``NetworkError/shouldRetry``, or ``shouldRetry`` here), **and** it is safe to
+/// repeat (``RepeatSafety``), **and** its body can be sent again (an `httpBodyStream` cannot), **and** the limits allow it.
 nonisolated public struct RetryPolicy: Sendable {
-  /// Retries after the first attempt: `n` sends at most n + 1 times. 0 or less sends once. The argument of a call wins.
+  /// Retries after the first attempt: `n` sends at most n + 1 requests. 0 or less sends one. The argument of a call wins.
   public var maxRetries: Int
-  /// How long to wait where the server did not say.
+  /// How long to wait before a retry. Where the server asked for a wait, this is added to it.
   public var backoff: Backoff
   /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset). It is never shortened: beyond this the
-  /// call stops at once and reports how long the server asked for. `nil` is no cap; zero accepts only 0.
+  /// call stops at once and reports how long the server asked for. `nil` is no limit; zero accepts only 0.
   public var maxRetryAfter: Duration?
-  /// No retry starts later than this after the call began, so that time-outs do not add up; a transfer that is under
-  /// way goes on. `nil` is no limit.
+  /// No retry starts later than this after the call began, so that time-outs do not add up. `nil` is no limit. There is one
+  /// exception: an app that was suspended finds its connection lost when it returns, and the first retry is made then.
   public var maxRetryTime: Duration?
-  /// How long a failure that never reached a server (offline, host not found, refused) is tried again, counted from the
-  /// first of an unbroken row of them: somebody looks at a spinner, in airplane mode or with a mistyped host.
+  /// How long a failure that never reached a server (offline, host not found, refused) is retried, counted from the first
+  /// of an unbroken row of them: somebody looks at a spinner, in airplane mode or with a mistyped host.
   /// `nil` is as long as ``maxRetryTime``.
   public var maxUnreachableTime: Duration?
-  /// The hard limit for the whole call, attempts and waits together; it also ends the attempt in flight. `nil` is none.
+  /// The limit for the whole call, attempts and waits together; it also ends the attempt in flight. `nil` is none.
   public var deadline: Duration?
-  /// The largest answer that is kept in memory, in bytes: 256 MB unless you say otherwise, and `nil` is no limit. Beyond it
-  /// the call ends with ``NetworkError/responseTooLarge(limit:)``, within a quarter of a second of the moment when the size
-  /// can be known: on Linux that is the head, and for an answer without Content-Length only its end, so what may be larger
-  /// than the memory belongs into a download or a stream, which have no limit.
-  public var maxResponseSize: Int?
-  /// What the calls to one host share while it fails; nil: every call for itself.
+  /// What calls to one origin share while it fails; `nil` sends every retry.
   public var budget: RetryBudget?
   /// Repeats POST, PATCH and the like even where the first attempt may have been applied: an order may be placed twice.
   public var retriesNonIdempotent: Bool
-  /// Answers instead of ``NetworkError/shouldRetry`` whether another try may help. It is not asked after a cancellation;
-  /// it cannot make an unsafe repetition safe, and a 500 is tried again at most twice whatever it says. It must return
-  /// quickly: other calls wait for the queue it is asked on.
+  /// Decides instead of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation, it
+  /// cannot make an unsafe repetition safe, and what is unlikely to get better is retried at most twice whatever it returns.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
-  /// Is told everything that happens, at once and on whatever thread it happens: the caller's own when a call is started
-  /// or cancelled, else an internal one that other calls wait for. It must return quickly.
+  /// Gets every event of the call, one after the other and before its result, on a queue of the call's own.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
 
-  /// Makes a policy; every field has the default of ``default``.
+  /// Makes a policy; every field has the value of ``default`` unless you say otherwise.
   public init(
     maxRetries: Int = 10, backoff: Backoff = .exponential(base: .milliseconds(500), cap: .seconds(20)),
     maxRetryAfter: Duration? = .seconds(60), maxRetryTime: Duration? = .seconds(120),
-    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil,
-    maxResponseSize: Int? = 268_435_456, budget: RetryBudget? = .shared, retriesNonIdempotent: Bool = false,
-    shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil, onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
+    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil, budget: RetryBudget? = .shared,
+    retriesNonIdempotent: Bool = false, shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
+    onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
     self.maxRetries = maxRetries
     self.backoff = backoff
@@ -62,7 +55,6 @@ nonisolated public struct RetryPolicy: Sendable {
     self.maxRetryTime = maxRetryTime
     self.maxUnreachableTime = maxUnreachableTime
     self.deadline = deadline
-    self.maxResponseSize = maxResponseSize
     self.budget = budget
     self.retriesNonIdempotent = retriesNonIdempotent
     self.shouldRetry = shouldRetry
@@ -73,21 +65,21 @@ nonisolated public struct RetryPolicy: Sendable {
   public static let `default` = RetryPolicy()
   /// One attempt.
   public static let never = RetryPolicy(maxRetries: 0)
-  /// Ten retries without any waiting, nor for other calls; a server that asks for a wait ends the call.
+  /// Ten retries without a wait; a server that asks for one ends the call.
   public static let immediate = RetryPolicy(backoff: .none, maxRetryAfter: .zero, budget: nil)
   /// For work nobody watches: keeps trying for two minutes even while no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxUnreachableTime: nil)
 }
 
-/// Is it safe to send a request again, and why? (RFC 9110 §9.2.2)
+/// Whether it is safe to send a request again, and why (RFC 9110 §9.2.2).
 nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertible {
   /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
   case idempotentMethod
-  /// The request carries an Idempotency-Key, the same on every attempt, by which the server knows it again.
+  /// The request has an Idempotency-Key, the same in every attempt, by which the server recognizes a repetition.
   case idempotencyKey
-  /// The failure proves that no server got the request.
+  /// The failure proves that no server received the request.
   case nothingSent
-  /// The server says that it refused before processing (421, 425, 429).
+  /// The server refused the request before processing it (413, 421, 425, 429).
   case refusedBeforeProcessing
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
   case allowedByPolicy
@@ -101,11 +93,11 @@ nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertib
   public var description: String {
     switch self {
     case .idempotentMethod: "the method is idempotent"
-    case .idempotencyKey: "the request carries an Idempotency-Key"
+    case .idempotencyKey: "the request has an Idempotency-Key"
     case .nothingSent: "nothing was sent"
-    case .refusedBeforeProcessing: "the server refused before processing it"
+    case .refusedBeforeProcessing: "the server refused it before processing"
     case .allowedByPolicy: "the policy allows it"
-    case .mayHaveBeenApplied: "the server may have applied it (an Idempotency-Key would allow another try)"
+    case .mayHaveBeenApplied: "the server may have applied it"
     }
   }
 }
@@ -118,6 +110,7 @@ nonisolated struct RetryRequestFacts: Sendable {
   var hasIdempotencyKey = false
   var hasBodyStream = false
 }
+
 nonisolated extension RetryRequestFacts {
   init(_ request: URLRequest) {
     method = request.httpMethod ?? "GET"
@@ -133,90 +126,141 @@ nonisolated extension RetryRequestFacts {
 nonisolated struct RetryCallState: Sendable {
   /// Attempts made, the failed one included.
   var attempts = 0
-  /// Those before the last one that brought something, and when that ended: retries, backoff and time are counted from
-  /// there, so that a download over a line that drops ends when it is stuck, and not before.
+  /// The attempts before the last one that made progress, and when that ended. Retries, backoff and time are counted from
+  /// there, so a download fails when it stalls, not because it is long.
   var attemptsBeforeProgress = 0
   var progressedAt = Duration.zero
-  var attemptsInVain: Int { attempts - attemptsBeforeProgress }
-  /// Time since the call began, and since the first of the unbroken row of attempts that reached no server.
+  var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
+  /// The time since the call began, and since the first of the unbroken row of attempts that reached no server.
   var elapsed = Duration.zero
   var unreachableFor = Duration.zero
-  /// Answers with status 500 so far.
-  var internalErrors = 0
-  /// The failed attempt followed a redirect: what its error says is true of the last host only.
+  /// Failures so far that are unlikely to get better.
+  var persistentFailures = 0
+  /// The failed attempt followed a redirect: its error says something about the last server only.
   var hasFollowedRedirect = false
-  /// Something may have been on its way before: an error that looks like «nothing was sent» proves nothing.
+  /// The request may have been sent before the failure: an error that usually proves the opposite proves nothing.
   var mayHaveSent = false
+  /// A server may have received the request in an attempt before the failed one.
+  var mayHaveReachedServer = false
+  /// All waits since the last progress, those that a server asked for, and the retries that the budget skipped.
+  var waited = Duration.zero
+  var askedFor = Duration.zero
+  var skippedRetries = 0
+  var mustNotSkip = false
+
+  mutating func note(
+    _ error: NetworkError, _ outcome: NetworkOutcome, elapsed: Duration, unreachableFor: Duration
+  ) {
+    self.elapsed = elapsed
+    self.unreachableFor = unreachableFor
+    hasFollowedRedirect = outcome.hasFollowedRedirect
+    mayHaveSent = outcome.mayHaveSent
+    persistentFailures += error.isPersistent ? 1 : 0
+    if outcome.hasProgressed {
+      (attemptsBeforeProgress, progressedAt) = (attempts - 1, elapsed)
+      (waited, askedFor, skippedRetries, mustNotSkip) = (.zero, .zero, 0, false)
+    }
+  }
 }
 
 nonisolated extension RetryFailure.StopReason {
-  /// These end a call whose one attempt was not retried, and the bare error would hide them.
-  var endsEvenAFirstAttempt: Bool {
+  /// These end a call after its only attempt, too, and the error alone would not tell.
+  var isReportedAlways: Bool {
     switch self {
-    case .deadline, .budget, .retryAfterTooLong: true
+    case .deadline, .retryAfterTooLong, .notSafeToRepeat, .bodyNotReplayable: true
     default: false
     }
   }
 }
 
 nonisolated enum RetryDecision: Sendable, Equatable {
-  case retry(after: Duration, NetworkEvent.DelaySource)
+  /// `asked`: the part of the wait that the server asked for.
+  case retry(after: Duration, NetworkEvent.DelaySource, asked: Duration = .zero)
   case stop(RetryFailure.StopReason)
 }
 
 nonisolated extension RetryPolicy {
-  /// The first rule that applies wins; each line is one reason.
+  /// The first rule that applies wins; each line is one reason. `verdict`: what ``shouldRetry`` returned.
   func decision(
-    _ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState, now: Date,
-    random: @autoclosure () -> Double
+    _ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
+    random: Double
   ) -> RetryDecision {
-    // The session of a foreign cancellation may be invalidated, and a task asked of it kills the process.
+    // The session may have been invalidated, and creating a task on it would crash.
     if error.isCancellation { return .stop(.notRetryable) }
-    guard shouldRetry?(error) ?? error.shouldRetry else { return .stop(.notRetryable) }
+    // A server that knows the key says that an earlier attempt is still in progress.
+    let isInProgress = error.statusCode == 409 && request.hasIdempotencyKey && call.mayHaveReachedServer
+    guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
     guard safety(error, request, call).isSafe else { return .stop(.notSafeToRepeat(method: request.method)) }
     if request.hasBodyStream { return .stop(.bodyNotReplayable) }
-    if call.attemptsInVain > max(0, maxRetries) { return .stop(.maxRetries) }
-    if error.statusCode == 500, call.internalErrors > 2 { return .stop(.persistentServerError) }
+    if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
+    if error.isPersistent, call.persistentFailures > 2 { return .stop(.persistentFailure) }
 
-    var delay: Duration
-    let source: NetworkEvent.DelaySource
-    let random = random()
-    if let response = error.response, error.statusCode ?? 0 >= 400,
-      let (asked, field) = RetryAfter.wait(asked: response, now: now)
-    {
+    var delay = backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
+    var source = NetworkEvent.DelaySource.backoff
+    var floor = Duration.zero
+    if let response = error.response, let (asked, field) = RetryAfter.wait(asked: response, now: now) {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
-      // Jitter is only ever added to the server's word: clients told the same second do not come back as one.
-      // It takes no time that the call does not have.
-      let left = [deadline, maxRetryTime.map { $0 + call.progressedAt }].compactMap { $0 }.min().map {
-        ($0 - call.elapsed - asked).secondsAsDouble / 2
-      }
-      delay = asked + .bounded(seconds: min(asked.secondsAsDouble / 10, 1, left ?? 1) * random)
-      source = .server(field: field)
-    } else {
-      delay = backoff.delay(retry: call.attemptsInVain - 1, random: random)
-      source = .backoff
+      // The server's word is a floor: with the backoff on top, clients that were told the same second do not return
+      // together. The backoff takes no time that the call does not have.
+      delay = asked + min(delay, max(.zero, (timeLeft(call) ?? .seconds(1_000_000_000)) - asked) / 2)
+      (source, floor) = (.server(field: field), asked)
+    } else if call.skippedRetries > 0, call.waited + delay > longestWait(call) {
+      return .stop(.maxRetries)
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
       if call.unreachableFor >= limit { return .stop(.maxUnreachableTime) }
-      // The last try comes at the limit itself, so every outage shorter than that is survived.
+      // The last retry comes at the limit, so every outage shorter than that is survived.
       delay = min(delay, limit - call.unreachableFor)
     }
-    if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime { return .stop(.maxRetryTime) }
+    let mayBeSuspended = call.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
+    if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
+      // `maxRetryTime` passed during the only attempt: the app was suspended.
+      guard mayBeSuspended, call.elapsed - call.progressedAt > maxRetryTime, maxRetryTime > .zero else {
+        return .stop(.maxRetryTime)
+      }
+    }
     if let deadline, call.elapsed + delay >= deadline { return .stop(.deadline) }
-    return .retry(after: delay, source)
+    return .retry(after: delay, source, asked: floor)
   }
 
-  /// Is it safe to repeat the request after this failure? Decided from the request, never from the answer's request: after
-  /// a redirect that may be a GET, though the POST before it was applied.
+  /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.
+  ///
+  /// The call goes on as long as its own retries could have taken with the longest jitter. The last wait ends at a random
+  /// moment before that, and is followed by a retry that is not skipped.
+  func delayOfSkippedRetry(_ call: inout RetryCallState, random: Double) -> Duration? {
+    if call.mustNotSkip { return nil }
+    let left = min(longestWait(call) - call.waited, timeLeft(call) ?? .seconds(1_000_000_000))
+    // Without a wait there is nothing to spread.
+    guard left > .zero else { return nil }
+    call.skippedRetries += 1
+    let delay = backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
+    if delay < left { return delay }
+    call.mustNotSkip = true
+    return left * min(max(random, 0), 1)
+  }
+
+  /// What all waits of the call's own retries take with the longest jitter.
+  private func longestWait(_ call: RetryCallState) -> Duration {
+    backoff.longest(retries: maxRetries) + call.askedFor
+  }
+
+  /// Until the first of the limits.
+  private func timeLeft(_ call: RetryCallState) -> Duration? {
+    [deadline.map { $0 - call.elapsed }, maxRetryTime.map { $0 + call.progressedAt - call.elapsed }].compactMap { $0 }
+      .min()
+  }
+
+  /// Whether it is safe to repeat the request after this failure. Decided from the request, never from the request of the
+  /// response: after a redirect that may be a GET, though the POST before it was applied.
   func safety(_ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState) -> RepeatSafety {
     if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.method) {
       return .idempotentMethod
     }
     if request.hasIdempotencyKey { return .idempotencyKey }
     if !call.hasFollowedRedirect {
-      if error.provesNothingSent, !call.mayHaveSent { return .nothingSent }
-      if let status = error.statusCode, [421, 425, 429].contains(status) { return .refusedBeforeProcessing }
+      if error.failedBeforeSending, !call.mayHaveSent { return .nothingSent }
+      if let status = error.statusCode, [413, 421, 425, 429].contains(status) { return .refusedBeforeProcessing }
     }
     return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
   }

@@ -6,53 +6,55 @@ import Foundation
 
 /// Sends a request once. The loop sees nothing else of the network, so a test can script it.
 nonisolated protocol NetworkTransport: Sendable {
-  /// Starts one attempt. `completion` is called on any queue; only the first call counts.
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight
-  /// Why the request cannot be sent this way at all; nil if it can.
-  func refusal(of request: URLRequest) -> String?
-  /// The session was invalidated meanwhile: a task asked of it would stop the process.
-  var isOver: Bool { get }
+  /// Why the request cannot be sent at all; nil if it can.
+  func validationError(for request: URLRequest) -> String?
+  /// The session was invalidated: creating a task on it would crash. False where there is no way to know.
+  var isInvalidated: Bool { get }
+  /// Makes one attempt, which sends nothing before `resume()`. `completion` is called on any queue; only the first call
+  /// counts.
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle
 }
 
-/// An attempt under way.
-nonisolated protocol NetworkFlight: AnyObject, Sendable {
+/// An attempt that was prepared.
+nonisolated protocol NetworkRequestHandle: AnyObject, Sendable {
+  func resume()
+  /// Also before `resume()`, which then does nothing.
   func cancel()
-  /// Bytes of the body that have come or are announced; nil where nobody will ever know.
-  var incomingBytes: Int64? { get }
-}
-nonisolated extension NetworkFlight {
-  var incomingBytes: Int64? { nil }
 }
 
-/// What came of one attempt, as URLSession says it.
+/// How one attempt ended, in the words of URLSession.
 nonisolated struct NetworkOutcome: Sendable {
   var data: Data?
   var response: URLResponse?
   var error: (any Error)?
   var hasFollowedRedirect = false
   var mayHaveSent = false
-  /// A middleware takes it for a success, whatever its status is.
+  /// A middleware takes it for a success, whatever its status.
   var isAccepted = false
-  /// It comes on the session's delegate queue.
+  /// `completion` was called on the session's delegate queue.
   var isOnDelegateQueue = false
-  /// The attempt failed, and brought a part that need not be sent again: the count of retries starts anew.
+  /// The attempt failed, and transferred something that need not be sent again.
   var hasProgressed = false
 
-  var http: HTTPURLResponse? { response as? HTTPURLResponse }
-
-  /// Why it is no success; nil if it is one. `isHead`: an answer to HEAD never has a body.
-  func failure(isHead: Bool, allowEmptyData: Bool) -> NetworkError? {
+  /// `isHead`: a response to HEAD never has a body.
+  func result(isHead: Bool, allowEmptyData: Bool) -> Result<HTTPURLResponse, NetworkError> {
     if let error {
-      return error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error)
+      return .failure(
+        error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error))
     }
-    if isAccepted, http != nil { return nil }
-    guard let http else { return response.map(NetworkError.invalidResponseType) ?? .noResponse }
-    if http.statusCode >= 400 { return .endpointError(http, data) }
-    if data?.isEmpty == false || allowEmptyData || isHead { return nil }
-    return 200..<300 ~= http.statusCode && ![204, 205].contains(http.statusCode) ? .noResponseData(http) : nil
+    guard let http = response as? HTTPURLResponse else {
+      return .failure(response.map(NetworkError.invalidResponseType) ?? .noResponse)
+    }
+    if isAccepted { return .success(http) }
+    if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }
+    if data?.isEmpty == false || allowEmptyData || isHead { return .success(http) }
+    let isBodyExpected = 200..<300 ~= http.statusCode && ![204, 205].contains(http.statusCode)
+    return isBodyExpected ? .failure(.noResponseData(http)) : .success(http)
   }
 
-  /// On Apple's platforms errors of other domains arrive too; what they mean is a URLError, and the retry rule knows those.
+  /// On Apple's platforms errors of other domains arrive too. The retry rule knows the URLError that means the same.
   static func urlError(_ error: any Error) -> URLError? {
     if let error = error as? URLError { return error }
     let original = error as NSError
@@ -64,6 +66,7 @@ nonisolated struct NetworkOutcome: Sendable {
       switch POSIXErrorCode(rawValue: Int32(clamping: posix)) {
       case .ECONNABORTED, .ECONNRESET, .ENOTCONN, .EPIPE: code = .networkConnectionLost
       case .ETIMEDOUT: code = .timedOut
+      case .EPROTO: code = .cannotParseResponse
       default: return nil
       }
     default: return nil
@@ -72,60 +75,120 @@ nonisolated struct NetworkOutcome: Sendable {
   }
 }
 
-/// Takes an answer as it comes, instead of URLSession's memory. Called one after the other, until the attempt's completion;
-/// an error ends the attempt.
-nonisolated protocol NetworkSink: AnyObject, Sendable {
+extension RetryAttempt.End {
+  nonisolated var isOnDelegateQueue: Bool {
+    if case .outcome(let outcome) = self { outcome.isOnDelegateQueue } else { false }
+  }
+}
+
+/// Takes the body of a response as it comes. Called serially, until the attempt's completion; an error ends the attempt.
+nonisolated protocol NetworkBodyReceiver: AnyObject, Sendable {
   func receive(_ head: HTTPURLResponse) throws(NetworkError)
   func receive(_ data: Data) throws(NetworkError)
   /// Bytes of the request's body that have been sent.
   func sent(_ bytes: Int64)
 }
 
-/// What a transfer has beside its request: a body that is not in memory, and who takes the answer.
-nonisolated struct NetworkCargo: Sendable {
+/// What a transfer has beside its request: a body that is not in memory, and the receiver of the response.
+nonisolated struct NetworkTransferBody: Sendable {
   var file: URL?
-  /// A new one for each send.
+  /// Makes a new stream for each send.
   var stream: (@Sendable () throws -> InputStream)?
-  var sink: any NetworkSink
+  var sink: any NetworkBodyReceiver
 }
 
-/// The transport of every call on a session.
+/// The transport of calls on a session.
 nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
-  /// The body, if it is sent from disk.
+  /// The body, if it is sent from a file.
   var file: URL?
 
-  func refusal(of request: URLRequest) -> String? { Self.flaw(in: request) ?? session.reasonToRefuseRequests }
+  func validationError(for request: URLRequest) -> String? {
+    Self.validationError(for: request) ?? lengthError(for: request) ?? sessionError
+  }
 
-  var isOver: Bool { session.isKnownToBeInvalidated }
+  var isInvalidated: Bool {
+    #if canImport(FoundationNetworking)
+      session.isInvalidated
+    #else
+      false
+    #endif
+  }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
-    session.startNetworkAttempt(withUsableTimeout(request), file: file, completion: completion)
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
+    let request = withUsableTimeout(request)
+    #if canImport(FoundationNetworking)
+      return LinuxAttempt(session: session, request: request, file: file, completion: completion)
+    #else
+      let redirects = RedirectHandler(request)
+      let sender = NetworkLock(WeakTask())
+      let finish: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { data, response, error in
+        completion(
+          NetworkOutcome(
+            data: data, response: response, error: error, hasFollowedRedirect: redirects.hasFollowed,
+            mayHaveSent: sender.withLock { $0.task?.countOfBytesSent ?? 0 > 0 }, isOnDelegateQueue: true))
+      }
+      let task = session.networkTask(with: request, file: file, completionHandler: finish)
+      sender.withLock { $0.task = task }
+      task.delegate = redirects
+      return task
+    #endif
   }
 
   func withUsableTimeout(_ request: URLRequest) -> URLRequest {
     var request = request
-    // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or trap.
+    // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or crash.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
     return request
   }
 
-  /// What makes a request unfit to be sent. URLSession sends whatever stands there, so a space or a line break in a
-  /// method or a header field would forge the request.
-  static func flaw(in request: URLRequest) -> String? {
-    guard request.url != nil else { return "it has no URL" }
-    guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
-    return request.allHTTPHeaderFields?.lazy.compactMap { flaw(inField: $0, $1) }.first
+  // MARK: Validation
+
+  /// Why no request can be sent on this session; nil if they can.
+  private var sessionError: String? {
+    let configuration = session.configuration
+    for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
+      if let error = Self.validationError(forField: name, value) { return "of the session: \(error)" }
+    }
+    #if canImport(FoundationNetworking)
+      // URLSession converts it to whole milliseconds for every task, whatever the request says, and crashes.
+      let seconds = configuration.timeoutIntervalForRequest
+      return 0...1e15 ~= seconds ? nil : "the session's timeoutIntervalForRequest is not a usable number"
+    #else
+      // A completion handler there raises an Objective-C exception.
+      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
+    #endif
   }
 
-  static func flaw(inField name: String, _ value: String) -> String? {
+  /// A length that is not the body's would make the server read the rest of the body as the next request.
+  private func lengthError(for request: URLRequest) -> String? {
+    if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
+      return "Transfer-Encoding is set by URLSession"
+    }
+    guard request.httpBodyStream == nil, file == nil,
+      let length = request.value(forHTTPHeaderField: "Content-Length")
+    else { return nil }
+    let size = request.httpBody?.count ?? 0
+    return Int(length) == size ? nil : "Content-Length is \(length), and the body has \(size) bytes"
+  }
+
+  /// URLSession sends whatever it is given, so a space or a line break in a method or a header field would forge a request.
+  static func validationError(for request: URLRequest) -> String? {
+    guard request.url != nil else { return "it has no URL" }
+    guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    return request.allHTTPHeaderFields?.lazy.compactMap { validationError(forField: $0, $1) }.first
+  }
+
+  static func validationError(forField name: String, _ value: String) -> String? {
     guard isToken(name) else { return "the name of a header field is not a token (RFC 9110 §5.6.2)" }
     let isBroken = value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
     return isBroken ? "the header field \(name) holds a line break or NUL" : nil
   }
 
-  /// RFC 9110 §5.6.2: letters, digits and a few signs.
+  /// RFC 9110 §5.6.2: letters, digits and some punctuation.
   static func isToken(_ text: String) -> Bool {
     !text.isEmpty
       && text.utf8.allSatisfy {
@@ -134,46 +197,6 @@ nonisolated struct SessionTransport: NetworkTransport {
         default: false
         }
       }
-  }
-}
-
-nonisolated extension URLSessionTask: NetworkFlight {
-  var incomingBytes: Int64? { max(countOfBytesReceived, countOfBytesExpectedToReceive) }
-}
-
-/// How an attempt is made where URLSession keeps its word. `Linux/` shadows `startNetworkAttempt` on `URLSession` itself,
-/// so that the folder can be deleted and nothing here names it.
-nonisolated protocol NetworkAttemptStarter: URLSession {}
-nonisolated extension URLSession: NetworkAttemptStarter {}
-nonisolated extension NetworkAttemptStarter {
-  /// Why this session cannot carry any request; nil if it can.
-  var reasonToRefuseRequests: String? {
-    #if canImport(FoundationNetworking)
-      return nil
-    #else
-      // A completion handler there is an Objective-C exception, which kills the process.
-      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
-    #endif
-  }
-
-  /// Only where there is a way to know.
-  var isKnownToBeInvalidated: Bool { false }
-
-  func startNetworkAttempt(
-    _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkFlight {
-    let guardian = RedirectGuard(request)
-    let completion: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { [guardian] data, response, error in
-      completion(
-        NetworkOutcome(
-          data: data, response: response, error: error, hasFollowedRedirect: guardian.hasFollowed,
-          mayHaveSent: guardian.hasSentBody, isOnDelegateQueue: true))
-    }
-    let task = networkTask(with: request, file: file, completionHandler: completion)
-    guardian.task = task
-    task.delegate = guardian
-    task.resume()
-    return task
   }
 }
 
@@ -187,3 +210,10 @@ nonisolated extension URLSession {
     return dataTask(with: request, completionHandler: completionHandler)
   }
 }
+
+#if !canImport(FoundationNetworking)
+  nonisolated extension URLSessionTask: NetworkRequestHandle {}
+
+  /// The completion handler cannot hold its own task.
+  nonisolated private struct WeakTask: Sendable { weak var task: URLSessionTask? }
+#endif

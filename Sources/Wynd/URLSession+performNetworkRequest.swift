@@ -33,14 +33,9 @@ nonisolated extension URLSession {
     _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    let loop = RetryLoop(
-      urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self), delegateQueue)
-    let task = NetworkTask(loop)
-    loop.start { result in
-      task.end()
-      completionHandler(result.map(\.data))
+    networkResponse(for: urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy) {
+      completionHandler($0.map(\.data))
     }
-    return task
   }
 
   /// The same as a GET of a URL.
@@ -116,14 +111,7 @@ nonisolated extension URLSession {
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    let loop = RetryLoop(
-      urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self), delegateQueue)
-    let task = NetworkTask(loop)
-    loop.start { result in
-      task.end()
-      completionHandler(result)
-    }
-    return task
+    loop(urlRequest, maxRetries, allowEmptyData, policy).start(on: delegateQueue, completion: completionHandler)
   }
 
   /// The same as a GET of a URL.
@@ -158,8 +146,7 @@ nonisolated extension URLSession {
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    try await RetryLoop(urlRequest, maxRetries, allowEmptyData, policy, SessionTransport(session: self), nil)
-      .run { $0 }.get()
+    try await loop(urlRequest, maxRetries, allowEmptyData, policy).run().get()
   }
 
   /// The same as a GET of a URL.
@@ -179,25 +166,21 @@ nonisolated extension URLSession {
   }
 }
 
-nonisolated extension RetryLoop {
-  convenience init(
-    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
-    _ transport: any NetworkTransport, _ queue: OperationQueue?
-  ) {
-    var policy = policy
-    if let maxRetries { policy.maxRetries = maxRetries }
-    self.init(request, policy: policy, allowEmptyData: allowEmptyData, transport: transport, queue: queue)
+nonisolated extension URLSession {
+  private func loop(
+    _ request: URLRequest, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy
+  ) -> RetryLoop {
+    RetryLoop(
+      request, policy: policy.with(maxRetries), allowEmptyData: allowEmptyData,
+      transport: SessionTransport(session: self))
   }
+}
 
-  /// For an async caller, whose cancellation it heeds. `parse` runs where the answer comes: the caller may be on the main
-  /// actor.
-  func run<Value: Sendable>(
-    _ parse: @escaping @Sendable (Answer) -> Result<Value, NetworkError>
-  ) async -> Result<Value, NetworkError> {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in start { continuation.resume(returning: parse($0)) } }
-    } onCancel: {
-      cancel()
-    }
+nonisolated extension RetryPolicy {
+  /// The argument of a call wins.
+  func with(_ maxRetries: Int?) -> RetryPolicy {
+    var policy = self
+    if let maxRetries { policy.maxRetries = maxRetries }
+    return policy
   }
 }

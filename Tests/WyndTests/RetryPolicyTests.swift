@@ -19,14 +19,14 @@ import Testing
   func decide(
     _ error: NetworkError, _ policy: RetryPolicy = .default, method: String = "GET", key: Bool = false,
     stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
-    errors500: Int = 1,
-    random: Double = 0.5
+    persistent: Int = 1, mayHaveReachedServer: Bool = false, random: Double = 0.5
   ) -> RetryDecision {
     policy.decision(
       error, RetryRequestFacts(method: method, hasIdempotencyKey: key, hasBodyStream: stream),
       RetryCallState(
-        attempts: attempts, elapsed: elapsed, unreachableFor: unreachable, internalErrors: errors500),
-      now: Date(timeIntervalSince1970: 0), random: random)
+        attempts: attempts, elapsed: elapsed, unreachableFor: unreachable, persistentFailures: persistent,
+        mayHaveReachedServer: mayHaveReachedServer),
+      verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
   }
 
   // MARK: May another try help?
@@ -34,7 +34,16 @@ import Testing
   @Test func theStatusesThatAreTriedAgain() {
     let retried = (400..<1000).filter { Self.status($0).shouldRetry }
     #expect(
-      retried == [408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 598, 599])
+      retried == [408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 598, 599])
+    #expect(Self.status(413, ["Retry-After": "1"]).shouldRetry)
+  }
+
+  @Test func retriesAConflictThatAnEarlierAttemptMayHaveCaused() {
+    let conflict = Self.status(409)
+    #expect(decide(conflict, method: "POST", key: true, mayHaveReachedServer: true) == .retry(after: .seconds(0.25), .backoff))
+    #expect(decide(conflict, method: "POST", key: true) == .stop(.notRetryable))
+    #expect(decide(conflict, method: "POST", mayHaveReachedServer: true) == .stop(.notRetryable))
+    #expect(decide(conflict, method: "PUT", mayHaveReachedServer: true) == .stop(.notRetryable))
   }
 
   @Test func theTransportErrorsThatAreTriedAgain() {
@@ -105,7 +114,7 @@ import Testing
     #expect(decide(Self.url(.cancelled), policy) == .stop(.notRetryable))
     #expect(decide(.cancelled, policy) == .stop(.notRetryable))
     #expect(decide(Self.status(503), RetryPolicy(shouldRetry: { _ in false })) == .stop(.notRetryable))
-    #expect(decide(Self.status(500), policy, attempts: 3, errors500: 3) == .stop(.persistentServerError))
+    #expect(decide(Self.status(500), policy, attempts: 3, persistent: 3) == .stop(.persistentFailure))
   }
 
   @Test func aStreamIsNeverSentAgain() {
@@ -122,19 +131,29 @@ import Testing
     }
   }
 
-  @Test func a500IsTriedAgainTwice() {
-    #expect(decide(Self.status(500), attempts: 2, errors500: 2) != .stop(.persistentServerError))
-    #expect(decide(Self.status(500), attempts: 3, errors500: 3) == .stop(.persistentServerError))
-    #expect(decide(Self.status(503), attempts: 4, errors500: 3) != .stop(.persistentServerError))
+  @Test func retriesAtMostTwiceWhatIsUnlikelyToGetBetter() {
+    let persistent = [
+      Self.status(500), Self.url(.secureConnectionFailed), Self.url(.cannotDecodeRawData),
+      Self.url(.cannotDecodeContentData), Self.url(.cannotParseResponse),
+    ]
+    for error in persistent {
+      #expect(decide(error, attempts: 2, persistent: 2) == .retry(after: .seconds(0.5), .backoff), "\(error)")
+      #expect(decide(error, attempts: 3, persistent: 3) == .stop(.persistentFailure), "\(error)")
+    }
+    for error in [Self.status(503), Self.status(502), Self.url(.timedOut), Self.url(.badServerResponse)] {
+      #expect(decide(error, attempts: 4, persistent: 3) == .retry(after: .seconds(2), .backoff), "\(error)")
+    }
   }
 
-  @Test func jitterIsOnlyAddedToTheServersWord() {
+  @Test func addsTheBackoffToWhatTheServerAskedFor() {
     let asked = Self.status(503, ["Retry-After": "10"])
-    #expect(decide(asked, random: 0) == .retry(after: .seconds(10), .server(field: "Retry-After")))
-    #expect(decide(asked, random: 0.5) == .retry(after: .seconds(10.5), .server(field: "Retry-After")))
-    #expect(
-      decide(Self.status(503, ["Retry-After": "0"]), random: 0.9) == .retry(after: .zero, .server(field: "Retry-After"))
-    )
+    func retry(_ after: Double, floor: Double) -> RetryDecision {
+      .retry(after: .seconds(after), .server(field: "Retry-After"), asked: .seconds(floor))
+    }
+    #expect(decide(asked, random: 0) == retry(10, floor: 10))
+    #expect(decide(asked, random: 0.5) == retry(10.25, floor: 10))
+    #expect(decide(asked, attempts: 4, random: 0.5) == retry(12, floor: 10))
+    #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.5) == retry(0.25, floor: 0))
   }
 
   @Test func aWaitThatCannotEndInAnAttemptIsNotBegun() {
@@ -146,13 +165,47 @@ import Testing
     #expect(decide(asked, RetryPolicy(maxRetryTime: .seconds(9))) == .stop(.maxRetryTime))
     // It fits, and the jitter on top of it takes no more than half of what is left.
     for limited in [RetryPolicy(deadline: .seconds(10.25)), RetryPolicy(maxRetryTime: .seconds(10.25))] {
-      #expect(decide(asked, limited, random: 1) == .retry(after: .seconds(10.125), .server(field: "Retry-After")))
+      #expect(
+        decide(asked, limited, random: 1)
+          == .retry(after: .seconds(10.125), .server(field: "Retry-After"), asked: .seconds(10)))
     }
     #expect(decide(asked, RetryPolicy(maxRetryAfter: .seconds(9))) == .stop(.retryAfterTooLong(.seconds(10))))
     let slow = RetryPolicy(backoff: .constant(.seconds(5)), maxRetryTime: .seconds(20), deadline: .seconds(15))
     #expect(decide(Self.status(503), slow, elapsed: .seconds(9)) == .retry(after: .seconds(5), .backoff))
     #expect(decide(Self.status(503), slow, elapsed: .seconds(10)) == .stop(.deadline))
     #expect(decide(Self.status(503), slow, elapsed: .seconds(16)) == .stop(.maxRetryTime))
+  }
+
+  @Test func anAppThatWasSuspendedMakesItsFirstRetry() {
+    let lost = Self.url(.networkConnectionLost)
+    #expect(decide(lost, attempts: 1, elapsed: .seconds(600)) == .retry(after: .seconds(0.25), .backoff))
+    #expect(decide(lost, attempts: 2, elapsed: .seconds(600)) == .stop(.maxRetryTime))
+    #expect(decide(Self.url(.timedOut), attempts: 1, elapsed: .seconds(600)) == .stop(.maxRetryTime))
+    #expect(decide(lost, RetryPolicy(maxRetryTime: .zero), elapsed: .seconds(1)) == .stop(.maxRetryTime))
+    #expect(decide(lost, RetryPolicy(deadline: .seconds(60)), elapsed: .seconds(600)) == .stop(.deadline))
+  }
+
+  @Test func aSkippedRetryWaitsItsNextBackoffStep() {
+    let policy = RetryPolicy(maxRetries: 2)  // waits of at most 0.5 and 1 s
+    var call = RetryCallState(attempts: 1, waited: .seconds(0.25))
+    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.5))
+    call.waited += .seconds(0.5)
+    // 0.75 s are left, and the next step is 1 s: the last retry comes before that, and is not skipped.
+    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.375))
+    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == nil)
+    var other = RetryCallState(attempts: 1, elapsed: .seconds(119), waited: .zero)
+    #expect(RetryPolicy.default.delayOfSkippedRetry(&other, random: 1) == .seconds(1))
+    #expect(other.mustNotSkip)
+    var asked = RetryCallState(attempts: 1, waited: .seconds(1.5), askedFor: .seconds(1))
+    #expect(policy.delayOfSkippedRetry(&asked, random: 0.5) == .seconds(0.5))
+    // Without a backoff there is no wait to take in place of the retry.
+    var immediate = RetryCallState(attempts: 1)
+    #expect(RetryPolicy(backoff: .none).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
+    let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
+    #expect(
+      policy.decision(
+        Self.status(503), RetryRequestFacts(method: "GET"), late, now: Date(timeIntervalSince1970: 0), random: 0.5)
+        == .stop(.maxRetries))
   }
 
   @Test func whatReachesNoServerHasItsOwnLimitAndALastTryAtItsEnd() {
@@ -184,7 +237,7 @@ import Testing
       for random in stride(from: 0.0, through: 1, by: 0.01) {
         var elapsed = attemptLasts
         var attempts = 1
-        while case .retry(let delay, _) = policy.decision(
+        while case .retry(let delay, _, _) = policy.decision(
           error, RetryRequestFacts(method: "GET"),
           RetryCallState(attempts: attempts, elapsed: elapsed, unreachableFor: error.isUnreachable ? elapsed : .zero),
           now: Date(timeIntervalSince1970: 0), random: random)

@@ -50,7 +50,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable {
 /// - A request that carries the field already is left as it is.
 /// - No other origin than `origin` gets the credential, by a redirect neither, whatever field carries it.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware, @unchecked Sendable {
-  private let origin: String
+  private let origin: NetworkOrigin
   private let field: String
   private let renew: @Sendable (Credential?, NetworkClient) async throws -> Credential
   private let lock = NSLock()
@@ -78,7 +78,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil, field: String = "Authorization",
     renew: @escaping @Sendable (Credential?, NetworkClient) async throws -> Credential
   ) {
-    self.origin = RedirectGuard.origin(origin)
+    self.origin = NetworkOrigin(origin)
     self.field = field
     self.renew = renew
     (current, first, name) = (credential, credential?.header.value, account)
@@ -114,7 +114,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
     let field = known?.header.name ?? self.field
     // A request that brings its own, to sign in for one, is left as it is.
-    if isFree || RedirectGuard.origin(request.url) != origin || request.value(forHTTPHeaderField: field) != nil {
+    if isFree || NetworkOrigin(request.url) != origin || request.value(forHTTPHeaderField: field) != nil {
       return try await next(request)
     }
     let epoch = call.history.epoch(of: self, now: now)
@@ -126,7 +126,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       return try await next(signed(request, known))
     } catch NetworkError.endpointError(let response, _)
       where known.isRejected(by: response) && request.httpBodyStream == nil
-      && RedirectGuard.origin(response.url) == origin
+      && NetworkOrigin(response.url) == origin
       && (!call.history.hasFollowedRedirect
         || RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe)
     {
@@ -136,15 +136,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Answers to one user are not another's.
   public func cacheScope(of request: URLRequest) -> String? {
-    RedirectGuard.origin(request.url) == origin ? lock.withLock { name ?? first } : nil
+    NetworkOrigin(request.url) == origin ? lock.withLock { name ?? first } : nil
   }
 
   private func signed(_ request: URLRequest, _ credential: Credential) throws -> URLRequest {
     let field = credential.header
-    if let flaw = field.flaw ?? SessionTransport.flaw(inField: field.name, field.value) {
+    if let flaw = field.flaw ?? SessionTransport.validationError(forField: field.name, field.value) {
       throw NetworkError.invalidRequest(reason: flaw)
     }
-    RedirectGuard.protect(field: field.name)
+    SensitiveHeader.add(field.name)
     var request = request
     request.setValue(field.value, forHTTPHeaderField: field.name)
     return request

@@ -47,8 +47,9 @@ nonisolated extension NetworkClient {
     _ endpoint: E, policy: RetryPolicy? = nil,
     handler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    NetworkTask(
-      TaskFlight(
+    let task = NetworkTask()
+    task.isCarriedOut(
+      by: .retries(
         Task {
           var isAnswered = false
           do {
@@ -60,6 +61,8 @@ nonisolated extension NetworkClient {
           } catch {
             queue.addOperation { handler(.failure(NetworkError(thrown: error))) }
           }
+          task.end()
         }))
+    return task
   }
 }

@@ -129,11 +129,11 @@ nonisolated extension NetworkClient {
     allowEmptyData: Bool
   ) async throws(NetworkError) -> NetworkResponse {
     var request = request
-    let isAtHome = baseURL == nil || RedirectGuard.origin(request.url) == RedirectGuard.origin(baseURL)
+    let isAtHome = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A key that is meant for the service goes nowhere else.
-      if !isAtHome, RedirectGuard.isCredential(field.name, field.value) { continue }
-      if let flaw = field.flaw ?? SessionTransport.flaw(inField: field.name, field.value) {
+      if !isAtHome, SensitiveHeader.matches(field.name, field.value) { continue }
+      if let flaw = field.flaw ?? SessionTransport.validationError(forField: field.name, field.value) {
         throw .invalidRequest(reason: flaw)
       }
       request.setValue(field.value, forHTTPHeaderField: field.name)
@@ -157,15 +157,14 @@ nonisolated extension NetworkClient {
       attemptMiddleware.isEmpty
         ? base
         : MiddlewareTransport(
-          base: base, middleware: attemptMiddleware, call: call, allowEmptyData: allowEmptyData,
-          limit: policy.maxResponseSize)
+          base: base, middleware: attemptMiddleware, call: call, allowEmptyData: allowEmptyData)
     }
     switch wire {
     case .session(let session):
       let transport = SessionTransport(session: session, file: spool?.file)
       let base: any NetworkTransport = spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport
       let loop = RetryLoop(request, policy: policy, allowEmptyData: allowEmptyData, transport: through(base))
-      return try await loop.run { $0 }.get()
+      return try await loop.run().get()
     case .script(let script):
       return try await script.run(request, policy, allowEmptyData, through)
     }
@@ -183,12 +182,15 @@ nonisolated extension NetworkClient {
     _ completionHandler: @escaping @Sendable (Result<Value, NetworkError>) -> Void,
     _ work: @escaping @Sendable () async throws(NetworkError) -> Value
   ) -> NetworkTask {
-    return NetworkTask(
-      TaskFlight(
+    let task = NetworkTask()
+    task.isCarriedOut(
+      by: .retries(
         Task {
           let result = await Self.result(of: work)
+          task.end()
           queue.addOperation { completionHandler(result) }
         }))
+    return task
   }
 
   static func result<Value>(
@@ -213,8 +215,7 @@ nonisolated extension NetworkClient {
   }
 
   static func policy(_ policy: RetryPolicy, _ maxRetries: Int?) -> RetryPolicy {
-    var policy = policy
-    if let maxRetries { policy.maxRetries = maxRetries }
+    var policy = policy.with(maxRetries)
     // A renewal that was held for a call that waits for it would wait for ever.
     if !AuthenticationInProgress.current.isEmpty { policy.budget = nil }
     return policy

@@ -62,7 +62,7 @@ nonisolated extension URLRequest {
       return "\"$\(variable)\""
     }
     func isSecret(_ name: String, _ value: String) -> Bool {
-      RedirectGuard.isCredential(name, value) || names.contains { $0.lowercased() == name.lowercased() }
+      SensitiveHeader.matches(name, value) || names.contains { $0.lowercased() == name.lowercased() }
     }
     var words = ["curl"]
     let method = httpMethod ?? "GET"

@@ -141,38 +141,32 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   let middleware: [any NetworkMiddleware]
   let call: NetworkCall
   let allowEmptyData: Bool
-  let limit: Int?
-  // Attempts after the first start on a timer, where no task-local value is seen.
-  private let refreshing = AuthenticationInProgress.current
 
-  var isOver: Bool { base.isOver }
-  func refusal(of request: URLRequest) -> String? { base.refusal(of: request) }
+  var isInvalidated: Bool { base.isInvalidated }
+  func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
     let sends = Sends()
-    let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData, limit] request in
-      if base.isOver { throw NetworkError.urlError(URLError(.cancelled)) }
-      // One attempt, whose outcome and whose cancellation the loop knows best.
-      let loop = RetryLoop(
-        request, policy: RetryPolicy(maxRetries: 0, maxResponseSize: limit, budget: nil),
-        allowEmptyData: allowEmptyData, transport: base)
-      let result = await loop.run { $0 }
-      sends.add(loop.lastSend, result)
-      call.history.hasFollowedRedirect = loop.lastSend.hasFollowedRedirect
-      return try result.get()
+    let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
+      if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
+      if base.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
+      let end = await RetryAttempt(request, base).run(clock: ContinuousRetryClock())
+      guard case .outcome(let outcome) = end else { throw NetworkError.cancelled }
+      let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+      sends.add(outcome, result)
+      call.history.hasFollowedRedirect = outcome.hasFollowedRedirect
+      return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
     }
-    return TaskFlight(
-      Task {
-        await AuthenticationInProgress.value.withValue(refreshing) {
-          do {
-            let response = try await next(request)
-            completion(
-              sends.outcome(NetworkOutcome(data: response.data, response: response.response, isAccepted: true)))
-          } catch {
-            completion(sends.outcome(NetworkOutcome(error: NetworkError(thrown: error))))
-          }
-        }
-      })
+    return TaskHandle {
+      do {
+        let response = try await next(request)
+        completion(sends.outcome(NetworkOutcome(data: response.data, response: response.response, isAccepted: true)))
+      } catch {
+        completion(sends.outcome(NetworkOutcome(error: NetworkError(thrown: error))))
+      }
+    }
   }
 
   /// What is known of all that was sent in one attempt.
@@ -181,12 +175,13 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     private var facts = NetworkOutcome()
     private var isApplied = false
 
-    func add(_ send: RetryCallState, _ result: RetryLoop.Answer) {
+    func add(_ send: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) {
       var isAnswered = true
       var isRefused = false
       if case .failure(let error) = result {
         // As for a POST without a key: has the server done anything?
-        let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), send)
+        let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
+        let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), state)
         isRefused = safety.isSafe || error.statusCode == 401
         isAnswered = error.response != nil && error.statusCode != 401
       }
@@ -207,9 +202,27 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   }
 }
 
-/// A task that a loop or a caller may cancel.
-nonisolated final class TaskFlight: NetworkFlight {
-  private let task: Task<Void, Never>
-  init(_ task: Task<Void, Never>) { self.task = task }
-  func cancel() { task.cancel() }
+/// Async work as an attempt.
+nonisolated private final class TaskHandle: NetworkRequestHandle {
+  private let work: @Sendable () async -> Void
+  private let task = NetworkLock<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
+
+  init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
+
+  func resume() {
+    let task = Task { await work() }
+    let isCancelled = self.task.withLock { state in
+      state.task = task
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+  }
+
+  func cancel() {
+    let task = self.task.withLock { state in
+      defer { state = (nil, true) }
+      return state.task
+    }
+    task?.cancel()
+  }
 }

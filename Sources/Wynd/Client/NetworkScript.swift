@@ -65,13 +65,9 @@ nonisolated public final class NetworkScript: @unchecked Sendable {
     // Its clock is another.
     policy.budget = nil
     let clock = ScriptClock { [self] delay in lock.withLock { waited += delay } }
-    let transport = ScriptTransport(script: self, clock: clock, inner: nil)
-    let outer = ScriptTransport(script: self, clock: clock, inner: through(transport))
-    let loop = RetryLoop(request, policy: policy, allowEmptyData: allowEmptyData, transport: outer, clock: clock)
-    return try await loop.run {
-      clock.stop()
-      return $0
-    }.get()
+    let transport = through(ScriptTransport(script: self, clock: clock))
+    let loop = RetryLoop(request, policy: policy, allowEmptyData: allowEmptyData, transport: transport, clock: clock)
+    return try await loop.run().get()
   }
 
   fileprivate func step(for request: URLRequest) -> Step {
@@ -83,107 +79,85 @@ nonisolated public final class NetworkScript: @unchecked Sendable {
   }
 }
 
-/// Twice around the attempt: outside, the clock is told that something is under way; inside, the script answers.
+/// Answers with the steps of the script.
 nonisolated private struct ScriptTransport: NetworkTransport {
   let script: NetworkScript
   let clock: ScriptClock
-  let inner: (any NetworkTransport)?
 
-  var isOver: Bool { false }
-  func refusal(of request: URLRequest) -> String? { SessionTransport.flaw(in: request) }
+  var isInvalidated: Bool { false }
+  func validationError(for request: URLRequest) -> String? { SessionTransport.validationError(for: request) }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
-    if let inner {
-      clock.begin()
-      return inner.send(request) { [clock] outcome in
-        completion(outcome)
-        clock.end()
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
+    ScriptHandle { [self] in
+      switch script.step(for: request) {
+      case .answer(let status, let headers, let body):
+        let response = request.url.flatMap {
+          HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+        }
+        completion(NetworkOutcome(data: body, response: response))
+      case .failure(let code):
+        completion(NetworkOutcome(error: URLError(code)))
+      case .silence:
+        // A deadline may come first.
+        _ = clock.timer(after: .bounded(seconds: request.timeoutInterval)) {
+          completion(NetworkOutcome(error: URLError(.timedOut)))
+        }
+        clock.passToNextTimer()
       }
     }
-    switch script.step(for: request) {
-    case .answer(let status, let headers, let body):
-      let response = request.url.flatMap {
-        HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
-      }
-      completion(NetworkOutcome(data: body, response: response))
-    case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
-    case .silence:
-      let wait = clock.wait(.bounded(seconds: request.timeoutInterval)) { [clock] in
-        clock.begin()
-        completion(NetworkOutcome(error: URLError(.timedOut)))
-      }
-      clock.end()
-      return ScriptFlight(clock, wait)
-    }
-    return ScriptFlight(clock, nil)
   }
 }
 
-nonisolated private final class ScriptFlight: NetworkFlight {
-  private let clock: ScriptClock
-  private let wait: RetryWait?
-  init(_ clock: ScriptClock, _ wait: RetryWait?) { (self.clock, self.wait) = (clock, wait) }
-  func cancel() { wait.map(clock.cancel) }
+nonisolated private final class ScriptHandle: NetworkRequestHandle {
+  private let start: @Sendable () -> Void
+  private let isCancelled = NetworkLock(false)
+  init(_ start: @escaping @Sendable () -> Void) { self.start = start }
+  func resume() { if !isCancelled.withLock({ $0 }) { start() } }
+  func cancel() { isCancelled.withLock { $0 = true } }
 }
 
-/// Time that passes only while nothing is under way, and then at once.
-nonisolated private final class ScriptClock: RetryClock, @unchecked Sendable {
-  private static let queue = DispatchQueue(label: "Wynd.ScriptClock", qos: .userInitiated)
-  private let lock = NSLock()
+/// Time that passes only in waits and in silence, and then at once.
+nonisolated private final class ScriptClock: RetryClock {
+  private struct State: Sendable {
+    var time = Duration.zero
+    var timers: [Int: (due: Duration, action: @Sendable () -> Void)] = [:]
+    var lastTimer = 0
+  }
+  private let state = NetworkLock(State())
   private let waited: @Sendable (Duration) -> Void
-  private var time = Duration.zero
-  private var waits: [UInt64: (due: Duration, action: @Sendable () -> Void)] = [:]
-  private var lastID: UInt64 = 0
-  // The start of the call counts until the first send takes its place.
-  private var underWay = 1
-  private var hasBegun = false
 
   init(_ waited: @escaping @Sendable (Duration) -> Void) { self.waited = waited }
 
-  var now: Duration { lock.withLock { time } }
+  var now: Duration { state.withLock { $0.time } }
   var date: Date { Date(timeIntervalSince1970: 1_767_225_600 + now.secondsAsDouble) }
   func random() -> Double { 0.5 }
 
-  func wait(_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> RetryWait {
-    let id = lock.withLock {
-      lastID += 1
-      waits[lastID] = (time + max(.zero, delay), action)
-      return lastID
-    }
-    pass()
-    return RetryWait(id: id)
+  func sleep(for delay: Duration) async throws {
+    try Task.checkCancellation()
+    state.withLock { $0.time += delay }
+    waited(delay)
   }
 
-  func cancel(_ wait: RetryWait) { lock.withLock { waits[wait.id] = nil } }
-
-  /// The call has ended: no time passes after it.
-  func stop() { lock.withLock { (waits, underWay) = ([:], .max / 2) } }
-  func begin() {
-    lock.withLock {
-      underWay += hasBegun ? 1 : 0
-      hasBegun = true
+  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    let number = state.withLock { state in
+      state.lastTimer += 1
+      state.timers[state.lastTimer] = (state.time + max(.zero, delay), action)
+      return state.lastTimer
     }
-  }
-  func end() {
-    lock.withLock { underWay -= 1 }
-    pass()
+    return { [state] in state.withLock { _ = $0.timers.removeValue(forKey: number) } }
   }
 
-  private func pass() {
-    Self.queue.async { [self] in
-      let action: (@Sendable () -> Void)? = lock.withLock {
-        guard underWay <= 0, let next = waits.min(by: { ($0.value.due, $0.key) < ($1.value.due, $1.key) }) else {
-          return nil
-        }
-        waits[next.key] = nil
-        let delay = max(.zero, next.value.due - time)
-        time += delay
-        waited(delay)
-        return next.value.action
-      }
-      guard let action else { return }
-      action()
-      pass()
+  func passToNextTimer() {
+    let next = state.withLock { state -> (delay: Duration, action: @Sendable () -> Void)? in
+      guard let next = state.timers.min(by: { ($0.value.due, $0.key) < ($1.value.due, $1.key) }) else { return nil }
+      state.timers[next.key] = nil
+      defer { state.time = max(state.time, next.value.due) }
+      return (max(.zero, next.value.due - state.time), next.value.action)
     }
+    guard let next else { return }
+    waited(next.delay)
+    next.action()
   }
 }

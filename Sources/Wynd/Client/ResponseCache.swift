@@ -114,7 +114,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     let scopes = (client.middleware + client.attemptMiddleware).compactMap { $0.cacheScope(of: request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // That is not who asks, and comes with changes only.
-      RedirectGuard.isCredential(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      SensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
     }
     .map { "\($0.key.lowercased()):\($0.value)" }.sorted()
     let scope = (scopes + own).joined(separator: "\n")

@@ -37,7 +37,7 @@ nonisolated extension Endpoint {
     }
     if acceptsDecoded, indexOf("Accept") == nil { fields.append(.accept(decoder.mediaType)) }
     for field in fields {
-      let flaw = field.flaw ?? SessionTransport.flaw(inField: field.name, field.value)
+      let flaw = field.flaw ?? SessionTransport.validationError(forField: field.name, field.value)
       if let flaw { throw .invalidRequest(reason: flaw) }
       request.addValue(field.value, forHTTPHeaderField: field.name)
     }
@@ -46,7 +46,7 @@ nonisolated extension Endpoint {
     } catch {
       throw error as? NetworkError ?? .middlewareError(error)
     }
-    if let flaw = SessionTransport.flaw(in: request) { throw .invalidRequest(reason: flaw) }
+    if let flaw = SessionTransport.validationError(for: request) { throw .invalidRequest(reason: flaw) }
     let method = request.httpMethod?.uppercased() ?? "GET"
     if request.httpBody != nil || spool != nil, method == "GET" || method == "HEAD" {
       throw .invalidRequest(reason: "\(method) takes no body")

@@ -127,7 +127,7 @@ nonisolated extension URLRequest.Body {
         }
         return "\"\(String(decoding: bytes, as: UTF8.self))\""
       }
-      if let contentType, let flaw = SessionTransport.flaw(inField: "Content-Type", contentType) {
+      if let contentType, let flaw = SessionTransport.validationError(forField: "Content-Type", contentType) {
         throw NetworkError.invalidRequest(reason: flaw)
       }
       return "Content-Disposition: form-data; name=\(quoted(name))"

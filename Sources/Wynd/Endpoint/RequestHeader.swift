@@ -50,5 +50,5 @@ nonisolated extension URLRequest {
 
 nonisolated extension URLRequest.Header: CustomStringConvertible {
   /// Name and value; not the value of what sounds like a credential.
-  public var description: String { "\(name): \(RedirectGuard.isCredential(name, value) ? "…" : value)" }
+  public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
 }

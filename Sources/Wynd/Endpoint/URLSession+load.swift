@@ -86,16 +86,11 @@ nonisolated extension URLSession {
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     do throws(NetworkError) {
-      let loop = try loop(of: endpoint, maxRetries, policy, delegateQueue)
-      let task = NetworkTask(loop)
-      loop.start { result in
-        task.end()
-        completionHandler(endpoint.parsed(result))
-      }
-      return task
+      let loop = try loop(of: endpoint, maxRetries, policy)
+      return loop.start(on: delegateQueue) { completionHandler(endpoint.parsed($0)) }
     } catch {
       delegateQueue.addOperation { completionHandler(.failure(error)) }
-      return NetworkTask(nil)
+      return NetworkTask()
     }
   }
 
@@ -110,18 +105,18 @@ nonisolated extension URLSession {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
-    try await loop(of: endpoint, maxRetries, policy, nil).run { endpoint.parsed($0) }.get()
+    try await endpoint.parsed(loop(of: endpoint, maxRetries, policy).run()).get()
   }
 
   private func loop(
-    of endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, _ queue: OperationQueue?
+    of endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?
   ) throws(NetworkError) -> RetryLoop {
     let (request, spool) = try endpoint.makeRequest()
     let transport = SessionTransport(session: self, file: spool?.file)
     // Whether an empty body will do, `parse` knows.
     return RetryLoop(
-      request, maxRetries, true, policy ?? endpoint.policy ?? .default,
-      spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport, queue)
+      request, policy: (policy ?? endpoint.policy ?? .default).with(maxRetries), allowEmptyData: true,
+      transport: spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport)
   }
 }
 
@@ -131,52 +126,54 @@ nonisolated struct SpoolTransport: NetworkTransport {
   let spool: MultipartSpool
   let transport: SessionTransport
 
-  var isOver: Bool { transport.isOver }
-  func refusal(of request: URLRequest) -> String? { transport.refusal(of: request) }
+  var isInvalidated: Bool { transport.isInvalidated }
+  func validationError(for request: URLRequest) -> String? { transport.validationError(for: request) }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
-    if FileManager.default.fileExists(atPath: spool.file.path) {
-      return transport.send(request, completion: completion)
-    }
-    let flight = SpoolFlight()
-    DispatchQueue.global(qos: .userInitiated).async {
-      do {
-        try spool.write { !flight.isCancelled }
-        flight.goOn { transport.send(request, completion: completion) }
-      } catch {
-        completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
+    SpoolHandle { handle in
+      DispatchQueue.global(qos: .userInitiated).async {
+        do {
+          if !FileManager.default.fileExists(atPath: spool.file.path) { try spool.write { !handle.isCancelled } }
+          if handle.isCancelled { return }
+          if transport.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
+          handle.isCarriedOut(by: transport.prepare(request, completion: completion))
+        } catch {
+          completion(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
+        }
       }
     }
-    return flight
   }
 }
 
-nonisolated private final class SpoolFlight: NetworkFlight, @unchecked Sendable {
-  private let lock = NSLock()
-  private var cancelled = false
-  private var next: (any NetworkFlight)?
+/// Writes the file, then sends it.
+nonisolated private final class SpoolHandle: NetworkRequestHandle {
+  private let begin: @Sendable (SpoolHandle) -> Void
+  private let state = NetworkLock<(isCancelled: Bool, next: (any NetworkRequestHandle)?)>((false, nil))
 
-  var isCancelled: Bool { lock.withLock { cancelled } }
-  func goOn(_ send: () -> any NetworkFlight) {
-    if isCancelled { return }
-    let flight = send()
-    let isOver = lock.withLock {
-      next = flight
-      return cancelled
+  init(_ begin: @escaping @Sendable (SpoolHandle) -> Void) { self.begin = begin }
+
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+  func resume() { if !isCancelled { begin(self) } }
+  func isCarriedOut(by next: any NetworkRequestHandle) {
+    let isCancelled = state.withLock { state in
+      state.next = next
+      return state.isCancelled
     }
-    if isOver { flight.cancel() }
+    if isCancelled { next.cancel() } else { next.resume() }
   }
   func cancel() {
-    let flight = lock.withLock {
-      cancelled = true
-      return next
+    let next = state.withLock { state in
+      defer { state = (true, nil) }
+      return state.next
     }
-    flight?.cancel()
+    next?.cancel()
   }
 }
 
 nonisolated extension Endpoint {
-  func parsed(_ result: RetryLoop.Answer) -> Result<EndpointResponse<Response>, NetworkError> {
+  func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
     switch result {
     case .success(let answer):
       do {

@@ -3,235 +3,292 @@
   import Foundation
   import FoundationNetworking
 
-  /// One attempt on swift-corelibs-foundation's URLSession, shielded from its defects: it completes (a 401 with a Basic
-  /// challenge does not, there), does not trap when it is cancelled, does not wait out the time-out on a dead connection,
-  /// follows redirects by the book and times out when it is told to.
-  nonisolated final class LinuxAttempt: NSObject, URLSessionTaskDelegate, NetworkFlight, @unchecked Sendable {
-    /// All that starts, cancels or answers a task under way goes through here, one after the other: answering a redirect
-    /// of a task that was cancelled before traps, and `cancel()` on URLSession's own queues dead-locks every session.
-    /// Not in the default class, where completion handlers of the caller's can hold up every thread, and so a time-out.
+  /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects: it always completes, can be
+  /// cancelled at any time, fails at once on a dead connection, follows redirects as RFC 9110 says and times out in
+  /// fractions of a second. OnLinux.md lists the defects.
+  nonisolated final class LinuxAttempt: NSObject, URLSessionTaskDelegate, NetworkRequestHandle, Sendable {
+    /// Tasks are cancelled, and challenges answered, on this queue, one after the other: `cancel()` on URLSession's own
+    /// queues deadlocks every session, and an answer after a cancellation crashes. Not a global queue: completion handlers
+    /// of the app can block its threads, and with them a time-out.
     static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
 
     let session: URLSession
+    let transfer: NetworkTransferBody?
     // Where the tasks of a transfer run.
     private let transfers: LinuxTransfers?
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
-    // Written before the first task starts, then only on `queue`, and there before the next one starts.
-    var request: URLRequest
-    var file: URL?
-    let cargo: NetworkCargo?
-    // A redirect may have changed the method, and taken the body.
-    var hasBody = true
-    var hops = 0
-    var isDead = false
-    // The task holds the attempt, so this ends with it.
-    private var task: URLSessionTask?
-    private static let lock = NSLock()
-    private var timer: RetryWait?
-    // A task of the caller's session that never starts. He cannot see a transfer, which runs on a session of ours: what ends
-    // his session ends this, and what waits for its tasks waits for this.
-    private var deputy: URLSessionTask?
+
+    private struct State: Sendable {
+      var request: URLRequest
+      var file: URL?
+      // A redirect may have changed the method and removed the body.
+      var hasBody = true
+      /// Every redirect starts a new task; what comes late from an earlier one is ignored.
+      var hop = 0
+      var task: URLSessionTask?
+      var cancelTimer: (@Sendable () -> Void)?
+      /// A task of the caller's session that never starts, for a transfer, which runs on a session of ours: what cancels the
+      /// caller's session ends the transfer, and what waits for its tasks waits for it.
+      var placeholder: URLSessionTask?
+      var isOver = false
+    }
+    private let state: NetworkLock<State>
 
     init(
-      session: URLSession, request: URLRequest, file: URL?, cargo: NetworkCargo? = nil,
+      session: URLSession, request: URLRequest, file: URL?, transfer: NetworkTransferBody? = nil,
       completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) {
       self.session = session
-      self.request = request
-      self.file = file
-      self.cargo = cargo
-      transfers = cargo.map { _ in LinuxTransfers.of(session) }
-      self.completion = completion
+      self.transfer = transfer
+      transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
+      self.completion = completion
+      state = NetworkLock(State(request: request, file: file))
       super.init()
-      removeCache()
-      start()
+      Self.removeCache(of: session)
+      if transfers != nil { addPlaceholder() }
+      makeTask()
     }
 
-    /// Once before anybody else knows the attempt, then on `queue`.
-    func start() {
+    func resume() {
+      guard let (request, task) = state.withLock({ $0.isOver ? nil : ($0.request, $0.task) }), let task else { return }
+      // URLSession counts whole seconds, so a fraction needs a timer. A body this small leaves at once, so silence after it
+      // is the server's; while a larger one is sent, only URLSession knows whether it moves. The counter is 0 before the
+      // headers of the response have come; after that, URLSession's own timer rules.
+      let isSmall = !sendsStream(request) && request.httpBody?.count ?? 0 <= 16_384
+      if timeout != timeout.rounded(.up), isSmall { startTimer { $0.countOfBytesExpectedToReceive == 0 } }
+      task.resume()
+    }
+
+    func cancel() { end(URLError(.cancelled)) }
+
+    // MARK: One task after another
+
+    /// The task of the first request, or of the one after a redirect.
+    private func makeTask() {
+      let (request, file, hasBody, hop) = state.withLock { ($0.request, $0.file, $0.hasBody, $0.hop) }
       var outgoing = request
-      // URLSession cuts the fraction off, so 0.4 s would end at once: it gets the next whole second, and what is shorter
-      // is ours. It also takes only a lower-case scheme. What is right already costs no copy.
+      // URLSession drops the fraction, so 0.4 s would end at once, and knows only lower-case schemes.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
-      do { try addBody(to: &outgoing) } catch {
-        return Self.queue.async { [self] in end(NetworkOutcome(error: NetworkError.transferFailed(error))) }
+      do { try outgoing.streamBody(from: file, or: hasBody ? transfer?.stream : nil) } catch {
+        return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       let task: URLSessionTask
       if let transfers {
-        task = transfers.task(with: outgoing, for: self, hop: hops)
+        task = transfers.task(with: outgoing, for: self, hop: hop)
       } else {
-        task = session.networkTask(with: outgoing, file: nil) { [self, hop = hops] data, response, error in
+        // Asked as late as possible: a task on an invalidated session stops the process.
+        if hop > 0, session.isInvalidated { return end(URLError(.cancelled)) }
+        task = session.networkTask(with: outgoing, file: nil) { [self] data, response, error in
           finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
         }
         task.delegate = self
       }
-      current = task
-      if transfers != nil, hops == 0 { sendDeputy() }
-      if isTimed {
+      let isOver = state.withLock { state in
+        if !state.isOver { state.task = task }
+        return state.isOver
+      }
+      if isOver { Self.queue.async { task.cancel() } }
+    }
+
+    /// The redirect is never answered: URLSession would send a 307 without its body and resolve a relative Location wrongly,
+    /// and an answer that meets a time-out or a cancellation crashes.
+    private func follow(_ next: URLRequest, from hop: Int) {
+      if hop >= 20 { return end(URLError(.httpTooManyRedirects)) }
+      // The first send has read the stream; a second would be empty, and look like a success.
+      if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted)) }
+      if SessionTransport.validationError(for: next) != nil { return end(URLError(.badURL)) }
+      let old = state.withLock { state -> State? in
+        guard !state.isOver, state.hop == hop else { return nil }
+        defer {
+          if next.httpMethod != state.request.httpMethod { (state.file, state.hasBody) = (nil, false) }
+          (state.request, state.hop, state.task, state.cancelTimer) = (next, hop + 1, nil, nil)
+        }
+        return state
+      }
+      guard let old else { return }
+      old.cancelTimer?()
+      old.task?.cancel()
+      makeTask()
+      resume()
+    }
+
+    private func addPlaceholder() {
+      // URLSession must know the scheme: else the task would never end.
+      guard let nowhere = URL(string: "data:,"), !session.isInvalidated else { return end(URLError(.cancelled)) }
+      // Its completion waits for the delegate queue, and must not keep the attempt until then.
+      let task = session.dataTask(with: nowhere) { [weak self] _, _, _ in self?.end(URLError(.cancelled)) }
+      state.withLock { $0.placeholder = task }
+    }
+
+    // MARK: The end
+
+    /// The task has completed.
+    func finished(_ outcome: NetworkOutcome, hop: Int) {
+      if let ended = takeEnd(hop: hop) { settle(outcome, ended) }
+    }
+
+    /// Something else ends the attempt.
+    func end(_ outcome: NetworkOutcome, hop: Int? = nil) {
+      guard let ended = takeEnd(hop: hop) else { return }
+      Self.queue.async { [self] in
+        ended.task?.cancel()
+        settle(outcome, ended)
+      }
+    }
+    private func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
+
+    /// For whoever comes first.
+    private func takeEnd(hop: Int?) -> State? {
+      state.withLock { state in
+        if state.isOver || hop ?? state.hop != state.hop { return nil }
+        state.isOver = true
+        defer { (state.task, state.cancelTimer, state.placeholder) = (nil, nil, nil) }
+        return state
+      }
+    }
+
+    private func settle(_ outcome: NetworkOutcome, _ ended: State) {
+      ended.cancelTimer?()
+      var outcome = outcome
+      let carrier = transfers?.session ?? session
+      if outcome.response != nil { LinuxConnections.add(carrier, ended.request.url) }
+      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.mayExist(carrier, ended.request.url)
+      outcome.hasFollowedRedirect = ended.hop > 0
+      outcome.error = outcome.error.map { LinuxFault.normalized($0) }
+      guard let transfers else { return completion(outcome) }
+      transfers.afterPieces { [completion, outcome] in
+        completion(outcome)
+        ended.placeholder?.cancel()
+      }
+    }
+
+    func isCurrent(_ task: URLSessionTask) -> Bool { state.withLock { $0.task === task } }
+
+    private func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
+
+    /// Ends the attempt after its time-out, if it is still the same task's turn, and `isDue` then.
+    private func startTimer(isDue: @escaping @Sendable (URLSessionTask) -> Bool = { _ in true }) {
+      guard let (task, hop) = state.withLock({ $0.isOver ? nil : ($0.task, $0.hop) }), let task else { return }
+      let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
+        if isDue(task) { self?.end(URLError(.timedOut), hop: hop) }
+      }
+      let old = state.withLock { state -> (@Sendable () -> Void)? in
+        if state.isOver || state.hop != hop { return cancelTimer }
+        defer { state.cancelTimer = cancelTimer }
+        return state.cancelTimer
+      }
+      old?()
+    }
+
+    private func sendsStream(_ request: URLRequest) -> Bool {
+      request.httpBodyStream != nil || state.withLock { $0.file != nil || $0.hasBody && transfer?.stream != nil }
+        || request.sendsBodyAsStream
+    }
+
+    // MARK: Called by URLSession. A near-miss of a signature is never called, without a warning.
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      guard let hop = hop(of: task) else { return }
+      let request = state.withLock { $0.request }
+      LinuxConnections.add(transfers?.session ?? session, request.url)
+      guard let proposed = request.following(response, in: session.configuration) else {
+        return end(URLError(.unsupportedURL), hop: hop)
+      }
+      // A delegate that never answers would leave the call without a result.
+      if session.delegate != nil { startTimer() }
+      session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
         Self.queue.async { [self] in
-          // Before the head of the answer URLSession's counter of expected bytes is 0; after it, its own idle timer rules.
-          startTimer { $0.countOfBytesExpectedToReceive == 0 }
+          // Without a request the 3xx is the response, without its body.
+          guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
+          follow(chosen, from: hop)
         }
       }
-      task.resume()
     }
 
-    /// Once, before anything else can end the attempt.
-    private func sendDeputy() {
-      // URLSession must know the scheme: else the task would never end.
-      guard let nowhere = URL(string: "data:,"), !session.isKnownToBeInvalidated else {
-        return Self.queue.async { [self] in end(URLError(.cancelled)) }
+    /// libcurl found a connection dead that it used again, or the server refused an HTTP/2 stream, and it wants to send the
+    /// body again: without that the retry rule would be passed by. Unanswered, this blocks every session for 7 s. A body from
+    /// memory gets no stream, and the send fails. In place of a stream, none would be an empty body, which the server applies:
+    /// it gets one that cannot be read. The attempt ends here, before any response to such a request can come.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      let request = state.withLock { $0.request }
+      end(URLError(.networkConnectionLost), hop: hop(of: task))
+      completionHandler(sendsStream(request) ? UnreadableStream(data: Data()) : nil)
+    }
+
+    /// After a 401 with a Basic challenge that nobody answers, URLSession up to 6.3.1 never completes the task
+    /// (swift-corelibs-foundation#5457). Its response is reported here, without its body. Where the defect is mended, the
+    /// task's own completion is on the delegate queue before this, and wins.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      guard let hop = hop(of: task) else { return }
+      let decide: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+        [self] choice, credential in
+        Self.queue.async { [self] in
+          guard isCurrent(task) else { return }
+          // «Use a credential» without one crashes.
+          let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
+          completionHandler(choice, credential)
+          guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
+            let response = challenge.failureResponse
+          else { return }
+          session.delegateQueue.addOperation { [self] in
+            end(NetworkOutcome(data: Data(), response: response), hop: hop)
+          }
+        }
       }
-      // The delegate queue that this comes on may stand still, and would hold the attempt.
-      let task = session.dataTask(with: nowhere) { [weak self] _, _, _ in
-        guard let self else { return }
-        Self.queue.async { if self.current != nil { self.end(URLError(.cancelled)) } }
+      guard let delegate = session.delegate as? any URLSessionTaskDelegate else {
+        return decide(.performDefaultHandling, nil)
       }
-      Self.lock.withLock { deputy = task }
+      startTimer()
+      delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
     }
 
-    /// A file goes as a stream: URLSession's own way of reading it stops the process if the connection dies meanwhile.
-    private func addBody(to request: inout URLRequest) throws {
-      if let file {
-        let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize
-        guard let size, let stream = InputStream(url: file) else { throw CocoaError(.fileReadUnknown) }
-        request.setValue(String(size), forHTTPHeaderField: "Content-Length")
-        request.httpBodyStream = size > 0 ? stream : nil
-        if size == 0 { request.httpBody = Data() }
-      } else if hasBody, let stream = cargo?.stream {
-        request.httpBodyStream = try stream()
-      }
-      if let stream = request.httpBodyStream, let length = request.value(forHTTPHeaderField: "Content-Length") {
-        guard let bytes = Int64(length), bytes >= 0 else { throw CocoaError(.fileReadUnknown) }
-        request.httpBodyStream = ExactStream(stream, bytes)
-        // Both fields would be sent, and the server could take the body for the next request. A blank one removes this.
-        request.setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
-      }
+    // MARK: What URLSession can take
+
+    /// Seconds, in a range that URLSession can convert. 60 is the value of a request that never set one: then the session's
+    /// value rules.
+    private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
+      let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
     }
 
-    /// The body can be read only once.
-    var sendsStream: Bool { request.httpBodyStream != nil || file != nil || hasBody && cargo?.stream != nil }
-
-    func cancel() { Self.queue.async { [self] in kill() } }
-
-    var incomingBytes: Int64? { cargo == nil ? current?.countOfBytesExpectedToReceive ?? 0 : nil }
-
-    /// Safe on any queue.
-    private(set) var current: URLSessionTask? {
-      get { Self.lock.withLock { task } }
-      set { Self.lock.withLock { task = newValue } }
-    }
-
-    func finished(_ outcome: NetworkOutcome, hop: Int) {
-      // The task of a redirect that was followed ends with -999 too, which is nobody's business.
-      if let error = outcome.error as? URLError, error.code == .cancelled {
-        return Self.queue.async { [self] in if hop == hops, !isDead { settle(NetworkOutcome(error: error)) } }
-      }
-      settle(outcome)
-    }
-
-    func settle(_ outcome: NetworkOutcome) {
-      if isTimed || hops > 0 { Self.queue.async { [self] in stopTimer() } }
-      var outcome = outcome
-      if outcome.response != nil { LinuxConnections.shared.add(carrier, request.url) }
-      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.shared.mayHold(carrier, request.url)
-      outcome.hasFollowedRedirect = hops > 0
-      outcome.error = outcome.error.map { LinuxFault.normalised($0) }
-      current = nil
-      guard let transfers else { return completion(outcome) }
-      transfers.afterPieces { [self, outcome] in
-        completion(outcome)
-        Self.lock.withLock { deputy }?.cancel()
-      }
-    }
-
-    /// Whose connections it uses.
-    var carrier: URLSession { transfers?.session ?? session }
-
-    /// On `queue`: with an answer that is not the task's.
-    func end(_ outcome: NetworkOutcome) {
-      guard !isDead else { return }
-      kill()
-      settle(outcome)
-    }
-    func end(_ error: URLError) { end(NetworkOutcome(error: error)) }
-
-    /// On `queue`.
-    private func kill() {
-      isDead = true
-      Self.lock.withLock { deputy }?.cancel()
-      endTask()
-    }
-
-    /// On `queue`.
-    func endTask() {
-      stopTimer()
-      guard let task = current else { return }
-      current = nil
-      task.cancel()
+    private static func withLowercaseScheme(_ url: URL) -> URL? {
+      guard let scheme = url.scheme, scheme != scheme.lowercased(),
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+      else { return nil }
+      parts.scheme = scheme.lowercased()
+      return parts.url
     }
 
     /// URLSession looks into a session's cache on a thread of its own, and a cancellation that meets the end of that look
-    /// stops the process. There is nothing to find: it stores no answer. So it is not asked.
-    private func removeCache() {
-      Self.lock.withLock {
-        guard let cache = session.configuration.urlCache else { return }
-        session.configuration.urlCache = nil
-        // A task of the caller's own may be reading it.
-        Self.queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
+    /// crashes. It stores no HTTP response, so the cache is removed.
+    private static func removeCache(of session: URLSession) {
+      guard session.configuration.urlCache != nil else { return }
+      let cache = removedCaches.withLock { _ in
+        defer { session.configuration.urlCache = nil }
+        return session.configuration.urlCache
       }
+      // A task of the caller's own may be reading it.
+      queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
     }
-
-    /// On `queue`. Ends the attempt after its time-out, if the task is still the current one and `isDue` then.
-    func startTimer(isDue: @escaping @Sendable (URLSessionTask) -> Bool = { _ in true }) {
-      stopTimer()
-      guard !isDead else { return }
-      timer = SharedRetryClock.shared.wait(.bounded(seconds: timeout)) { [self, hop = hops] in
-        Self.queue.async { [self] in
-          if hop == hops, let current, isDue(current) { end(URLError(.timedOut)) }
-        }
-      }
-    }
-
-    /// On `queue`. The clock would hold the attempt, and with it the whole call, until the time-out.
-    private func stopTimer() {
-      if let timer { SharedRetryClock.shared.cancel(timer) }
-      timer = nil
-    }
-
-    /// URLSession counts whole seconds, so a fraction is ours to time. A body this small leaves in one piece, so silence
-    /// after it is the server's; while a larger one is under way, only URLSession knows whether it moves.
-    private var isTimed: Bool {
-      timeout != timeout.rounded(.up) && file == nil && cargo?.stream == nil && request.httpBodyStream == nil
-        && request.httpBody?.count ?? 0 <= 16_384
-    }
+    private static let removedCaches = NetworkLock(())
   }
 
   nonisolated extension URLSession {
-    func startNetworkAttempt(
-      _ request: URLRequest, file: URL?, completion: @escaping @Sendable (NetworkOutcome) -> Void
-    ) -> any NetworkFlight {
-      LinuxAttempt(session: self, request: request, file: file, completion: completion)
-    }
-
-    func startNetworkTransfer(
-      _ request: URLRequest, _ cargo: NetworkCargo, completion: @escaping @Sendable (NetworkOutcome) -> Void
-    ) -> any NetworkFlight {
-      LinuxAttempt(session: self, request: request, file: cargo.file, cargo: cargo, completion: completion)
-    }
-
-    /// There is no way to ask, but to look. A later release that stores it elsewhere is taken at its word.
-    var isKnownToBeInvalidated: Bool {
+    /// There is no way to ask but to look. A later release that stores it elsewhere is taken to be valid.
+    var isInvalidated: Bool {
       Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
-    }
-
-    var reasonToRefuseRequests: String? {
-      // URLSession converts it to whole milliseconds for every task, whatever the request says, and traps.
-      let seconds = configuration.timeoutIntervalForRequest
-      return seconds >= 0 && seconds <= 1e15 ? nil : "timeoutIntervalForRequest of the session is not a usable number"
     }
   }
 #endif

@@ -1,71 +1,50 @@
 #if canImport(FoundationNetworking)
-  import Dispatch
   import Foundation
   import FoundationNetworking
 
-  /// Where a kept-alive connection may lie.
+  /// Where a kept-alive connection may exist.
   ///
-  /// If it turns out dead after the request was sent, libcurl connects anew, and may be refused: then the error says that
-  /// nothing was sent, while the server has read the request, applied it and gone. So that error proves it only where
-  /// there was no connection to re-use.
-  nonisolated final class LinuxConnections: @unchecked Sendable {
-    static let shared = LinuxConnections()
-
-    struct Place: Hashable {
-      var session: ObjectIdentifier
-      // A hash of host and port. Two that are taken for one do no harm.
-      var authority: UInt64
+  /// If it turns out dead after the request was sent, libcurl connects again, and may be refused: then the error says that
+  /// nothing was sent, while the server has read and applied the request. So that error proves it only where there was no
+  /// connection to use again.
+  nonisolated enum LinuxConnections {
+    private struct Place: Hashable {
+      let session: ObjectIdentifier
+      let origin: NetworkOrigin?
 
       init(_ session: URLSession, _ url: URL?) {
         self.session = ObjectIdentifier(session)
-        authority = Self.hash(url?.absoluteString ?? "")
-      }
-
-      /// Of host and port. By bytes: `host` of a URL takes longer than all the rest of a call here.
-      static func hash(_ text: String) -> UInt64 {
-        var (hash, host, port) = (UInt64(0), UInt64?.none, UInt64(0))
-        var (slashes, isInBrackets) = (0, false)
-        loop: for byte in text.utf8 {
-          switch byte {
-          case 47 where slashes < 2: slashes += 1
-          case _ where slashes < 2: continue
-          case 47, 63, 35: break loop
-          case 64: (hash, host) = (0, nil)
-          case 58 where !isInBrackets: (host, port) = (hash, 0)
-          default:
-            isInBrackets = byte == 91 || isInBrackets && byte != 93
-            hash = hash &* 31 &+ UInt64(byte | 32)
-            port = port &* 10 &+ UInt64(byte & 15)
-          }
-        }
-        // The scheme's own port may be written or not.
-        return (host ?? hash) &* 65_537 &+ (host == nil || port == 80 || port == 443 ? 0 : port)
+        // Connections to a proxy are shared by all origins.
+        origin = hasProxy ? nil : NetworkOrigin(url)
       }
     }
-    private let lock = NSLock()
-    private var lastAnswers: [Place: DispatchTime] = [:]
-    private var limit = 1000
-    // Connections to a proxy are shared by all origins.
-    private let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
+    private struct State {
+      var lastResponses: [Place: ContinuousClock.Instant] = [:]
+      var limit = 1000
+    }
+    private static let state = NetworkLock(State())
+    private static let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
-    func add(_ session: URLSession, _ url: URL?) {
+    static func add(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) {
       let place = Place(session, url)
-      let now = DispatchTime.now()
-      lock.withLock {
-        lastAnswers[place] = now
-        guard lastAnswers.count > limit else { return }
-        lastAnswers = lastAnswers.filter { Self.isFresh($0.value, now) }
-        limit = max(1000, 2 * lastAnswers.count)
+      state.withLock { state in
+        state.lastResponses[place] = now
+        guard state.lastResponses.count > state.limit else { return }
+        state.lastResponses = state.lastResponses.filter { isFresh($0.value, now) }
+        state.limit = max(1000, 2 * state.lastResponses.count)
       }
     }
 
-    func mayHold(_ session: URLSession, _ url: URL?) -> Bool {
-      hasProxy || lock.withLock { lastAnswers[Place(session, url)].map { Self.isFresh($0, .now()) } ?? false }
+    static func mayExist(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) -> Bool {
+      let place = Place(session, url)
+      return state.withLock { $0.lastResponses[place].map { isFresh($0, now) } ?? false }
     }
 
-    /// libcurl does not re-use a connection that lay idle for more than 118 s.
-    private static func isFresh(_ answer: DispatchTime, _ now: DispatchTime) -> Bool { answer + .seconds(150) > now }
+    /// libcurl does not use a connection again that was idle for more than 118 s.
+    private static func isFresh(_ response: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> Bool {
+      now - response < .seconds(150)
+    }
   }
 #endif

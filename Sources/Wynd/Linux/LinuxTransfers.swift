@@ -58,7 +58,7 @@
     }
 
     private func flight(_ task: URLSessionTask) -> Flight? {
-      lock.withLock { flights[task.taskIdentifier] }.flatMap { $0.attempt.current === task ? $0 : nil }
+      lock.withLock { flights[task.taskIdentifier] }.flatMap { $0.attempt.isCurrent(task) ? $0 : nil }
     }
 
     /// After all that the sinks have been given, and before anything that follows.
@@ -66,12 +66,12 @@
       queue.addAtOnce { LinuxAttempt.queue.async(execute: work) }
     }
 
-    private func take(_ task: URLSessionTask, _ pass: (any NetworkSink) throws(NetworkError) -> Void) {
-      guard let flight = flight(task), !flight.hasFailed, let sink = flight.attempt.cargo?.sink else { return }
+    private func take(_ task: URLSessionTask, _ pass: (any NetworkBodyReceiver) throws(NetworkError) -> Void) {
+      guard let flight = flight(task), !flight.hasFailed, let sink = flight.attempt.transfer?.sink else { return }
       do throws(NetworkError) { try pass(sink) } catch {
         lock.withLock { flights[task.taskIdentifier]?.hasFailed = true }
         let attempt = flight.attempt
-        LinuxAttempt.queue.async { if task === attempt.current { attempt.end(NetworkOutcome(error: error)) } }
+        if attempt.isCurrent(task) { attempt.end(NetworkOutcome(error: error)) }
       }
     }
 
@@ -102,7 +102,7 @@
       let outcome = NetworkOutcome(data: Data(), response: task.response, error: error)
       // What follows may start a task, which waits for URLSession's work queue, which may wait for this queue.
       LinuxAttempt.queue.async { [attempt = flight.attempt, hop = flight.hop] in
-        if !attempt.isDead, attempt.hops == hop { attempt.finished(outcome, hop: hop) }
+        attempt.finished(outcome, hop: hop)
       }
     }
 

@@ -29,18 +29,18 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
     teller = ProgressTeller(progress, options.onProgress)
   }
 
-  func refusal(of request: URLRequest) -> String? {
+  func validationError(for request: URLRequest) -> String? {
     if request.value(forHTTPHeaderField: "Range") != nil { return "a download makes its own Range" }
     if request.httpMethod == "HEAD" { return "an answer to HEAD has no body" }
-    return SessionTransport(session: session).refusal(of: request)
+    return SessionTransport(session: session).validationError(for: request)
   }
 
-  var isOver: Bool { session.isKnownToBeInvalidated }
+  var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
-    let attempt = DownloadAttempt(self, request, completion)
-    attempt.start()
-    return attempt
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
+    DownloadAttempt(self, request, completion)
   }
 
   /// What to ask for next; the attempt is the one whose pieces count.
@@ -65,7 +65,8 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
   private func openPartial(_ url: URL?) throws(TransferError) -> PartialFile {
     if let partial { return partial }
     // Without query and user: those change, or are secret.
-    let source = RedirectGuard.origin(url) + (url?.path ?? "")
+    let origin = NetworkOrigin(url)
+    let source = "\(origin.scheme)://\(origin.host):\(origin.port)\(url?.path ?? "")"
     let opened = try PartialFile(
       for: destination, source: source, token: options.resumeToken, ifExists: options.ifExists)
     partial = opened
@@ -161,7 +162,7 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
   func afterTelling(_ work: @escaping @Sendable () -> Void) { teller.queue.async(execute: work) }
 
   /// The call has ended.
-  func close(_ answer: RetryLoop.Answer) -> Result<NetworkDownload, NetworkError> {
+  func close(_ answer: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
     let (file, whole) = lock.withLock {
       isClosed = true
       current = nil

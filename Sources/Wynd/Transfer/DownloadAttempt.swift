@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// One attempt of a download: one request, or two, if the first answer was no part of the file.
-nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked Sendable {
+nonisolated final class DownloadAttempt: NetworkBodyReceiver, NetworkRequestHandle, @unchecked Sendable {
   private let download: Download
   private let request: URLRequest
   private let completion: @Sendable (NetworkOutcome) -> Void
@@ -24,7 +24,11 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
     self.completion = completion
   }
 
-  func start() {
+  func resume() {
+    if !flight.wasCancelled { start() }
+  }
+
+  private func start() {
     do throws(TransferError) {
       step = nil
       errorBody = Data()
@@ -32,7 +36,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
       self.offset = offset
       let session = download.session
       let usable = SessionTransport(session: session).withUsableTimeout(asked)
-      flight.start { session.startNetworkTransfer(usable, NetworkCargo(sink: self)) { [self] in finished($0) } }
+      flight.start { session.startNetworkTransfer(usable, NetworkTransferBody(sink: self)) { [self] in finished($0) } }
     } catch {
       completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
     }

@@ -39,7 +39,9 @@ nonisolated extension URLSession {
     _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkBytes {
     let stream = StreamTransport(session: self, startsWithHead: startsWithHead, onProgress: onProgress)
-    let answer = await RetryLoop(urlRequest, maxRetries, true, policy.forTransfer, stream, nil).run { $0 }
+    let answer = await RetryLoop(
+      urlRequest, policy: policy.with(maxRetries), allowEmptyData: true, transport: stream
+    ).run()
     let storage = stream.takeStorage()
     do throws(NetworkError) {
       let response = try answer.get().response

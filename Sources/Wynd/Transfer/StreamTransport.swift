@@ -8,8 +8,8 @@ import Foundation
 nonisolated final class StreamStorage: Sendable {
   let buffer: ChunkBuffer
   let progress: Progress
-  private let flight: any NetworkFlight
-  init(_ buffer: ChunkBuffer, _ flight: any NetworkFlight, _ progress: Progress) {
+  private let flight: any NetworkRequestHandle
+  init(_ buffer: ChunkBuffer, _ flight: any NetworkRequestHandle, _ progress: Progress) {
     self.buffer = buffer
     self.flight = flight
     self.progress = progress
@@ -52,20 +52,25 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
     }
   }
 
-  var isOver: Bool { session.isKnownToBeInvalidated }
-  func refusal(of request: URLRequest) -> String? { SessionTransport(session: session).refusal(of: request) }
+  var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
+  func validationError(for request: URLRequest) -> String? {
+    SessionTransport(session: session).validationError(for: request)
+  }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
-    let attempt = StreamAttempt(startsWithHead: startsWithHead, teller, completion)
-    // Before it starts: it may have ended, and the next one begun, before `start` comes back.
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
+    let request = SessionTransport(session: session).withUsableTimeout(request)
+    let attempt = StreamAttempt(session, request, startsWithHead: startsWithHead, teller, completion)
     let storage = StreamStorage(attempt.buffer, attempt, progress)
     lock.withLock { last = storage }
-    attempt.start(session, SessionTransport(session: session).withUsableTimeout(request))
     return attempt
   }
 }
 
-nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Sendable {
+nonisolated final class StreamAttempt: NetworkBodyReceiver, NetworkRequestHandle, @unchecked Sendable {
+  private let session: URLSession
+  private let request: URLRequest
   private let startsWithHead: Bool
   private let teller: ProgressTeller
   private let completion: @Sendable (NetworkOutcome) -> Void
@@ -79,8 +84,11 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
   private var isHandedOver = false
 
   init(
-    startsWithHead: Bool, _ teller: ProgressTeller, _ completion: @escaping @Sendable (NetworkOutcome) -> Void
+    _ session: URLSession, _ request: URLRequest, startsWithHead: Bool, _ teller: ProgressTeller,
+    _ completion: @escaping @Sendable (NetworkOutcome) -> Void
   ) {
+    self.session = session
+    self.request = request
     self.startsWithHead = startsWithHead
     self.teller = teller
     self.completion = completion
@@ -94,8 +102,9 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
     #endif
   }
 
-  func start(_ session: URLSession, _ request: URLRequest) {
-    flight.start { session.startNetworkTransfer(request, NetworkCargo(sink: self)) { [self] in finished($0) } }
+  func resume() {
+    if flight.wasCancelled { return }
+    flight.start { session.startNetworkTransfer(request, NetworkTransferBody(sink: self)) { [self] in finished($0) } }
   }
 
   func cancel() { flight.cancel() }
@@ -129,8 +138,9 @@ nonisolated final class StreamAttempt: NetworkSink, NetworkFlight, @unchecked Se
   private func finished(_ outcome: NetworkOutcome) {
     flight.end()
     if isHandedOver {
-      let failure = outcome.failure(isHead: false, allowEmptyData: true)
-      if let failure { return buffer.finish(.failure(failure)) }
+      if case .failure(let error) = outcome.result(isHead: false, allowEmptyData: true) {
+        return buffer.finish(.failure(error))
+      }
       teller.finish(count)
       // What is told of the end is told before it.
       return teller.queue.async { [buffer] in buffer.finish(.success(())) }

@@ -78,12 +78,3 @@ nonisolated final class ProgressTeller: @unchecked Sendable {
     closure?(now)
   }
 }
-
-nonisolated extension RetryPolicy {
-  /// A transfer sees to the size of its answer itself.
-  var forTransfer: RetryPolicy {
-    var policy = self
-    policy.maxResponseSize = nil
-    return policy
-  }
-}

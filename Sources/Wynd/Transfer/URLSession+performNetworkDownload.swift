@@ -78,9 +78,8 @@ nonisolated extension URLSession {
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkDownload {
     let download = Download(self, to: destination, options, nil)
-    return try await RetryLoop(urlRequest, maxRetries, true, policy.forTransfer, download, nil).run {
-      download.close($0)
-    }.get()
+    let loop = RetryLoop(urlRequest, policy: policy.with(maxRetries), allowEmptyData: true, transport: download)
+    return try download.close(await loop.run()).get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -106,21 +105,18 @@ nonisolated extension URLSession {
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
     let download = Download(self, to: destination, options, progress)
-    return RetryLoop(urlRequest, maxRetries, true, policy.forTransfer, download, delegateQueue).transfer(progress) {
-      completionHandler(download.close($0))
-    }
+    return RetryLoop(urlRequest, policy: policy.with(maxRetries), allowEmptyData: true, transport: download)
+      .transfer(progress, on: delegateQueue) { completionHandler(download.close($0)) }
   }
 }
 
 nonisolated extension RetryLoop {
   /// Starts it as a transfer whose progress can end it.
-  func transfer(_ progress: Progress, answer: @escaping @Sendable (Answer) -> Void) -> NetworkTransfer {
-    let task = NetworkTask(self)
+  func transfer(
+    _ progress: Progress, on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void
+  ) -> NetworkTransfer {
+    let task = start(on: queue, completion: completion)
     progress.cancellationHandler = { task.cancel() }
-    start { result in
-      task.end()
-      answer(result)
-    }
     return NetworkTransfer(progress: progress, task: task)
   }
 }

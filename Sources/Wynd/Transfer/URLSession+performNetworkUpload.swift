@@ -42,11 +42,8 @@ nonisolated extension URLSession {
     _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse {
-    let upload = Upload(
-      session: self, body: body, limit: policy.maxResponseSize, teller: ProgressTeller(nil, options.onProgress))
-    return try await RetryLoop(Upload.request(urlRequest), maxRetries, true, policy.forTransfer, upload, nil).run {
-      $0
-    }.get()
+    let upload = Upload(session: self, body: body, teller: ProgressTeller(nil, options.onProgress))
+    return try await upload.loop(urlRequest, policy.with(maxRetries)).run().get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -66,11 +63,9 @@ nonisolated extension URLSession {
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
-    let upload = Upload(
-      session: self, body: body, limit: policy.maxResponseSize, teller: ProgressTeller(progress, options.onProgress))
-    return RetryLoop(Upload.request(urlRequest), maxRetries, true, policy.forTransfer, upload, delegateQueue)
-      .transfer(
-        progress, answer: completionHandler)
+    let upload = Upload(session: self, body: body, teller: ProgressTeller(progress, options.onProgress))
+    return upload.loop(urlRequest, policy.with(maxRetries))
+      .transfer(progress, on: delegateQueue, completion: completionHandler)
   }
 }
 
@@ -87,8 +82,6 @@ nonisolated public struct UploadOptions: Sendable {
 nonisolated struct Upload: NetworkTransport {
   let session: URLSession
   let body: UploadBody
-  /// Bytes that its answer may have.
-  let limit: Int?
   let teller: ProgressTeller
 
   /// The request without a body of its own: a stream in it could not be sent twice.
@@ -100,10 +93,25 @@ nonisolated struct Upload: NetworkTransport {
     return request
   }
 
-  var isOver: Bool { session.isKnownToBeInvalidated }
-  func refusal(of request: URLRequest) -> String? { SessionTransport(session: session).refusal(of: request) }
+  func loop(_ request: URLRequest, _ policy: RetryPolicy) -> RetryLoop {
+    RetryLoop(Self.request(request), policy: policy, allowEmptyData: true, transport: self)
+  }
 
-  func send(_ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void) -> any NetworkFlight {
+  var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
+  func validationError(for request: URLRequest) -> String? {
+    SessionTransport(session: session).validationError(for: request)
+  }
+
+  func prepare(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
+    let flight = TransferFlight { send(request, completion: completion) }
+    return flight
+  }
+
+  private func send(
+    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) -> any NetworkRequestHandle {
     var request = SessionTransport(session: session).withUsableTimeout(request)
     var length: Int64?
     var failure: TransferError?
@@ -124,48 +132,43 @@ nonisolated struct Upload: NetworkTransport {
     }
     if let length, length < 0 {
       completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: "a body of a negative length")))
-      return AnswerSink(limit: nil, teller, nil)
+      return AnswerSink(teller, nil)
     }
-    let sink = AnswerSink(limit: limit, teller, length)
+    let sink = AnswerSink(teller, length)
     if let failure {
       completion(NetworkOutcome(error: NetworkError.transferFailed(failure)))
       return sink
     }
-    var cargo = NetworkCargo(sink: sink)
+    var cargo = NetworkTransferBody(sink: sink)
     if case .file(let url) = body { cargo.file = url }
     if case .bodyStream(_, let stream) = body { cargo.stream = stream }
     teller.tell(0, of: length)
     return session.startNetworkTransfer(request, cargo) { [teller] outcome in
       var outcome = outcome
       outcome.data = sink.data
-      if outcome.failure(isHead: false, allowEmptyData: true) == nil { sink.tellAll() }
+      if case .success = outcome.result(isHead: false, allowEmptyData: true) { sink.tellAll() }
       // What is told of the end is told before the answer.
       teller.queue.async { [outcome] in completion(outcome) }
     }
   }
 }
 
-/// Keeps an answer in memory, up to a limit.
-nonisolated final class AnswerSink: NetworkSink, NetworkFlight, @unchecked Sendable {
-  private let limit: Int?
+/// Keeps an answer in memory.
+nonisolated final class AnswerSink: NetworkBodyReceiver, NetworkRequestHandle, @unchecked Sendable {
   private let teller: ProgressTeller
   private let length: Int64?
   // Written by the sink's calls, one after the other, and read after the last.
   private(set) var data = Data()
   private(set) var count = Int64(0)
 
-  init(limit: Int?, _ teller: ProgressTeller, _ length: Int64?) {
-    self.limit = limit
+  init(_ teller: ProgressTeller, _ length: Int64?) {
     self.teller = teller
     self.length = length
   }
 
-  func receive(_ head: HTTPURLResponse) throws(NetworkError) {
-    if let limit, head.expectedContentLength > limit { throw .responseTooLarge(limit: limit) }
-  }
+  func receive(_ head: HTTPURLResponse) throws(NetworkError) {}
 
   func receive(_ data: Data) throws(NetworkError) {
-    if let limit, self.data.count + data.count > limit { throw .responseTooLarge(limit: limit) }
     self.data += data
   }
 
@@ -177,5 +180,6 @@ nonisolated final class AnswerSink: NetworkSink, NetworkFlight, @unchecked Senda
   func tellAll() { teller.finish(length ?? count) }
 
   /// Nothing is under way.
+  func resume() {}
   func cancel() {}
 }

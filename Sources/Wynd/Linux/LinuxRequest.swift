@@ -1,0 +1,108 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  import FoundationNetworking
+
+  nonisolated extension URLRequest {
+    /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused with whatever is left of a body from
+    /// memory: nothing. A stream can be made unreadable.
+    var sendsBodyAsStream: Bool {
+      httpBody?.isEmpty == false && url?.scheme?.lowercased() == "https"
+    }
+
+    /// Replaces the body by a stream where URLSession would not send it right. A file: URLSession's own way of reading it
+    /// stops the process if the connection dies meanwhile.
+    mutating func streamBody(from file: URL?, or makeStream: (@Sendable () throws -> InputStream)?) throws {
+      if let file {
+        guard let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize,
+          FileManager.default.isReadableFile(atPath: file.path)
+        else { throw CocoaError(.fileReadUnknown) }
+        setValue(String(size), forHTTPHeaderField: "Content-Length")
+        if size > 0 { httpBodyStream = LinuxBodyStream(size) { InputStream(url: file) } } else { httpBody = Data() }
+      } else if let makeStream {
+        httpBodyStream = try makeStream()
+      } else if sendsBodyAsStream, let httpBody {
+        setValue(String(httpBody.count), forHTTPHeaderField: "Content-Length")
+        httpBodyStream = LinuxBodyStream(httpBody.count) { InputStream(data: httpBody) }
+      }
+      guard let stream = httpBodyStream else { return }
+      let length = value(forHTTPHeaderField: "Content-Length")
+      if let length {
+        guard let bytes = Int(length), bytes >= 0 else { throw CocoaError(.fileReadUnknown) }
+        // Both fields would be sent, and the server could take the body for the next request. A blank one is not sent.
+        setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
+        if !(stream is LinuxBodyStream) { httpBodyStream = LinuxBodyStream(bytes) { stream } }
+      } else {
+        httpBodyStream = LinuxBodyStream(nil) { stream }
+      }
+    }
+
+    /// The next request after a 3xx (RFC 9110 §15.4): POST becomes GET after 301 and 302, everything but HEAD after 303; what
+    /// stays keeps its body. Nil if Location names nothing that HTTP can fetch.
+    func following(_ response: HTTPURLResponse, in configuration: URLSessionConfiguration) -> URLRequest? {
+      guard let location = response.value(forHTTPHeaderField: "Location"), let base = response.url ?? url,
+        let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
+        let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
+      else { return nil }
+      // URLSession sends cookies that are meant for TLS only with any request to their host.
+      if scheme == "http", base.scheme?.lowercased() == "https",
+        configuration.httpCookieStorage?.cookies(for: target)?.contains(where: \.isSecure) == true
+      {
+        return nil
+      }
+      var next = self
+      next.url = target
+      if response.statusCode == 303 && httpMethod != "HEAD" || response.statusCode < 303 && httpMethod == "POST" {
+        next.httpMethod = "GET"
+        (next.httpBody, next.httpBodyStream) = (nil, nil)
+        for name in allHTTPHeaderFields?.keys ?? [:].keys
+        where name.lowercased().hasPrefix("content-") || name.lowercased() == "transfer-encoding" {
+          next.setValue(nil, forHTTPHeaderField: name)
+        }
+      }
+      return Redirects.request(next, after: self, additional: configuration.httpAdditionalHeaders)
+    }
+  }
+
+  /// A body of a known length gives exactly that many bytes: more would run on into the next request of the connection, less
+  /// would leave the server waiting. One that cannot be opened or read fails the request; URLSession would send an empty one.
+  nonisolated final class LinuxBodyStream: InputStream {
+    private let make: () -> InputStream?
+    private let length: Int?
+    private var base: InputStream?
+    private var left = 0
+
+    init(_ length: Int?, _ make: @escaping () -> InputStream?) {
+      (self.length, self.make) = (length, make)
+      super.init(data: Data())
+    }
+
+    /// Starts over: a request that is sent again with a credential reads its body again.
+    override func open() {
+      base = make()
+      left = length ?? .max
+      base?.open()
+    }
+    override func close() { base?.close() }
+    override var streamStatus: Stream.Status { base?.streamStatus ?? .notOpen }
+    private var hasFailed: Bool { base.map { $0.streamStatus == .error } ?? true }
+    override var hasBytesAvailable: Bool { length != nil ? left > 0 : hasFailed || base?.hasBytesAvailable == true }
+
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+      guard left > 0, let base, !hasFailed else { return left > 0 ? -1 : 0 }
+      #if compiler(>=6.2)
+        let count = unsafe base.read(buffer, maxLength: min(maxLength, left))
+      #else
+        let count = base.read(buffer, maxLength: min(maxLength, left))
+      #endif
+      if count < 0 || count == 0 && (length != nil || hasFailed) { return -1 }
+      if length != nil { left -= count }
+      return count
+    }
+  }
+
+  /// Promises bytes, and fails to give them.
+  nonisolated final class UnreadableStream: InputStream {
+    override var hasBytesAvailable: Bool { true }
+    override func read(_: UnsafeMutablePointer<UInt8>, maxLength _: Int) -> Int { -1 }
+  }
+#endif

@@ -1,0 +1,136 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where the URL has none.
+nonisolated struct NetworkOrigin: Hashable, Sendable {
+  let scheme: String
+  let host: String
+  let port: Int
+
+  init(_ url: URL?) {
+    scheme = url?.scheme?.lowercased() ?? ""
+    host = url?.host?.lowercased() ?? ""
+    port = url?.port ?? (scheme == "https" ? 443 : 80)
+  }
+}
+
+/// The header fields that must not be sent to another origin, and must not be logged.
+nonisolated enum SensitiveHeader {
+  /// Whether a field holds a secret. Nobody can know for sure: it does if a word of its name says so, or if its value begins
+  /// with an authentication scheme.
+  static func matches(_ name: String, _ value: String = "") -> Bool {
+    let lowercased = name.lowercased()
+    if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
+    return hasSecretWord(name) || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
+      || added.withLock { $0.contains(lowercased) }
+  }
+
+  /// From now on the field is sensitive, whatever its name. The last 64 such names are remembered.
+  static func add(_ name: String) {
+    let name = name.lowercased()
+    if !hasSecretWord(name) { added.withLock { $0 = $0.filter { $0 != name }.suffix(63) + [name] } }
+  }
+  private static let added = NetworkLock<[String]>([])
+
+  /// Whole words count, so X-Author and X-Keyboard are ordinary fields. Words may also be run together (authtoken).
+  private static func hasSecretWord(_ name: String) -> Bool {
+    // «accessToken», «APIKey» → access Token, API Key
+    let words = name.replacing(#/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/#) { match in
+      "\(match.1 ?? match.3 ?? "") \(match.2 ?? match.4 ?? "")"
+    }
+    return words.lowercased().split { !$0.isLetter }.contains { word in
+      let word = word.count > 3 && word.hasSuffix("s") ? word.dropLast() : word
+      return secretWords.contains(String(word)) || secretEndings.contains { word.hasSuffix($0) }
+    }
+  }
+  private static let secretWords: Set = [
+    "authorization", "authentication", "authenticate", "key", "sig", "sid", "pin", "pwd", "otp", "assertion",
+  ]
+  private static let secretEndings = [
+    "auth", "cookie", "token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "session",
+    "sessionid", "sessid", "signature", "jwt", "apikey", "accesskey", "authkey", "secretkey", "privatekey",
+  ]
+}
+
+/// What the request after a redirect may carry.
+///
+/// URLSession sends custom headers (X-Api-Key) to whatever host a redirect names, and on Apple's platforms drops
+/// `Authorization` even where the host stays the same.
+nonisolated enum Redirects {
+  /// `next`, with the credentials of `previous` if it stays with the same origin, and without any if it leaves it, which
+  /// includes a step from https to http (RFC 9110 §15.4). `additional`: the fields that the session adds to every request.
+  static func request(_ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
+    var next = next
+    if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
+      for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
+        let own = additional?.first { ($0.key as? String)?.lowercased() == name.lowercased() }?.value as? String
+        next.setValue(previous.value(forHTTPHeaderField: name) ?? own, forHTTPHeaderField: name)
+      }
+      return next
+    }
+    for (name, value) in next.allHTTPHeaderFields ?? [:]
+    where SensitiveHeader.matches(name, value) || name.lowercased() == "host" {
+      next.setValue(nil, forHTTPHeaderField: name)
+    }
+    // The session would add these again to a request without them; a blank value is not sent.
+    for case (let name as String, let value as String) in additional ?? [:]
+    where SensitiveHeader.matches(name, value) {
+      next.setValue(" ", forHTTPHeaderField: name)
+    }
+    return next
+  }
+}
+
+/// The delegate of a task: rewrites the requests of its redirects.
+nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
+  private struct State {
+    var current: URLRequest
+    var hasFollowed = false
+  }
+  private let state: NetworkLock<State>
+
+  init(_ request: URLRequest) { state = NetworkLock(State(current: request)) }
+
+  var hasFollowed: Bool { state.withLock { $0.hasFollowed } }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    let current = state.withLock { state in
+      state.hasFollowed = true
+      return state.current
+    }
+    let next = Redirects.request(request, after: current, additional: session.configuration.httpAdditionalHeaders)
+    session.askDelegateAboutRedirect(task: task, redirect: response, to: next) { [state] chosen in
+      if let chosen { state.withLock { $0.current = chosen } }
+      completionHandler(chosen)
+    }
+  }
+}
+
+// The delegate of a task hides the session's own: what it implements, the session's delegate no longer gets. The methods
+// are optional on Apple's platforms, and have default implementations elsewhere.
+nonisolated extension URLSession {
+  func askDelegateAboutRedirect(
+    task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    guard let delegate = delegate as? any URLSessionTaskDelegate else { return completionHandler(request) }
+    #if canImport(FoundationNetworking)
+      delegate.urlSession(
+        self, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: completionHandler)
+    #else
+      if delegate.urlSession?(
+        self, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: completionHandler) == nil
+      {
+        completionHandler(request)
+      }
+    #endif
+  }
+}

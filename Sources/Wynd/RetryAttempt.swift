@@ -1,0 +1,71 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One attempt. It ends once: with its outcome, at the deadline, or when it is cancelled.
+nonisolated final class RetryAttempt: Sendable {
+  enum End: Sendable {
+    case outcome(NetworkOutcome)
+    case deadline
+    case cancelled
+  }
+  private struct State: Sendable {
+    var completion: (@Sendable (End) -> Void)?
+    var end: End?
+    var handle: (any NetworkRequestHandle)?
+    var cancelTimer: (@Sendable () -> Void)?
+  }
+  private let state = NetworkLock(State())
+
+  /// Prepares the attempt, and sends nothing yet: a session that is invalidated later can then still carry it.
+  init(_ request: URLRequest, _ transport: any NetworkTransport) {
+    let handle = transport.prepare(request) { [self] in finish(.outcome($0)) }
+    state.withLock { if $0.end == nil { $0.handle = handle } }
+  }
+
+  /// Sends the request, if the attempt has not ended yet. `deadline`: the time left.
+  func start(deadline: Duration? = nil, clock: any RetryClock, completion: @escaping @Sendable (End) -> Void) {
+    if let deadline {
+      let cancelTimer = clock.timer(after: deadline) { [self] in finish(.deadline) }
+      let isOver = state.withLock { state in
+        if state.end == nil { state.cancelTimer = cancelTimer }
+        return state.end != nil
+      }
+      if isOver { cancelTimer() }
+    }
+    let (end, handle) = state.withLock { state in
+      if state.end == nil { state.completion = completion }
+      return (state.end, state.handle)
+    }
+    if let end { completion(end) } else { handle?.resume() }
+  }
+
+  /// The same for an async caller, whose cancellation ends the attempt.
+  func run(deadline: Duration? = nil, clock: any RetryClock) async -> End {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        start(deadline: deadline, clock: clock) { continuation.resume(returning: $0) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  /// May be called at any time, from any thread.
+  func cancel() { finish(.cancelled) }
+
+  private func finish(_ end: End) {
+    // What is released, is released without the lock: a deinit may cancel another call.
+    let ended = state.withLock { state -> State? in
+      guard state.end == nil else { return nil }
+      defer { state = State(end: end) }
+      return state
+    }
+    guard let ended else { return }
+    ended.cancelTimer?()
+    if case .outcome = end {} else { ended.handle?.cancel() }
+    ended.completion?(end)
+  }
+}

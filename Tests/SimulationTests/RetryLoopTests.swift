@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+// The sources of Wynd, and what runs them in virtual time.
+@testable import Simulation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension SimulationTests {
+  /// The loop with a scripted transport, in virtual time: what a socket cannot do on command.
+  @Suite(.serialized) struct RetryLoopTests {
+    enum Step { case ok, drop, refused, busy, hang }
+
+    final class World: @unchecked Sendable {
+      let time: VirtualTime
+      var script: [Step]
+      var latency = Duration.zero
+      var completesTwice = false
+      /// Until then, this.
+      var outage: (Duration, Step)?
+      private(set) var sends: [Duration] = []
+      private var responses = Responses()
+
+      init(_ script: [Step], seed: UInt64 = 1) {
+        self.script = script
+        time = VirtualTime(seed: seed)
+      }
+
+      func run(_ policy: RetryPolicy, cancelAfter: Duration? = nil) -> RetryLoop.CallResult? {
+        let transport = SimulatedTransport { [self] _, completion in
+          sends.append(time.now)
+          var step = script.isEmpty ? Step.ok : script.removeFirst()
+          if let (end, fault) = outage, time.now < end { step = fault }
+          let outcome: NetworkOutcome? =
+            switch step {
+            case .ok: NetworkOutcome(data: Data(), response: responses.response(200))
+            case .busy: NetworkOutcome(data: Data(), response: responses.response(503))
+            case .drop: NetworkOutcome(error: URLError(.networkConnectionLost))
+            case .refused: NetworkOutcome(error: URLError(.cannotConnectToHost))
+            case .hang: nil
+            }
+          guard let outcome else { return }
+          let times = completesTwice ? 2 : 1
+          time.timer(after: latency) { for _ in 0..<times { completion(outcome) } }
+        }
+        guard let url = URL(string: "http://127.0.0.1/") else { return nil }
+        var policy = policy
+        policy.budget = RetryBudget()
+        let loop = RetryLoop(
+          URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: time)
+        nonisolated(unsafe) var results: [RetryLoop.CallResult] = []
+        let task = time.start { results.append(await loop.run()) }
+        if let cancelAfter { time.timer(after: cancelAfter) { task.cancel() } }
+        time.run()
+        #expect(results.count == 1)
+        return results.first
+      }
+    }
+
+    @Test func aTransportThatCompletesTwiceIsHeardOnce() throws {
+      let world = World([.drop, .ok])
+      world.completesTwice = true
+      let response = try #require(try world.run(RetryPolicy(backoff: .none))?.get())
+      #expect(response.attempts.count == 2)
+      #expect(world.sends.count == 2)
+    }
+
+    @Test func theDeadlineEndsAnAttemptInFlight() {
+      let world = World([.hang])
+      let error = world.run(RetryPolicy(deadline: .seconds(2)))?.error
+      #expect(error?.stopReason == .deadline)
+      #expect(error?.urlError?.code == .timedOut)
+      #expect(error?.attempts.map(\.duration) == [.seconds(2)])
+      #expect(world.time.now == .seconds(2))
+    }
+
+    @Test func theDeadlineCountsFromTheStartOfTheCall() {
+      let world = World([.drop, .hang])
+      let error = world.run(RetryPolicy(backoff: .constant(.seconds(3)), deadline: .seconds(5)))?.error
+      #expect(error?.stopReason == .deadline)
+      #expect(error?.attempts.map(\.startedAt) == [.zero, .seconds(3)])
+      #expect(error?.attempts.map(\.duration) == [.zero, .seconds(2)])
+      #expect(error?.attempts.last?.error?.urlError?.code == .timedOut)
+      #expect(world.time.now == .seconds(5))
+    }
+
+    @Test func reportsWaitsAndTimesAsTheyWere() throws {
+      let world = World([.drop, .drop, .drop])
+      world.latency = .seconds(1)
+      let error = world.run(RetryPolicy(maxRetries: 2, backoff: .constant(.seconds(3))))?.error
+      let attempts = try #require(error?.attempts)
+      #expect(attempts.map(\.number) == [1, 2, 3])
+      #expect(attempts.map(\.startedAt) == [.zero, .seconds(4), .seconds(8)])
+      #expect(attempts.map(\.duration) == [.seconds(1), .seconds(1), .seconds(1)])
+      #expect(attempts.map(\.delay) == [.seconds(3), .seconds(3), nil])
+      #expect(error?.stopReason == .maxRetries)
+    }
+
+    @Test func anOutageShorterThanTheUnreachableLimitIsSurvived() {
+      for seed in 0..<200 {
+        let world = World([], seed: UInt64(seed))
+        world.outage = (.seconds(9.99), .refused)
+        #expect(world.run(.default)?.error == nil, "seed \(seed)")
+      }
+    }
+
+    @Test func anOutageLongerThanThatEndsAtTheLimit() {
+      let world = World([])
+      world.outage = (.seconds(1000), .refused)
+      #expect(world.run(.default)?.error?.stopReason == .maxUnreachableTime)
+      #expect(world.time.now == .seconds(10))
+    }
+
+    @Test func theUnreachableLimitCountsFromTheFirstOfARow() {
+      // Busy for 30 s, then restarting: the restart gets its own 10 s.
+      let world = World(Array(repeating: .busy, count: 3) + [.refused, .refused])
+      #expect(world.run(RetryPolicy(backoff: .constant(.seconds(9))))?.error == nil)
+      #expect(world.sends.count == 6)
+    }
+
+    @Test func aCancellationWhileWaitingEndsTheCallAtOnce() {
+      let world = World([.drop, .ok])
+      let result = world.run(RetryPolicy(backoff: .constant(.seconds(5))), cancelAfter: .seconds(1))
+      guard case .failure(.cancelled) = result else { Issue.record("\(String(describing: result))"); return }
+      #expect(world.sends.count == 1)
+      #expect(world.time.isIdle)
+      #expect(world.time.now == .seconds(1))
+    }
+
+    @Test func aCancellationInFlightEndsTheCallAtOnce() {
+      let world = World([.hang])
+      let result = world.run(RetryPolicy(deadline: .seconds(60)), cancelAfter: .seconds(1))
+      guard case .failure(.cancelled) = result else { Issue.record("\(String(describing: result))"); return }
+      #expect(world.time.isIdle)
+      #expect(world.time.now == .seconds(1))
+    }
+
+    @Test func nothingIsLeftWaitingAfterAResult() {
+      let world = World([.drop, .ok])
+      #expect(world.run(RetryPolicy(backoff: .constant(.seconds(5)), deadline: .seconds(60)))?.error == nil)
+      #expect(world.time.isIdle)
+      #expect(world.time.now == .seconds(5))
+    }
+  }
+}
+
+extension Result {
+  var error: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
