@@ -203,9 +203,10 @@ nonisolated extension RetryPolicy {
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // The server's word is a floor: with the backoff on top, clients that were told the same second do not return
       // together. The backoff takes no time that the call does not have.
-      delay = asked + min(delay, max(.zero, (timeLeft(call) ?? .seconds(1_000_000_000)) - asked) / 2)
+      let left = ((timeLeft(call) ?? .seconds(1_000_000_000)) - asked) / 2
+      delay = asked + max(.zero, min(delay, left, waitLeft(call)))
       (source, floor) = (.server(field: field), asked)
-    } else if call.skippedRetries > 0, call.waited + delay > longestWait(call) {
+    } else if delay > waitLeft(call) {
       return .stop(.maxRetries)
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
@@ -230,7 +231,8 @@ nonisolated extension RetryPolicy {
   /// moment before that, and is followed by a retry that is not skipped.
   func delayOfSkippedRetry(_ call: inout RetryCallState, random: Double) -> Duration? {
     if call.mustNotSkip { return nil }
-    let left = min(longestWait(call) - call.waited, timeLeft(call) ?? .seconds(1_000_000_000))
+    let own = backoff.longest(retries: maxRetries) + call.askedFor - call.waited
+    let left = min(own, timeLeft(call) ?? own)
     // Without a wait there is nothing to spread.
     guard left > .zero else { return nil }
     call.skippedRetries += 1
@@ -240,9 +242,11 @@ nonisolated extension RetryPolicy {
     return left * min(max(random, 0), 1)
   }
 
-  /// What all waits of the call's own retries take with the longest jitter.
-  private func longestWait(_ call: RetryCallState) -> Duration {
-    backoff.longest(retries: maxRetries) + call.askedFor
+  /// What is left of the time that the waits of the call's own retries could take with the longest jitter. Without skipped
+  /// retries they cannot take more.
+  private func waitLeft(_ call: RetryCallState) -> Duration {
+    if call.skippedRetries == 0 { return .seconds(9_000_000_000) }
+    return backoff.longest(retries: maxRetries) + call.askedFor - call.waited
   }
 
   /// Until the first of the limits.
