@@ -73,6 +73,10 @@ extension DownloadTests {
       .invalid("it is too long"), []
     ),
     (
+      "part that is one byte longer than it says", tag,
+      [{ _ in part("bytes 20000-29999/40000", Array(rest[...10_000])) }], .invalid("it is too long"), []
+    ),
+    (
       "start one byte early", tag, [{ _ in part("bytes 19999-39999/40000", [0] + rest) }],
       .invalid("a part from byte 19999, asked for was 20000"), []
     ),

@@ -46,7 +46,7 @@ extension DownloadTests {
     let folder = try Folder()
     let count = Counter()
     _ = try await download(server, to: folder.file(), DownloadOptions(onProgress: { _ in count.add() })).get()
-    #expect(3...64 ~= count.value)
+    #expect(1...64 ~= count.value)
   }
 
   @Test func progressOfAResumedDownloadStartsWithWhatIsThere() async throws {
@@ -88,7 +88,7 @@ extension DownloadTests {
     ) { result.value = $0 }
     await until { result.value != nil }
     #expect(result.value?.error != nil && !transfer.progress.isFinished)
-    #expect(transfer.progress.totalUnitCount == 40_000 && transfer.progress.completedUnitCount <= 20_000)
+    #expect(transfer.progress.completedUnitCount <= 20_000)
   }
 
   // MARK: What else a caller sees

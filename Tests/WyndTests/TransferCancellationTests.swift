@@ -129,16 +129,56 @@ import Wynd
     #expect(folder.names.isEmpty)
   }
 
+  /// The first part is of another version, so the download sends a second request, just as it is cancelled.
+  @Test func downloadCancelledWhileItRestartsDoesNotGoOn() async throws {
+    let bytes = someBytes(40_000)
+    let hasRestarted = Box(Gate())
+    let seen = Box<Set<String>>([])
+    let server = try LoopbackServer { request in
+      if request.target == "/free" { return .ok("free") }
+      if seen.value?.contains(request.target) == false {
+        seen.update { $0.insert(request.target) }
+        return .file(bytes, for: request, cut: 20_000)
+      }
+      guard request.value("Range") != nil else { return .hang }
+      hasRestarted.value?.open()
+      let fields = [("ETag", "\"2\""), ("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "0")]
+      return Answer([.send(Answer.head(206, fields))])
+    }
+    for round in 0..<100 {
+      let folder = try Folder()
+      hasRestarted.value = Gate()
+      let request = request(server.url("/\(round)"))
+      let task = Task {
+        try await session.performNetworkDownload(
+          request, to: folder.file(), policy: RetryPolicy(backoff: .none, budget: nil))
+      }
+      await hasRestarted.value?.wait()
+      let end = ContinuousClock.now + .microseconds(.random(in: 0...2_000))
+      while ContinuousClock.now < end {}
+      task.cancel()
+      _ = await task.result
+      #expect(folder.names.isEmpty)
+      if round % 5 == 4 { try await expectFree(server) }
+    }
+  }
+
   /// All bytes have come, and the file is about to be put in place.
   @Test func cancelledDownloadNeverPutsAFileInPlace() async throws {
     let bytes = someBytes(4_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0) }
-    for _ in 0..<10 {
+    for _ in 0..<25 {
       let folder = try Folder()
       let handle = Box<NetworkTransfer>()
       let result = Box<Result<NetworkDownload, NetworkError>>()
       let options = DownloadOptions(resumeToken: ResumeToken()) { progress in
-        if progress.completed == bytes.count { handle.value?.cancel() }
+        guard progress.completed == bytes.count else { return }
+        let moment = Duration.microseconds(.random(in: 0...8_000))
+        Thread.detachNewThread {
+          let end = ContinuousClock.now + moment
+          while ContinuousClock.now < end {}
+          handle.value?.cancel()
+        }
       }
       handle.value = session.performNetworkDownload(
         URLRequest(url: server.url("/file")), to: folder.file(), options: options, policy: .never
