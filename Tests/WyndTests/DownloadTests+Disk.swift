@@ -113,7 +113,8 @@ extension DownloadTests {
       case 0: .file(Self.old, for: request, cut: 20_000)
       case 1:
         Answer([
-          .send(Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-29999/40000"), ("Content-Length", "20000")])),
+          .send(
+            Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-29999/40000"), ("Content-Length", "20000")])),
           .send(someBytes(9_000, seed: 7)), .pause(milliseconds: 50), .send(someBytes(11_000, seed: 7)),
         ])
       default: .file(Self.old, for: request)
