@@ -46,9 +46,14 @@ nonisolated public struct NetworkTask: Sendable {
     private static let lock = NSLock()
     private var flight: (any NetworkFlight)?
     init(_ flight: any NetworkFlight) { self.flight = flight }
-    var current: (any NetworkFlight)? {
-      get { Self.lock.withLock { flight } }
-      set { Self.lock.withLock { flight = newValue } }
+    var current: (any NetworkFlight)? { Self.lock.withLock { flight } }
+    func end() {
+      let ended = Self.lock.withLock {
+        defer { flight = nil }
+        return flight
+      }
+      // Released only here: what it captured may cancel another call when it goes, and the lock serves all calls.
+      withExtendedLifetime(ended) {}
     }
   }
   private let call: Call?
@@ -61,7 +66,7 @@ nonisolated public struct NetworkTask: Sendable {
   public func cancel() { flight?.cancel() }
 
   /// The call has ended.
-  func end() { call?.current = nil }
+  func end() { call?.end() }
   /// What is under way.
   var flight: (any NetworkFlight)? { call?.current }
 }
