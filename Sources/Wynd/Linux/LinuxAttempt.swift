@@ -122,15 +122,20 @@
     /// Safe on any queue.
     private(set) var current: URLSessionTask? {
       get { Self.lock.withLock { task } }
-      set { Self.lock.withLock { task = newValue } }
+      set {
+        var newValue = newValue
+        // The old one is released after the lock.
+        Self.lock.withLock { swap(&task, &newValue) }
+      }
     }
 
     func finished(_ outcome: NetworkOutcome, hop: Int) {
-      // The task of a redirect that was followed ends with -999 too, which is nobody's business.
-      if let error = outcome.error as? URLError, error.code == .cancelled {
-        return Self.queue.async { [self] in if hop == hops, !isDead { settle(NetworkOutcome(error: error)) } }
-      }
-      settle(outcome)
+      // A response comes only from a task that was not redirected. A failure may also come late from the task of an
+      // earlier hop, cancelled or timed out: it must not end the one that runs now.
+      guard outcome.error != nil else { return settle(outcome) }
+      var outcome = outcome
+      outcome.isOnDelegateQueue = false
+      Self.queue.async { [self, outcome] in if hop == hops, !isDead { settle(outcome) } }
     }
 
     func settle(_ outcome: NetworkOutcome) {
