@@ -50,9 +50,8 @@
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
-    func add(_ session: URLSession, _ url: URL?) {
+    func add(_ session: URLSession, _ url: URL?, now: DispatchTime = .now()) {
       let place = Place(session, url)
-      let now = DispatchTime.now()
       lock.withLock {
         lastAnswers[place] = now
         guard lastAnswers.count > limit else { return }
@@ -61,8 +60,8 @@
       }
     }
 
-    func mayHold(_ session: URLSession, _ url: URL?) -> Bool {
-      hasProxy || lock.withLock { lastAnswers[Place(session, url)].map { Self.isFresh($0, .now()) } ?? false }
+    func mayHold(_ session: URLSession, _ url: URL?, now: DispatchTime = .now()) -> Bool {
+      hasProxy || lock.withLock { lastAnswers[Place(session, url)].map { Self.isFresh($0, now) } ?? false }
     }
 
     /// libcurl does not re-use a connection that lay idle for more than 118 s.
