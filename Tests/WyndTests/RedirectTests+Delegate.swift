@@ -47,38 +47,6 @@ extension RedirectTests {
     #expect(await session.result(of: request, policy: .never).error?.urlError?.code == .timedOut)
   }
 
-  /// The delegate agrees to a redirect at the moment when the attempt times out: either the attempt ends and nothing more
-  /// is sent, or the redirect is followed to its end.
-  @Test func aDelegateThatAnswersAtTheTimeoutLeavesNoRequestBehind() async throws {
-    let server = try LoopbackServer {
-      $0.target.hasPrefix("/a") ? .redirect(to: "/b" + $0.target.dropFirst(2)) : .ok("there")
-    }
-    let session = URLSession(configuration: .ephemeral, delegate: LateDelegate(), delegateQueue: nil)
-    defer { session.invalidateAndCancel() }
-    await withTaskGroup(of: Void.self) { group in
-      for number in 0..<300 {
-        group.addTask {
-          var request = URLRequest(url: server.url("/a\(number)"))
-          request.timeoutInterval = 1
-          let error = await session.result(of: request, policy: .never).error
-          let isFollowed = server.requests.contains { $0.target == "/b\(number)" }
-          #expect(!isFollowed || error == nil, "\(number): \(String(describing: error))")
-        }
-      }
-    }
-  }
-
-  /// Takes between 0.9 s and 1.1 s to agree.
-  final class LateDelegate: NSObject, URLSessionTaskDelegate, Sendable {
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-      let delay = DispatchTime.now() + .milliseconds(.random(in: 900...1100))
-      DispatchQueue.global(qos: .userInitiated).asyncAfter(deadline: delay) { completionHandler(request) }
-    }
-  }
-
   @Test func theSessionsDelegateIsAsked() async throws {
     let delegate = Delegate()
     let session = URLSession(configuration: .default, delegate: delegate, delegateQueue: nil)
