@@ -1,9 +1,16 @@
 import Foundation
 
 @main struct Runner {
-  static func main() throws {
-    var words = CommandLine.arguments.dropFirst()
-    guard let path = words.popFirst() else { return }
+  static func main() {
+    do { exit(try start(CommandLine.arguments.dropFirst()) ? 0 : 1) } catch {
+      print(error)
+      exit(1)
+    }
+  }
+
+  private static func start(_ arguments: ArraySlice<String>) throws -> Bool {
+    var words = arguments
+    guard let path = words.popFirst() else { return false }
     var (only, sample, seed, isList) = (String?.none, Int?.none, UInt64.random(in: 0..<1_000_000), false)
     while let word = words.popFirst() {
       switch word {
@@ -17,11 +24,8 @@ import Foundation
 
     let workspace = Workspace(URL(fileURLWithPath: path))
     var mutants = try readTables(workspace.root.appendingPathComponent("Tests/Mutation/mutants"))
-    let isComplete = mutants.filter { workspace.mutated($0) == nil }
-      .reduce(true) { _, mutant in
-        print("not found exactly once in \(mutant.file): the text of “\(mutant.name)”")
-        return false
-      }
+    let outdated = mutants.filter { workspace.mutated($0) == nil }
+    for mutant in outdated { print("not found exactly once in \(mutant.file): the text of “\(mutant.name)”") }
     if let only { mutants = mutants.filter { "\($0.table)/\($0.file) \($0.name)".contains(only) } }
     if let sample, sample < mutants.count {
       print("seed \(seed)")
@@ -33,8 +37,8 @@ import Foundation
       for mutant in mutants { print("\(mutant.file): \(mutant.name)") }
       print("\(mutants.count) mutants")
     }
-    guard isComplete else { exit(1) }
-    if !isList { exit(try Runner(workspace: workspace, mutants: mutants).run() ? 0 : 1) }
+    if !outdated.isEmpty || isList { return outdated.isEmpty }
+    return try Runner(workspace: workspace, mutants: mutants).run()
   }
 
   let workspace: Workspace
@@ -82,8 +86,7 @@ import Foundation
     let named = try workspace.test(mutant.suites, limit: 120)
     if !named.passed { return (true, named.verdict) }
     let all = try workspace.testAll(limit: limit)
-    return all.passed
-      ? (false, "SURVIVED") : (true, "not by \(mutant.suites.joined(separator: ", ")) but by \(all.verdict)")
+    return all.passed ? (false, "SURVIVED") : (true, "whole suite: \(all.verdict)")
   }
 
   /// A name that is no suite would let a mutant survive its first test, and cost time.

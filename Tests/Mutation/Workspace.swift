@@ -64,10 +64,11 @@ struct Workspace {
       output.matches(of: /Suite "?([A-Za-z0-9_ ]+)"? failed/).map { String($0.1) }
         .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
-    /// How the tests ended, in a word or two.
+    /// The suites that failed and the first failed test.
     var verdict: String {
       if isTimedOut { return "timed out" }
-      return failedSuites.isEmpty ? "crashed" : failedSuites.joined(separator: ", ")
+      let test = output.firstMatch(of: /Test ([A-Za-z0-9_]+)\(.* failed after/).map { ", \($0.1)" } ?? ""
+      return failedSuites.isEmpty ? "crashed" : failedSuites.joined(separator: " ") + test
     }
   }
 
@@ -107,6 +108,6 @@ struct Workspace {
   func testAll(limit: TimeInterval) throws -> Outcome {
     let first = try test([], limit: limit)
     if first.passed || first.isTimedOut || first.failedSuites.isEmpty { return first }
-    return try test(first.failedSuites, limit: limit)
+    return try test(first.failedSuites, limit: 120)
   }
 }
