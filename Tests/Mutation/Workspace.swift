@@ -101,7 +101,11 @@ struct Workspace {
   func build() throws -> Outcome { try swift(["build", "--build-tests"], limit: 1800) }
 
   func test(_ suites: [String], limit: TimeInterval) throws -> Outcome {
-    try swift(["test", "--skip-build"] + suites.flatMap { ["--filter", "\\b\($0)\\b"] }, limit: limit)
+    let outcome = try swift(["test", "--skip-build"] + suites.flatMap { ["--filter", "[./]\($0)/"] }, limit: limit)
+    guard !outcome.output.contains("Test run with 0 tests") else {
+      throw TableError(description: "no test in \(suites.joined(separator: ", "))")
+    }
+    return outcome
   }
 
   /// A failure counts only if its suite fails again: a machine under load may fail a test too.
