@@ -80,6 +80,15 @@ extension ResponseCacheTests {
     #expect(try await world.get() == ("Bearer 2", .network))
   }
 
+  @Test func aRenewalWithoutAnAccountIsTheSameUser() async throws {
+    let world = World(
+      [.ok("one", headers: Self.fresh), .status(401), .ok("two", headers: Self.fresh), .ok("three")],
+      attempt: [try Self.authentication("first")])
+    #expect(try await world.get() == ("one", .network))
+    #expect(try await world.get(after: 700) == ("two", .network))
+    #expect(try await world.get() == ("two", .cache))
+  }
+
   /// Between the question and the 304 somebody else has signed in.
   @Test func a304IsNotServedAfterAnotherSignIn() async throws {
     let authentication = try Self.authentication("ann")
