@@ -49,6 +49,8 @@ public final class LoopbackServer: Sendable {
   public var port: UInt16 { core.port }
   /// Every request whose head has come, in the order in which they came.
   public var requests: [Request] { core.lock.withLock { core.requests } }
+  /// How many requests are under way: the head has come, and the answer has not ended.
+  public var openRequests: Int { core.lock.withLock { core.openRequests } }
 
   /// The address of a path.
   public func url(_ path: String = "/") -> URL {
@@ -70,6 +72,7 @@ private final class Core: @unchecked Sendable {
   private var connections: [Int: Socket] = [:]
   private var requestCount = 0
   private var connectionCount = 0
+  var openRequests = 0
   private var isListening = false
   private var isStopped = false
 
@@ -124,7 +127,9 @@ private final class Core: @unchecked Sendable {
     var end = onConnect(id).flatMap { perform($0.steps, on: socket) }
     while end == nil, var request = reader.head(connection: id, indexOnConnection: count) {
       count += 1
+      defer { lock.withLock { openRequests -= 1 } }
       lock.withLock {
+        openRequests += 1
         request.index = requestCount
         requestCount += 1
         if isRecording { requests.append(request) }

@@ -2,8 +2,7 @@
   import Foundation
   import LoopbackServer
   import Testing
-
-  @testable import Wynd
+  import Wynd
 
   #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -55,7 +54,7 @@ extension CancellationTests {
     await until { server.requests.count == 1 }
     session.finishTasksAndInvalidate()
     #if canImport(FoundationNetworking)
-      await until { session.isKnownToBeInvalidated }
+      await until { session.isInvalidated }
       await withCheckedContinuation { continuation in session.delegateQueue.addOperation { continuation.resume() } }
     #endif
     #expect(owner.isTold.value == 0)

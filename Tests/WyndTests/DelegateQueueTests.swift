@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -14,7 +13,7 @@ import Testing
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-    let policy = RetryPolicy(backoff: .none)
+    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
     let answers = Counter()
     let result: NetworkResult = await withCheckedContinuation { continuation in
       session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
@@ -42,7 +41,7 @@ import Testing
     await withCheckedContinuation { continuation in
       let task = session.performNetworkRequest(server.url()) { result in
         #expect(OperationQueue.current === queue)
-        #expect(result.error?.isCancellation == true)
+        #expect(result.error?.isCancelled == true)
         continuation.resume()
       }
       task.cancel()
@@ -60,7 +59,7 @@ import Testing
   @Test func theMainQueueIsAQueueToo() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)
-    let policy = RetryPolicy(backoff: .none)
+    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
     let result: NetworkResult = await withCheckedContinuation { continuation in
       session.performNetworkRequest(server.url(), policy: policy) { result in
         #expect(OperationQueue.current === OperationQueue.main)
@@ -72,7 +71,7 @@ import Testing
 
   @Test func theSharedSessionWorks() async throws {
     let server = try LoopbackServer(script: .reset, .ok("hello"))
-    let policy = RetryPolicy(backoff: .none)
+    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
     let result: NetworkResult = await withCheckedContinuation { continuation in
       URLSession.shared.performNetworkRequest(server.url(), policy: policy) { result in
         #expect(OperationQueue.current === URLSession.shared.delegateQueue)
@@ -90,7 +89,7 @@ import Testing
     let answers = Counter()
     session.performNetworkRequest(server.url()) { _ in answers.add() }
     let task = session.performNetworkRequest(server.url()) { result in
-      #expect(result.error?.isCancellation == true)
+      #expect(result.error?.isCancelled == true)
       answers.add()
     }
     task.cancel()

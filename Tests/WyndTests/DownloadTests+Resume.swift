@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -31,30 +30,34 @@ extension DownloadTests {
   }
 
   /// A part that was damaged on the disk, or belongs to another file.
-  @Test(arguments: ["damaged", "other source", "no state", "too long", "nonsense"])
+  @Test(arguments: ["damaged", "other path", "other host", "no state", "too long", "nonsense"])
   func aPartThatCannotBeTrustedIsNotUsed(_ harm: String) async throws {
     let bytes = someBytes(100_000)
-    let server = try LoopbackServer { .file(bytes, for: $0) }
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
+    let other = try LoopbackServer { .file(bytes, for: $0) }
     let folder = try Folder()
-    let token = ResumeToken("../x")
-    let (part, state) = (folder.file(".wynd-\(token.fileName).part"), folder.file(".wynd-\(token.fileName).json"))
-    var known = DownloadState(source: "http://127.0.0.1:\(server.port)/file", validator: "\"1\"", total: 100_000)
-    var begun = Array(bytes[..<50_000])
+    var options = DownloadOptions(resumeToken: ResumeToken("../x"))
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    let part = try #require(folder.partial)
+    let state = try #require(folder.hidden.first { $0 != part })
+    var begun = try Data(contentsOf: part)
+    #expect(begun.count == 50_000)
     switch harm {
     case "damaged": begun[7] &+= 1
-    case "other source": known.source += "/other"
     case "too long": begun += bytes
+    case "nonsense": try Data("{".utf8).write(to: state)
+    case "no state": try FileManager.default.removeItem(at: state)
     default: break
     }
-    try Data(begun).write(to: part)
-    try (harm == "nonsense" ? Data("{".utf8) : JSONEncoder().encode(known)).write(to: state)
-    if harm == "no state" { try FileManager.default.removeItem(at: state) }
-    var digest = SHA256Digest()
-    digest.update(Data(bytes))
-    let options = DownloadOptions(resumeToken: token, sha256: digest.finish())
-    let done = try await download(server, to: folder.file(), options).get()
+    try begun.write(to: part)
+    options.sha256 = "6f8677b71200288ba4effacb2c2a28c59a800b75ca6ea84ff6805042ce0bb1b2"
+    let path = harm == "other path" ? server.url("/other") : nil
+    let done = try await download(harm == "other host" ? other : server, to: folder.file(), options) { request in
+      if let path { request.url = path }
+    }.get()
     #expect(try Data(contentsOf: done.file) == Data(bytes), "\(harm)")
-    #expect(server.requests.map { $0.value("Range") == nil } == (harm == "damaged" ? [false, true] : [true]))
+    let later = harm == "other host" ? other.requests[...] : server.requests.dropFirst()
+    #expect(later.map { $0.value("Range") == nil } == (harm == "damaged" ? [false, true] : [true]))
     #expect(folder.names == ["file.bin"])
   }
 
@@ -63,18 +66,16 @@ extension DownloadTests {
     let slow = try LoopbackServer(script: .stall)
     let folder = try Folder()
     let options = DownloadOptions(resumeToken: ResumeToken())
-    let log = EventLog()
-    let first = Task { await download(slow, to: folder.file(), options, policy: RetryPolicy(onEvent: log.add)) }
-    let part = options.resumeToken?.partial(in: folder.url) ?? folder.url
-    await until { (try? URL(fileURLWithPath: part.path).resourceValues(forKeys: [.fileSizeKey]).fileSize) == 6 }
+    let first = Task { await download(slow, to: folder.file(), options) }
+    await until { folder.partialSize == 6 }
     guard case .inUse? = transferError(await download(server, to: folder.file(), options)) else {
       Issue.record("not refused")
       return
     }
+    #expect(server.requests.isEmpty)
     first.cancel()
     guard case .failure(.cancelled) = await first.value else { Issue.record("not cancelled"); return }
-    // What it had is kept, and free for the next.
-    #expect(folder.names.count == 2)
+    // What it had is not usable without a validator, and the place is free for the next.
     _ = try await download(server, to: folder.file(), options).get()
     #expect(folder.names == ["file.bin"])
   }
@@ -182,8 +183,7 @@ extension DownloadTests {
     let token = ResumeToken()
     let options = DownloadOptions(resumeToken: token)
     let task = Task { await download(server, to: folder.file(), options) }
-    let part = token.partial(in: folder.url)
-    await until { (try? URL(fileURLWithPath: part.path).resourceValues(forKeys: [.fileSizeKey]).fileSize) == 6 }
+    await until { folder.partialSize == 6 }
     token.discard(in: folder.url)
     #expect(token.isKept(in: folder.url))
     task.cancel()

@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -207,7 +206,7 @@ import Testing
     let task = Task { [session] in try await session.load(.pet(1, on: server)) }
     await until { server.requests.count == 1 }
     task.cancel()
-    guard case .failure(let error as NetworkError) = await task.result, error.isCancellation else {
+    guard case .failure(let error as NetworkError) = await task.result, error.isCancelled else {
       Issue.record("not cancelled")
       return
     }

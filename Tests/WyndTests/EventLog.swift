@@ -33,11 +33,14 @@ extension NetworkEvent {
 }
 
 extension URLSession {
-  /// The async form, with its error as a value.
+  /// The async form, with its error as a value. It never shares a budget with the process: a server of another test may have
+  /// failed on the same port a moment ago.
   func result(
     of request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false,
-    policy: RetryPolicy = RetryPolicy(budget: RetryBudget())
+    policy: RetryPolicy = .default
   ) async -> NetworkResult {
+    var policy = policy
+    if policy.budget === RetryBudget.shared { policy.budget = RetryBudget() }
     do throws(NetworkError) {
       return .success(
         try await performNetworkRequest(
@@ -47,6 +50,20 @@ extension URLSession {
     }
   }
 }
+
+extension NetworkError {
+  /// The caller cancelled.
+  var isCancelled: Bool { if case .cancelled = self { true } else { false } }
+}
+
+#if canImport(FoundationNetworking)
+  extension URLSession {
+    /// There is no way to ask Foundation, but to look.
+    var isInvalidated: Bool {
+      Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
+    }
+  }
+#endif
 
 extension Result {
   var error: Failure? { if case .failure(let error) = self { error } else { nil } }

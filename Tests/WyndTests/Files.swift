@@ -1,12 +1,5 @@
 import Foundation
 import LoopbackServer
-import Testing
-
-@testable import Wynd
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// A folder that goes with its test.
 final class Folder: Sendable {
@@ -18,6 +11,16 @@ final class Folder: Sendable {
   deinit { try? FileManager.default.removeItem(at: url) }
   func file(_ name: String = "file.bin") -> URL { url.appending(path: name) }
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
+
+  /// Hidden files: what a download keeps while it is not finished.
+  var hidden: [URL] { names.filter { $0.hasPrefix(".") }.map { url.appending(path: $0) } }
+  /// The bytes of an unfinished download, and how many there are.
+  var partial: URL? { hidden.first { $0.pathExtension == "part" } }
+  var partialSize: Int? {
+    // A fresh URL: one keeps what it was told first.
+    partial.flatMap { try? URL(fileURLWithPath: $0.path).resourceValues(forKeys: [.fileSizeKey]).fileSize }
+  }
+  func text(_ name: String = "file.bin") -> String? { try? String(contentsOf: file(name), encoding: .utf8) }
 }
 
 /// Bytes that tell their place: a pattern whose length divides nothing, made once.
@@ -29,3 +32,16 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
   return bytes
 }
 private let pattern = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
+
+extension Answer {
+  /// A body whose chunks arrive one by one, of so many bytes each.
+  static func pieces(
+    _ bytes: [UInt8], of size: Int, _ headers: [(String, String)] = []
+  ) -> Answer {
+    var steps = [Step.send(head(200, headers + [("Content-Length", "\(bytes.count)")]))]
+    for start in stride(from: 0, to: bytes.count, by: max(1, size)) {
+      steps += [.pause(milliseconds: 1), .send(Array(bytes[start..<min(start + max(1, size), bytes.count)]))]
+    }
+    return Answer(steps)
+  }
+}

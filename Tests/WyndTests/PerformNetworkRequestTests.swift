@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -38,7 +37,7 @@ import Testing
 
   @Test func theFullerFormGivesHeadAndHistory() async throws {
     let server = try LoopbackServer(script: .status(503), .status(200, [("X-Page", "7")], body: "hello"))
-    let policy = RetryPolicy(backoff: .constant(.milliseconds(20)))
+    let policy = RetryPolicy(backoff: .constant(.milliseconds(20)), budget: RetryBudget())
     let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
     #expect(response.response.value(forHTTPHeaderField: "X-Page") == "7")
     #expect(response.attempts.map(\.number) == [1, 2])
@@ -216,20 +215,21 @@ import Testing
   @Test func eventsTellTheStory() async throws {
     let server = try LoopbackServer(script: .reset, .status(503), .ok("hello"))
     let log = EventLog()
-    let policy = RetryPolicy(backoff: .constant(.milliseconds(10)), onEvent: log.add)
+    let policy = RetryPolicy(backoff: .constant(.milliseconds(10)), budget: RetryBudget(), onEvent: log.add)
     _ = try await session.performNetworkRequest(server.url("/items?token=SECRET"), policy: policy)
     let kinds = log.events.map { event -> String in
       switch event.kind {
       case .attemptStarted: "started \(event.attempt)"
       case .attemptFailed(_, let safety): "failed \(event.attempt) \(safety.isSafe)"
-      case .willRetry(let delay, let source): "retry \(delay.logText) \(source)"
+      case .willRetry(let delay, let source): "retry \(delay) \(source)"
       case .succeeded(let status): "succeeded \(status)"
       case .gaveUp: "gave up"
       }
     }
     #expect(
       kinds == [
-        "started 1", "failed 1 true", "retry 0.01 s backoff", "started 2", "failed 2 true", "retry 0.01 s backoff",
+        "started 1", "failed 1 true", "retry 0.01 seconds backoff", "started 2", "failed 2 true",
+        "retry 0.01 seconds backoff",
         "started 3", "succeeded 200",
       ])
     let text = log.events.map(\.description).joined(separator: "\n")

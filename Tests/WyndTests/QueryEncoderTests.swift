@@ -1,7 +1,6 @@
 import Foundation
 import Testing
-
-@testable import Wynd
+import Wynd
 
 /// One convention for query items, and what can be changed of it.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct QueryEncoderTests {

@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -63,29 +62,6 @@ import Testing
     for (name, value) in Self.secrets { request.setValue(value, forHTTPHeaderField: name) }
     _ = try await session.performNetworkRequest(request)
     for name in Self.secrets.keys { #expect(server.requests.last?.value(name) == Self.secrets[name], "\(name)") }
-  }
-
-  static let origins: [(String, String, Bool)] = [
-    ("http://h/a", "http://h:80/b", true), ("https://h/a", "https://h:443/b", true), ("http://H/a", "HTTP://h/b", true),
-    ("https://h/a", "http://h/b", false), ("http://h/a", "https://h/b", false), ("http://h/a", "http://h:81/b", false),
-    ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false),
-    ("https://h/", "http://h:443/", false),
-  ]
-
-  @Test(arguments: origins.indices) func anOriginIsSchemeHostAndPort(_ row: Int) throws {
-    let (from, to, same) = Self.origins[row]
-    var previous = URLRequest(url: try #require(URL(string: from)))
-    previous.setValue("Bearer T", forHTTPHeaderField: "Authorization")
-    previous.setValue("K", forHTTPHeaderField: "X-Api-Key")
-    // What URLSession proposes: on Apple's platforms Authorization is gone already, the rest is there.
-    var proposed = previous
-    proposed.url = URL(string: to)
-    proposed.setValue(nil, forHTTPHeaderField: "Authorization")
-    let next = RedirectGuard.request(
-      proposed, after: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
-    #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
-    #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
-    #expect(next.value(forHTTPHeaderField: "Accept") == nil)
   }
 
   // MARK: Method and body

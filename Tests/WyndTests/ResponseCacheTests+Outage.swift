@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -24,11 +23,37 @@ extension ResponseCacheTests {
     for (headers, failure, stale) in [
       (Self.tagged, Step.status(404), true), (Self.tagged, .status(401), true), (Self.tagged, .dropped, false),
       (Self.tagged.merging(["Cache-Control": "must-revalidate"]) { $1 }, .dropped, true),
+      (Self.tagged.merging(["Cache-Control": "no-cache"]) { $1 }, .dropped, true),
+      (Self.tagged, .status(410), true), (Self.tagged, .failure(.badURL), true),
     ] {
       let world = World([.ok("old", headers: headers), failure], stale: stale)
       _ = try await world.get()
       await #expect(throws: NetworkError.self) { try await world.get() }
     }
+  }
+
+  @Test func afterTheRetriesOfACallToo() async throws {
+    let world = World(
+      [.ok("old", headers: Self.tagged), .status(503)], stale: true, policy: RetryPolicy(maxRetries: 1))
+    _ = try await world.get()
+    #expect(try await world.get() == ("old", .cache))
+    // What was served is not taken for fresh.
+    let before = world.script.requests.count
+    _ = try await world.get()
+    #expect(world.script.requests.count > before)
+  }
+
+  @Test func aVariantThatWasNotStoredIsNotServedInAnOutage() async throws {
+    let fields = ["ETag": "\"1\"", "Vary": "Accept"]
+    let world = World([.ok("old", headers: fields), .dropped], stale: true)
+    _ = try await world.get(["Accept": "a"])
+    await #expect(throws: NetworkError.self) { try await world.get(["Accept": "b"]) }
+  }
+
+  @Test func unlessItIsAskedForNothingStaleIsServed() async throws {
+    let client = Self.client(.scripted([.ok("old", headers: Self.tagged), .dropped]), [ResponseCache(MemoryStore())])
+    _ = try await client.performNetworkRequest(try Self.request())
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
   }
 
   // MARK: Twice

@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -11,33 +10,6 @@ import Testing
 /// What is served from the store, when the server is asked, and what is never stored or never shared.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseCacheTests {
   typealias Step = NetworkScript.Step
-
-  /// A client with a cache, whose time the test says.
-  final class World {
-    let script: NetworkScript
-    let time = Box<Date>()
-    let store: any ResponseStore
-    var client: NetworkClient
-
-    init(_ steps: [Step], store: any ResponseStore = MemoryStore(), stale: Bool = false) {
-      script = .scripted(steps)
-      self.store = store
-      time.value = Date(timeIntervalSince1970: 1_000_000)
-      let cache = ResponseCache(store, servesStaleIfError: stale) { [time] in time.value ?? Date() }
-      client = NetworkClient(transport: script, policy: .never, middleware: [cache])
-    }
-
-    func get(_ fields: [String: String] = [:], path: String = "/", method: String = "GET", after seconds: Double = 0)
-      async throws -> (text: String, source: NetworkResponse.Source)
-    {
-      time.value = time.value?.addingTimeInterval(seconds)
-      var request = URLRequest(url: try #require(URL(string: "https://a.example\(path)")))
-      request.httpMethod = method
-      for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
-      let response = try await client.networkResponse(for: request, allowEmptyData: true)
-      return (String(decoding: response.data, as: UTF8.self), response.source)
-    }
-  }
 
   static let tagged = ["ETag": "\"1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]
 

@@ -1,130 +1,144 @@
 import Foundation
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// Bounded, the oldest use out first; on disk whole or not at all.
+/// Bounded, the least recently used first out. What is on disk is whole, and is there for the next process.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseStoreTests {
-  static func response(_ text: String) throws -> StoredResponse {
-    let url = try #require(URL(string: "https://a.example/"))
-    let head = try #require(
-      HTTPURLResponse(
-        url: url, statusCode: 200, httpVersion: nil,
-        headerFields: ["ETag": "\"1\"", "Set-Cookie": "a=secret", "Content-Encoding": "gzip"]))
-    return try #require(
-      StoredResponse(
-        NetworkResponse(data: Data(text.utf8), response: head), to: URLRequest(url: url), at: Date()))
+  /// Keeps the last response that a cache stored.
+  final class Catcher: ResponseStore {
+    let last = Box<StoredResponse>()
+    func response(for key: String) -> StoredResponse? { nil }
+    func store(_ response: StoredResponse, for key: String) { last.value = response }
+    func remove(_ key: String) {}
+    func removeAll() {}
   }
 
-  static func folder() -> URL {
-    FileManager.default.temporaryDirectory.appendingPathComponent("wynd-cache-\(UUID().uuidString)")
+  static let fields = ["ETag": "\"1\"", "Set-Cookie": "a=secret", "Content-Encoding": "gzip", "X-Total": "7"]
+
+  /// A response as a cache stores it.
+  static func response(_ text: String = "x") async throws -> StoredResponse {
+    let catcher = Catcher()
+    let client = ResponseCacheTests.client(.scripted([.ok(text, headers: fields)]), [ResponseCache(catcher)])
+    _ = try await client.performNetworkRequest(try ResponseCacheTests.request())
+    return try #require(catcher.last.value)
   }
-  static func names(_ folder: URL) -> [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).sorted()
+  static func response(bytes: Int) async throws -> StoredResponse {
+    try await response(String(repeating: "x", count: bytes))
   }
 
   static func withStores(_ capacity: Int, _ work: (any ResponseStore) throws -> Void) throws {
     try work(MemoryStore(capacity: capacity))
-    let folder = folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try work(try DiskStore(folder, capacity: capacity))
+    try work(try DiskStore(try Folder().url.appending(path: "cache"), capacity: capacity))
+  }
+  static func keys(_ store: any ResponseStore, _ keys: [String] = ["a", "b", "c", "d", "e"]) -> [String] {
+    keys.filter { store.response(for: $0) != nil }
   }
 
-  @Test func whatWasUsedLongestAgoGoesFirst() throws {
-    let response = try Self.response(String(repeating: "x", count: 10_000))
+  // MARK: Both
+
+  @Test func whatWasUsedLongestAgoGoesFirst() async throws {
+    let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
       for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
       #expect(store.response(for: "a") != nil)
       store.store(response, for: "e")
-      #expect(["a", "b", "c", "d", "e"].map { store.response(for: $0) != nil } == [true, false, true, true, true])
+      #expect(Self.keys(store) == ["a", "c", "d", "e"])
       store.remove("a")
-      #expect(store.response(for: "a") == nil && store.response(for: "c") != nil)
+      #expect(Self.keys(store) == ["c", "d", "e"])
       store.removeAll()
-      #expect(store.response(for: "c") == nil)
+      #expect(Self.keys(store).isEmpty)
     }
   }
 
-  @Test func oneThatWouldTakeAllTheRoomIsNotKept() throws {
-    let response = try Self.response(String(repeating: "x", count: 10_000))
-    try Self.withStores(20_000) { store in
-      store.store(response, for: "a")
-      #expect(store.response(for: "a") == nil)
+  @Test func storingCountsAsUse() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for key in ["a", "b", "c", "d", "a", "e"] { store.store(response, for: key) }
+      #expect(Self.keys(store) == ["a", "c", "d", "e"])
     }
   }
 
-  @Test func onDiskItIsThereForTheNextProcessWithTheOrderOfUse() throws {
-    let folder = Self.folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let response = try Self.response(String(repeating: "x", count: 10_000))
-    do {
-      let store = try DiskStore(folder, capacity: 100_000)
-      for key in ["a", "b", "c"] { store.store(response, for: key) }
-      _ = store.response(for: "a")
+  @Test func aResponseThatIsStoredAgainTakesRoomOnce() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for _ in 0..<10 { store.store(response, for: "a") }
+      for key in ["b", "c", "d"] { store.store(response, for: key) }
+      #expect(Self.keys(store) == ["a", "b", "c", "d"])
     }
-    let store = try DiskStore(folder, capacity: 25_000)
-    #expect(["a", "b", "c"].map { store.response(for: $0) != nil } == [true, false, true])
-    #expect(store.response(for: "a")?.header("etag") == "\"1\"")
-    #expect(store.response(for: "a")?.header("Set-Cookie") == nil)
-    #expect(Self.names(folder).count == 2)
   }
 
-  @Test func whatCannotBeReadIsDroppedAndWhatIsLeftBehindRemoved() throws {
-    let folder = Self.folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let response = try Self.response("x")
-    let whole: Data
-    do {
-      let store = try DiskStore(folder)
-      store.store(response, for: "a")
-      whole = try Data(contentsOf: folder.appendingPathComponent(try #require(Self.names(folder).first)))
+  @Test func whatIsRemovedMakesRoom() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      store.remove("a")
+      store.remove("a")
+      store.store(response, for: "e")
+      #expect(Self.keys(store) == ["b", "c", "d", "e"])
+      store.removeAll()
+      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      #expect(Self.keys(store) == ["a", "b", "c", "d"])
     }
-    let name = try #require(Self.names(folder).first)
-    let file = folder.appendingPathComponent(name)
-    // As a write that was cut off at any byte, and bytes that were changed on the disk.
-    for length in stride(from: 0, to: whole.count, by: 7) {
-      try whole.prefix(length).write(to: file)
-      let store = try DiskStore(folder)
-      #expect(store.response(for: "a") == nil)
-      #expect(!FileManager.default.fileExists(atPath: file.path))
-    }
-    for index in stride(from: 0, to: whole.count, by: 3) {
-      var broken = whole
-      broken[index] ^= 0xff
-      try broken.write(to: file)
-      _ = try DiskStore(folder).response(for: "a")
-      for name in Self.names(folder) { try FileManager.default.removeItem(at: folder.appendingPathComponent(name)) }
-    }
-    for left in [
-      "\(UUID().uuidString).partial", "readme", "..x", name.prefix(32) + ".-1",
-      name.prefix(32) + ".99999999999999999999",
-    ] {
-      try whole.write(to: folder.appendingPathComponent(String(left)))
-    }
-    try whole.write(to: file)
-    try whole.write(to: folder.appendingPathComponent(name.prefix(32) + ".77"))
-    let store = try DiskStore(folder)
-    #expect(store.response(for: "a")?.body == Data("x".utf8))
-    // What is not its own is left alone.
-    #expect(Self.names(folder).filter { $0.hasSuffix(".partial") }.isEmpty && Self.names(folder).count == 5)
   }
 
-  @Test func anAnswerOfAnotherKeyIsNotServedForIt() throws {
-    let folder = Self.folder()
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let store = try DiskStore(folder)
-    store.store(try Self.response("x"), for: "a")
-    let name = try #require(Self.names(folder).first)
-    try FileManager.default.moveItem(
-      at: folder.appendingPathComponent(name),
-      to: folder.appendingPathComponent(ResponseCache.stableHash("b") + ".5"))
-    #expect(try DiskStore(folder).response(for: "b") == nil)
+  @Test func aResponseThatWouldTakeMoreThanAQuarterIsNotKept() async throws {
+    let (large, small) = (try await Self.response(bytes: 10_000), try await Self.response())
+    try Self.withStores(30_000) { store in
+      store.store(small, for: "b")
+      store.store(small, for: "a")
+      store.store(large, for: "a")
+      // Nor is the one that it was to replace.
+      #expect(Self.keys(store) == ["b"])
+    }
+    #expect(10_000..<11_000 ~= large.size)
+    for (capacity, isKept) in [(large.size * 4, true), (large.size * 4 - 1, false)] {
+      let store = MemoryStore(capacity: capacity)
+      store.store(large, for: "a")
+      #expect((store.response(for: "a") != nil) == isKept)
+    }
+    let bytes = try Self.bytesOnDisk(large)
+    for (capacity, isKept) in [(bytes * 4, true), (bytes * 4 - 1, false)] {
+      let store = try DiskStore(try Folder().url, capacity: capacity)
+      store.store(large, for: "a")
+      #expect((store.response(for: "a") != nil) == isKept)
+    }
   }
 
-  @Test func aFolderThatCannotBeMadeIsAnError() throws {
-    #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
+  static func bytesOnDisk(_ response: StoredResponse) throws -> Int {
+    let folder = try Folder()
+    try DiskStore(folder.url).store(response, for: "a")
+    return try Data(contentsOf: folder.file(try #require(folder.names.first))).count
+  }
+
+  @Test func theWholeCapacityIsUsed() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    let bytes = try Self.bytesOnDisk(response)
+    for (missing, kept) in [(0, ["a", "b", "c", "d"]), (1, [])] {
+      let stores: [any ResponseStore] = [
+        MemoryStore(capacity: response.size * 4 - missing),
+        try DiskStore(try Folder().url, capacity: bytes * 4 - missing),
+      ]
+      for store in stores {
+        for key in ["x", "y", "a", "b", "c", "d"] { store.store(response, for: key) }
+        #expect(Self.keys(store, ["x", "y", "a", "b", "c", "d"]) == kept)
+      }
+    }
+  }
+
+  /// 20 MB in memory, 50 MB on disk, a quarter of it for one response.
+  @Test func theDefaultCapacities() async throws {
+    let (fits, small) = (try await Self.response(bytes: 4_990_000), try await Self.response(bytes: 5_010_000))
+    let memory = MemoryStore()
+    memory.store(fits, for: "a")
+    memory.store(small, for: "b")
+    #expect(Self.keys(memory) == ["a"])
+    let disk = try DiskStore(try Folder().url)
+    disk.store(try await Self.response(bytes: 12_490_000), for: "a")
+    disk.store(try await Self.response(bytes: 12_510_000), for: "b")
+    #expect(Self.keys(disk) == ["a"])
   }
 }

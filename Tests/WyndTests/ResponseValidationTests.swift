@@ -1,7 +1,6 @@
 import Foundation
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -48,6 +47,35 @@ import Testing
     ),
     (.ok("x"), ResponseValidation(contentTypes: ["image/*"]), "content type "),
     (.status(204), ResponseValidation(contentTypes: ["image/*"]), nil),
+    (.status(299, "x"), ResponseValidation(statusCodes: 200..<300), nil),
+    (.status(300, "x"), ResponseValidation(statusCodes: 200..<300), "status 300"),
+    (.status(201, "x"), ResponseValidation(statusCodes: 200..<201), "status 201"),
+    (.status(201, "x"), ResponseValidation(), nil),
+    (
+      .ok("x", headers: ["Content-Type": " Text/HTML ; charset=x"]),
+      ResponseValidation(contentTypes: ["a/b", "text/html"]), nil
+    ),
+    (.ok("x", headers: ["Content-Type": "text/html"]), ResponseValidation(contentTypes: ["*/*"]), nil),
+    (.ok("x", headers: ["Content-Type": "TEXT/html"]), ResponseValidation(contentTypes: ["Text/*"]), nil),
+    (
+      .ok("x", headers: ["Content-Type": "text/html2"]), ResponseValidation(contentTypes: ["text/html"]),
+      "content type text/html2"
+    ),
+    (
+      .ok("x", headers: ["Content-Type": "text/html"]), ResponseValidation(contentTypes: []), "content type text/html"
+    ),
+    (
+      .status(201, "x", headers: ["Content-Type": "a/b"]),
+      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "flaw" }, "status 201"
+    ),
+    (
+      .status(200, "x", headers: ["Content-Type": "a/b"]),
+      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "flaw" }, "content type a/b"
+    ),
+    (
+      .status(200, "x", headers: ["Content-Type": "a/b"]),
+      ResponseValidation(statusCodes: 200..<201, contentTypes: ["a/b"]) { _ in "flaw" }, "flaw"
+    ),
     (.ok("{\"error\":1}"), ResponseValidation { $0.data.count > 5 ? "an error" : nil }, "an error"),
   ]
 
@@ -71,5 +99,43 @@ import Testing
   @Test func butNotWhereARepetitionCouldDoHarm() async throws {
     let validation = ResponseValidation(isRetryable: true) { _ in "busy" }
     #expect(try await Self.send([.ok("busy")], validation, method: "POST").sends == 1)
+  }
+
+  @Test func theErrorCarriesTheResponse() async throws {
+    for isRetryable in [true, false] {
+      let validation = ResponseValidation(isRetryable: isRetryable) { $0.data == Data("x".utf8) ? "bad" : nil }
+      let (_, error) = try await Self.send([.status(203, "x")], validation, method: "POST")
+      let invalid = try #require(Self.invalid(error))
+      #expect(invalid.response.data == Data("x".utf8) && invalid.response.response.statusCode == 203)
+      #expect(invalid.shouldRetry == isRetryable)
+      #expect("\(invalid)" == "not acceptable: bad")
+    }
+  }
+
+  static func invalid(_ error: NetworkError?) -> InvalidResponse? {
+    switch error {
+    case .middlewareError(let error): error as? InvalidResponse
+    case .inaccessible(let failure): invalid(failure.lastError)
+    default: nil
+    }
+  }
+
+  /// Only whoever asked for it can use a 304.
+  @Test(arguments: [("If-None-Match", true), ("If-Modified-Since", true), ("If-Match", false), ("X-A", false)])
+  func a304PassesWhereItWasAskedFor(_ field: String, _ passes: Bool) async throws {
+    let script = NetworkScript.scripted([.status(304)])
+    let client = NetworkClient(
+      transport: script, attemptMiddleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.setValue("x", forHTTPHeaderField: field)
+    let response = try? await client.networkResponse(for: request, allowEmptyData: true)
+    #expect((response?.response.statusCode == 304) == passes)
+  }
+
+  /// An error is not looked at again: it stays what it is.
+  @Test func anErrorStatusStaysWhatItIs() async throws {
+    let (_, error) = try await Self.send([.status(404)], ResponseValidation(statusCodes: 200..<300) { _ in "flaw" })
+    guard case .endpointError(let response, _) = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(response.statusCode == 404)
   }
 }

@@ -141,3 +141,10 @@ final class Shop: @unchecked Sendable {
     return .status(200, headers + [("Content-Type", "application/json")], body: String(decoding: data, as: UTF8.self))
   }
 }
+
+/// An endpoint that says nothing about its path but the path.
+struct PlainPath: Endpoint {
+  typealias Response = Void
+  var host: String { "example.com" }
+  var path: String
+}

@@ -1,8 +1,7 @@
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -21,7 +20,7 @@ extension TransportTests {
       for _ in 0..<Int(20 / timeout) where abs(closest) > 0.05 {
         let began = ContinuousClock.now
         let result = await session.result(of: request, policy: .never)
-        let late = (ContinuousClock.now - began).secondsAsDouble - timeout
+        let late = (ContinuousClock.now - began) / .seconds(1) - timeout
         #expect(result.error?.urlError?.code == .timedOut)
         if abs(late) < abs(closest) { closest = late }
       }
@@ -38,7 +37,7 @@ extension TransportTests {
       let began = ContinuousClock.now
       let result = await session.result(of: request, policy: .never)
       #expect(result.error?.urlError?.code == .timedOut)
-      soonest = min(soonest, (ContinuousClock.now - began).secondsAsDouble)
+      soonest = min(soonest, (ContinuousClock.now - began) / .seconds(1))
     }
     #expect(soonest < 1.45)
   }
@@ -73,7 +72,7 @@ extension TransportTests {
       let began = ContinuousClock.now
       let result = await URLSession(configuration: configuration).result(of: request, policy: .never)
       #expect(result.error?.urlError?.code == .timedOut)
-      #expect((ContinuousClock.now - began).secondsAsDouble < 30, "\(timeout)")
+      #expect(ContinuousClock.now - began < .seconds(30), "\(timeout)")
     }
   }
 }

@@ -81,7 +81,10 @@ nonisolated public final class DiskStore: ResponseStore, @unchecked Sendable {
       // Under its own name only when it is whole.
       let partial = folder.appendingPathComponent("\(UUID().uuidString).partial")
       do {
-        try data.write(to: partial)
+        guard
+          FileManager.default.createFile(
+            atPath: partial.path, contents: data, attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
         try FileManager.default.moveItem(at: partial, to: url(name, new))
       } catch {
         try? FileManager.default.removeItem(at: partial)

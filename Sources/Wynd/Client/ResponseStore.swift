@@ -74,7 +74,9 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     var new = self
     new.storedAt = date
     (new.headers["age"], new.headers["date"]) = (nil, nil)
-    new.headers.merge(Self.fields(of: head) { !$0.hasPrefix("content-") }) { $1 }
+    // They describe the body that is stored.
+    let ofBody = ["content-encoding", "content-type", "content-length", "content-range"]
+    new.headers.merge(Self.fields(of: head) { !ofBody.contains($0) }) { $1 }
     return new
   }
 
@@ -110,7 +112,7 @@ nonisolated extension HTTPURLResponse {
   }
   /// Cookies are added by the session, unseen: what depends on them, or on anything, is nobody else's.
   fileprivate var expectsNoSecretVariant: Bool {
-    variantFields.count <= 32 && !variantFields.contains { $0 == "*" || $0 == "cookie" }
+    !variantFields.contains { $0 == "*" || $0 == "cookie" }
   }
 }
 

@@ -83,7 +83,8 @@ nonisolated enum EndpointURL {
     var rest = path.utf8[...]
     while let byte = rest.popFirst() {
       let isEscape = byte == 37 && rest.count >= 2 && rest.prefix(2).allSatisfy(PercentEncoding.isHexDigit)
-      guard isEscape || byte == 47 || PercentEncoding.isPathCharacter(byte) else {
+      // Here + and ; may stand as they are: whoever encoded the path chose them (RFC 3986 §3.3).
+      guard isEscape || byte == 47 || byte == 43 || byte == 59 || PercentEncoding.isPathCharacter(byte) else {
         throw .invalidRequest(reason: "percentEncodedPath holds a character that must be encoded")
       }
     }

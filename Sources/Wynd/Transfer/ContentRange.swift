@@ -85,9 +85,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
       } else {
         self = Self.part(offset, known, state, field)
       }
-    case 204, 205:
-      self = .fromStart(DownloadState(source: known.source, validator: nil, total: 0))
-    case 200..<300:
+    case 200, 203:
       // Of a body that was compressed on the way, no place is known.
       var whole = isEncoded ? DownloadState(source: known.source) : state
       whole.total = Self.length(field)
@@ -140,11 +138,12 @@ nonisolated enum DownloadStep: Equatable, Sendable {
   }
 
   /// The answer names another version than the one we have a part of. Parts with a tag are joined only if both have it
-  /// (RFC 9110 §15.3.7.3); a date need not be said again.
+  /// (RFC 9110 §15.3.7.3); a date need not be repeated.
   private static func isChanged(_ known: DownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
     guard let validator = known.validator else { return true }
     let isTag = validator.utf8.first == 34
-    let now = isTag ? field("ETag") : field("Last-Modified")
-    return now.map { !$0.utf8.elementsEqual(validator.utf8) } ?? (isTag && isPart)
+    if let now = field(isTag ? "ETag" : "Last-Modified") { return !now.utf8.elementsEqual(validator.utf8) }
+    // A tag in place of the date may be that of another version.
+    return isTag ? isPart : field("ETag") != nil
   }
 }

@@ -42,6 +42,10 @@ nonisolated final class FileLock: @unchecked Sendable {
   private struct InUse: Error {}
 
   func release() {
+    #if os(Linux) || os(macOS) || os(Android)
+      // A child process that was started meanwhile has a copy of the descriptor, and closing ours keeps its lock.
+      _ = flock(handle.fileDescriptor, LOCK_UN)
+    #endif
     try? handle.close()
     Self.taken.lock.withLock { _ = Self.taken.paths.remove(path) }
   }

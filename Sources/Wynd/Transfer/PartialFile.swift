@@ -98,6 +98,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
       try JSONEncoder().encode(new).write(to: fresh)
       try Self.replace(stateURL, by: fresh)
     } catch {
+      try? FileManager.default.removeItem(at: fresh)
       throw .fileSystem(error)
     }
   }

@@ -19,7 +19,7 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable {
 
 nonisolated extension URLSession {
   /// The events that a server sends (`text/event-stream`). When the connection ends, it connects again, after the time
-  /// that the server asked for or 3 s, with `Last-Event-ID`, so that the server can go on from there.
+  /// that the server asked for (at least 0.1 s) or 3 s, with `Last-Event-ID`, so that the server can go on from there.
   ///
   /// ```swift
   /// for try await event in session.serverSentEvents(for: URLRequest(url: url)) {
@@ -34,7 +34,8 @@ nonisolated extension URLSession {
   /// Each connection is made as any call, so a 503 with Retry-After is heeded and a 404 is final.
   ///
   /// - Parameters:
-  ///   - urlRequest: What to send; `Accept` and `Last-Event-ID` are added.
+  ///   - urlRequest: What to send; `Accept` and `Last-Event-ID` are added. A `Last-Event-ID` of its own is
+  ///     where the first connection begins.
   ///   - maxRetries: Retries of each connection. `nil` is the policy's number.
   ///   - policy: Which failures to connect are tried again, how often, how soon, for how long.
   /// - Returns: A sequence; each iteration is a connection of its own.
@@ -64,7 +65,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// Gives event after event.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     let events: ServerSentEvents
-    var parser = ServerSentEventParser()
+    var parser: ServerSentEventParser
     var bytes: NetworkBytes.AsyncIterator?
     var pending: [ServerSentEvent] = []
     var position = 0
@@ -105,15 +106,17 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       if hasBeenConnected {
         // A server that ends each connection without an event is not asked at the speed of the line.
         let least = RetryPolicy.default.backoff.delay(retry: fruitless, random: 1)
-        let wait = Swift.max(parser.retry ?? .seconds(3), fruitless > 0 ? least : .zero)
+        // Nor one that asks for no wait at all.
+        let wait = Swift.max(parser.retry ?? .seconds(3), fruitless > 0 ? least : .milliseconds(100))
         fruitless += 1
         do { try await events.sleep(wait) } catch { throw .cancelled }
       }
       var request = events.request
       request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
-      request.setValue("no-store", forHTTPHeaderField: "Cache-Control")
+      request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       parser.reconnect()
-      if !parser.lastID.isEmpty { request.setValue(parser.lastID, forHTTPHeaderField: "Last-Event-ID") }
+      // Also where the server took back the id that the request came with.
+      request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
       let stream = try await events.session.networkStream(
         for: request, events.maxRetries, events.policy, startsWithHead: true)
       hasBeenConnected = true
@@ -131,19 +134,25 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   }
 
   /// Iterates.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self) }
+  public func makeAsyncIterator() -> AsyncIterator {
+    let lastID = request.value(forHTTPHeaderField: "Last-Event-ID") ?? ""
+    return AsyncIterator(events: self, parser: ServerSentEventParser(lastID: lastID))
+  }
 }
 
 /// Bytes → events, wherever the pieces end (WHATWG HTML §9.2.6).
 nonisolated struct ServerSentEventParser: Sendable {
-  private(set) var lastID = ""
+  private(set) var lastID: String
   private(set) var retry: Duration?
   private var splitter = LineSplitter()
-  private var id = ""
+  private var id: String
   private var type = ""
   private var data: [String] = []
   private var size = 0
   private var isAtStart = true
+
+  /// `lastID`: of the last event that an earlier sequence has seen.
+  init(lastID: String = "") { (self.lastID, id) = (lastID, lastID) }
 
   mutating func feed(_ bytes: some Sequence<UInt8>) throws(NetworkError) -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []

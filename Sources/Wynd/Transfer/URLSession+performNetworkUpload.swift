@@ -89,6 +89,8 @@ nonisolated struct Upload: NetworkTransport {
     var request = request
     request.httpBody = nil
     request.httpBodyStream = nil
+    // Another length than the body's would make the server take the rest for the next request.
+    for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
     if (request.httpMethod ?? "GET") == "GET" { request.httpMethod = "PUT" }
     return request
   }

@@ -1,0 +1,117 @@
+import Foundation
+
+/// The copy in which the mutants live. It stays between runs, so that only what has changed is compiled.
+struct Workspace {
+  let root: URL
+  let copy: URL
+  private let manager = FileManager.default
+
+  init(_ root: URL) {
+    self.root = root
+    copy = root.appendingPathComponent(".build-mutation")
+  }
+
+  /// Copies what differs and removes what is gone. A file that is equal keeps its date.
+  func refresh() throws {
+    try manager.createDirectory(at: copy, withIntermediateDirectories: true)
+    for item in ["Package.swift", "README.md", "Sources", "Tests"] {
+      let known = Set(paths(in: copy, item)).subtracting(paths(in: root, item))
+      for path in known { try? manager.removeItem(at: copy.appendingPathComponent(path)) }
+      for path in paths(in: root, item) { try copyItem(path) }
+    }
+  }
+
+  private func paths(in folder: URL, _ item: String) -> [String] {
+    let inner = (try? manager.subpathsOfDirectory(atPath: folder.appendingPathComponent(item).path)) ?? []
+    return [item] + inner.map { "\(item)/\($0)" }
+  }
+
+  private func copyItem(_ path: String) throws {
+    let (source, target) = (root.appendingPathComponent(path), copy.appendingPathComponent(path))
+    switch try manager.attributesOfItem(atPath: source.path)[.type] as? FileAttributeType {
+    case .typeDirectory: try manager.createDirectory(at: target, withIntermediateDirectories: true)
+    case .typeSymbolicLink where (try? manager.destinationOfSymbolicLink(atPath: target.path)) != nil: break
+    default:
+      if manager.contentsEqual(atPath: source.path, andPath: target.path) { return }
+      try? manager.removeItem(at: target)
+      try manager.copyItem(at: source, to: target)
+      try manager.setAttributes([.modificationDate: Date()], ofItemAtPath: target.path)
+    }
+  }
+
+  /// The file with the mistake; nil if the original text does not occur exactly once.
+  func mutated(_ mutant: Mutant) -> String? {
+    let url = root.appendingPathComponent("Sources/Wynd/\(mutant.file)")
+    let parts = (try? String(contentsOf: url, encoding: .utf8))?.components(separatedBy: mutant.original) ?? []
+    return parts.count == 2 ? parts.joined(separator: mutant.replacement) : nil
+  }
+
+  func plant(_ text: String, in file: String) throws {
+    try text.write(to: copy.appendingPathComponent("Sources/Wynd/\(file)"), atomically: false, encoding: .utf8)
+  }
+
+  func restore(_ file: String) throws {
+    try plant(String(contentsOf: root.appendingPathComponent("Sources/Wynd/\(file)"), encoding: .utf8), in: file)
+  }
+
+  struct Outcome {
+    var output: String
+    var status: Int32
+    var isTimedOut: Bool
+    var passed: Bool { status == 0 && !isTimedOut }
+    /// The suites that failed, each once.
+    var failedSuites: [String] {
+      output.matches(of: /Suite "?([A-Za-z0-9_ ]+)"? failed/).map { String($0.1) }
+        .reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+    /// The suites that failed and the first failed test.
+    var verdict: String {
+      if isTimedOut { return "timed out" }
+      let test = output.firstMatch(of: /Test ([A-Za-z0-9_]+)\(.* failed after/).map { ", \($0.1)" } ?? ""
+      return failedSuites.isEmpty ? "crashed" : failedSuites.joined(separator: " ") + test
+    }
+  }
+
+  func swift(_ arguments: [String], limit: TimeInterval) throws -> Outcome {
+    let log = copy.appendingPathComponent("output.txt")
+    try Data().write(to: log)
+    let handle = try FileHandle(forWritingTo: log)
+    defer { try? handle.close() }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["swift"] + arguments
+    process.currentDirectoryURL = copy
+    (process.standardOutput, process.standardError) = (handle, handle)
+    try process.run()
+    let end = Date(timeIntervalSinceNow: limit)
+    while process.isRunning, Date() < end { Thread.sleep(forTimeInterval: 0.05) }
+    let isTimedOut = process.isRunning
+    if isTimedOut {
+      // `swift test` ends its tests when it is interrupted.
+      process.interrupt()
+      let grace = Date(timeIntervalSinceNow: 15)
+      while process.isRunning, Date() < grace { Thread.sleep(forTimeInterval: 0.05) }
+      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+    process.waitUntilExit()
+    let output = String(decoding: try Data(contentsOf: log), as: UTF8.self)
+    return Outcome(output: output, status: process.terminationStatus, isTimedOut: isTimedOut)
+  }
+
+  func build() throws -> Outcome { try swift(["build", "--build-tests"], limit: 1800) }
+
+  func test(_ suites: [String], limit: TimeInterval) throws -> Outcome {
+    let outcome = try swift(["test", "--skip-build"] + suites.flatMap { ["--filter", "[./]\($0)/"] }, limit: limit)
+    guard !outcome.output.contains("Test run with 0 tests") else {
+      throw TableError(description: "no test in \(suites.joined(separator: ", "))")
+    }
+    return outcome
+  }
+
+  /// A failure counts only if its suite fails again: a machine under load may fail a test too.
+  func testAll(limit: TimeInterval) throws -> Outcome {
+    let first = try test([], limit: limit)
+    if first.passed || first.isTimedOut || first.failedSuites.isEmpty { return first }
+    return try test(first.failedSuites, limit: 120)
+  }
+}

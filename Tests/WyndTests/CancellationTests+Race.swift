@@ -1,0 +1,84 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension CancellationTests {
+  // MARK: A cancellation that meets something else
+
+  /// The cancellation comes from another thread while the attempt is being started: whichever is first, no request stays
+  /// under way.
+  @Test(arguments: [1, 2]) func aCancellationThatMeetsTheStartOfAnAttemptEndsIt(_ attempt: Int) async throws {
+    try await Turn.take {
+      let targets = Box<Set<String>>([])
+      let server = try LoopbackServer { request in
+        var isFirst = false
+        targets.update { isFirst = $0.insert(request.target).inserted }
+        return attempt == 2 && isFirst ? .status(503) : .hang
+      }
+      let session = URLSession(configuration: .ephemeral)
+      for number in 0..<300 {
+        let starts = DispatchSemaphore(value: 0)
+        let policy = RetryPolicy(
+          backoff: .none, budget: nil,
+          onEvent: { if case .attemptStarted = $0.kind, $0.attempt == attempt { starts.signal() } })
+        var request = URLRequest(url: server.url("/\(attempt)-\(number)"))
+        request.timeoutInterval = 600
+        let task = Task { [request] in await session.result(of: request, policy: policy) }
+        await withCheckedContinuation { continuation in
+          Thread.detachNewThread {
+            starts.wait()
+            // Up to 0.3 ms later.
+            let end = DispatchTime.now() + .microseconds(number)
+            while DispatchTime.now() < end {}
+            task.cancel()
+            continuation.resume()
+          }
+        }
+        guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
+      }
+      let end = ContinuousClock.now + .seconds(30)
+      while server.openRequests > 0, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
+      #expect(server.openRequests == 0, "requests that nobody waits for are still under way")
+    }
+  }
+
+  /// What a call holds is released when it ends, and may cancel another call in its `deinit`. This once stopped every call
+  /// of the process.
+  @Test func whatACallReleasesMayCancelAnotherCall() async throws {
+    final class Model: Sendable {
+      let task: NetworkTask
+      init(_ task: NetworkTask) { self.task = task }
+      deinit { task.cancel() }
+    }
+    let server = try LoopbackServer { $0.target == "/held" ? .status(503, [("Retry-After", "30")]) : .hang }
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+    let ended = Counter()
+    let waits = Counter()
+    let other = session.performNetworkRequest(server.url("/other")) { _ in ended.add() }
+    let task: NetworkTask
+    do {
+      let model = Model(other)
+      let policy = RetryPolicy(
+        budget: nil,
+        onEvent: {
+          _ = model
+          if case .willRetry = $0.kind { waits.add() }
+        })
+      task = session.performNetworkRequest(server.url("/held"), policy: policy) { _ in ended.add() }
+    }
+    await waits.reaches(1)
+    // The result has to wait for the queue, so that the handle is the last to hold the call.
+    queue.addOperation { usleep(300_000) }
+    task.cancel()
+    let limit = ContinuousClock.now + .seconds(30)
+    while ended.value < 2, ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(ended.value == 2)
+  }
+}

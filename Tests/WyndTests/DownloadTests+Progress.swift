@@ -1,0 +1,149 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension DownloadTests {
+  // MARK: Progress
+
+  /// The completion handler comes last: by then the progress is at its end.
+  @Test(arguments: [0, 7, 300_000], [true, false])
+  func progressEndsBeforeTheResult(_ size: Int, hasLength: Bool) async throws {
+    let bytes = someBytes(size)
+    let server = try LoopbackServer { _ in
+      if hasLength { return .ok(bytes) }
+      let chunk = size > 0 ? Array("\(String(size, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8) : []
+      return Answer([.send(Answer.head(200, [("Transfer-Encoding", "chunked")]) + chunk), Answer.text("0\r\n\r\n")])
+    }
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    let atTheEnd = Box<[TransferProgress]>()
+    let result = Box<Result<NetworkDownload, NetworkError>>()
+    let transfer = session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(),
+      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }), policy: Self.policy
+    ) {
+      atTheEnd.value = told.value
+      result.value = $0
+    }
+    await until { result.value != nil }
+    #expect(result.value?.error == nil)
+    #expect(transfer.progress.isFinished && transfer.progress.fractionCompleted == 1)
+    let all = try #require(atTheEnd.value)
+    #expect(all.last?.completed == Int64(size) && all.last?.expected == Int64(size))
+    #expect(all.dropLast().allSatisfy { $0.expected == (hasLength ? Int64(size) : nil) || $0.completed == size })
+    if size > 0 { #expect(transfer.progress.totalUnitCount == size) }
+  }
+
+  /// Every byte is reported at last, and not each chunk by itself.
+  @Test func progressIsNotReportedForEachChunk() async throws {
+    let bytes = someBytes(4_000_000)
+    let server = try LoopbackServer { .file(bytes, for: $0) }
+    let folder = try Folder()
+    let count = Counter()
+    _ = try await download(server, to: folder.file(), DownloadOptions(onProgress: { _ in count.add() })).get()
+    #expect(1...64 ~= count.value)
+  }
+
+  @Test func progressOfAResumedDownloadStartsWithWhatIsThere() async throws {
+    let bytes = someBytes(300_000)
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 200_000 : nil) }
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    var options = DownloadOptions(resumeToken: ResumeToken())
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    options.onProgress = { now in told.update { $0.append(now) } }
+    _ = try await download(server, to: folder.file(), options).get()
+    let all = try #require(told.value)
+    #expect(all.allSatisfy { $0.completed > 200_000 && $0.expected == 300_000 } && all.last?.completed == 300_000)
+  }
+
+  /// It goes back where the file has to be fetched from its beginning.
+  @Test func progressFollowsARestart() async throws {
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: Answer([.send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close])
+      case 1: Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
+      default: .file(Self.new, for: request, [("ETag", "\"2\"")])
+      }
+    }
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    _ = try await download(server, to: folder.file(), options).get()
+    let all = try #require(told.value)
+    #expect(all.first?.expected == 40_000 && all.last?.completed == 30_000 && all.last?.expected == 30_000)
+  }
+
+  @Test func failedDownloadIsNotReportedAsFinished() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
+    let folder = try Folder()
+    let result = Box<Result<NetworkDownload, NetworkError>>()
+    let transfer = session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(), policy: .never
+    ) { result.value = $0 }
+    await until { result.value != nil }
+    #expect(result.value?.error != nil && !transfer.progress.isFinished)
+    #expect(transfer.progress.completedUnitCount <= 20_000)
+  }
+
+  // MARK: What else a caller sees
+
+  /// Errors come with their body, of which 1 MB is kept.
+  @Test func errorBodyIsKeptUpToAMegabyte() async throws {
+    let body = someBytes(2_000_000)
+    let server = try LoopbackServer { _ in
+      Answer([.send(Answer.head(422, [("Content-Length", "2000000"), ("X-One", "1")]) + body)])
+    }
+    let folder = try Folder()
+    let error = await download(server, to: folder.file()).error
+    #expect(error?.data == Data(body[..<1_048_576]) && error?.statusCode == 422)
+    #expect(error?.response?.value(forHTTPHeaderField: "X-One") == "1" && folder.names.isEmpty)
+    let other = await #expect(throws: NetworkError.self) {
+      try await session.networkBytes(for: URLRequest(url: server.url()), policy: Self.policy)
+    }
+    #expect(other?.data == Data(body[..<1_048_576]) && other?.statusCode == 422)
+  }
+
+  @Test func resultHasTheLastResponseAndEveryAttempt() async throws {
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: .status(503)
+      case 1: .file(Self.old, for: request, Self.tag + [("X-Number", "1")], cut: 20_000)
+      default: .file(Self.old, for: request, Self.tag + [("X-Number", "2")])
+      }
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()) { $0.setValue("1", forHTTPHeaderField: "X-Mine") }.get()
+    #expect(done.file == folder.file() && done.attempts.count == 3)
+    #expect(done.response.statusCode == 206 && done.response.value(forHTTPHeaderField: "X-Number") == "2")
+    #expect(server.requests.allSatisfy { $0.value("X-Mine") == "1" && $0.target == "/file" })
+  }
+
+  /// A query may be a signature that changes, and is sent as it is.
+  @Test func repeatedRequestKeepsMethodAndQuery() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    let url = server.url("/file?signature=a%2Fb&x")
+    _ = try await download(server, to: folder.file()) { $0.url = url }.get()
+    #expect(server.requests.map(\.target) == ["/file?signature=a%2Fb&x", "/file?signature=a%2Fb&x"])
+  }
+
+  /// Another method is never asked for a part, and repeated where that is safe.
+  @Test func otherMethodsStartFromTheBeginning() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    _ = try await download(server, to: folder.file()) {
+      $0.httpMethod = "POST"
+      $0.httpBody = Data("query".utf8)
+      $0.setValue("1", forHTTPHeaderField: "Idempotency-Key")
+    }.get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+    #expect(server.requests.map(\.text) == ["query", "query"] && server.requests.allSatisfy { $0.method == "POST" })
+  }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What `onEvent` receives, in which order, and how a line of it reads.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkEventTests {
+  static func name(_ event: NetworkEvent) -> String {
+    switch event.kind {
+    case .attemptStarted: "started \(event.attempt)"
+    case .attemptFailed(let error, _):
+      "failed \(event.attempt) \(error.statusCode ?? error.urlError?.code.rawValue ?? 0)"
+    case .willRetry: "retry \(event.attempt)"
+    case .succeeded(let status): "succeeded \(event.attempt) \(status)"
+    case .gaveUp(let reason): "gave up \(event.attempt) \(reason)"
+    }
+  }
+
+  @Test func eventsComeInTheirOrder() async throws {
+    let rows: [([NetworkScript.Step], [String])] = [
+      ([.ok("x")], ["started 1", "succeeded 1 200"]), ([.status(204)], ["started 1", "succeeded 1 204"]),
+      ([.status(404)], ["started 1", "failed 1 404", "gave up 1 another try cannot help"]),
+      (
+        [.dropped, .status(503), .ok("x")],
+        [
+          "started 1", "failed 1 -1005", "retry 1", "started 2", "failed 2 503", "retry 2", "started 3",
+          "succeeded 3 200",
+        ]
+      ),
+      (
+        [.status(503), .status(401)],
+        ["started 1", "failed 1 503", "retry 1", "started 2", "failed 2 401", "gave up 2 another try cannot help"]
+      ),
+      (
+        [.status(503, headers: ["Retry-After": "61"])],
+        ["started 1", "failed 1 503", "gave up 1 the server asked for a wait of 61 s"]
+      ),
+    ]
+    for (steps, names) in rows {
+      let call = try await RetryRuleTests.run(steps)
+      #expect(call.log.events.map(Self.name) == names)
+    }
+  }
+
+  @Test func eventsCarryTheRequestAndTheTimeSinceTheCallBegan() async throws {
+    let call = try await RetryRuleTests.run(
+      [.status(503), .silence, .ok("x")], headers: ["X-Mine": "1"],
+      policy: .init(backoff: .constant(.seconds(5)), budget: nil))
+    #expect(call.log.events.map(\.elapsed) == [0, 0, 0, 5, 65, 65, 70, 70].map { .seconds($0) })
+    #expect(call.log.events.allSatisfy { $0.request.value(forHTTPHeaderField: "X-Mine") == "1" })
+    #expect(call.log.delays == [.seconds(5), .seconds(5)])
+  }
+
+  @Test func aLineSaysWhatHappened() async throws {
+    let script = NetworkScript.scripted([
+      .dropped, .status(503, headers: ["Retry-After": "7"]), .status(503), .status(404),
+    ])
+    let log = EventLog()
+    let policy = RetryPolicy(backoff: .constant(.milliseconds(1500)), onEvent: log.add)
+    let url = try #require(URL(string: "https://u:SECRET@a.example/items?token=SECRET&page=2#SECRET"))
+    _ = try? await NetworkClient(transport: script).performNetworkRequest(URLRequest(url: url), policy: policy)
+    let prefix = "GET https://a.example/items?token=…&page=… "
+    let lines = log.events.map(\.description)
+    #expect(lines.allSatisfy { $0.hasPrefix(prefix) && !$0.contains("SECRET") && !$0.contains("\n") }, "\(lines)")
+    let rows = lines.map { $0.dropFirst(prefix.count) }
+    try #require(rows.count == 12)
+    #expect(rows[0] == "#1 (0 s): started")
+    #expect(rows[1].hasPrefix("#1 (0 s): failed with connection lost, URLError -1005; safe to repeat: "))
+    #expect(rows[2] == "#1 (0 s): next attempt in 1.5 s, by backoff")
+    #expect(rows[3] == "#2 (1.5 s): started")
+    #expect(rows[4].hasPrefix("#2 (1.5 s): failed with 503 "))
+    #expect(
+      rows[5].hasPrefix("#2 (1.5 s): next attempt in ") && rows[5].hasSuffix(", as the server asked (Retry-After)"))
+    #expect(rows[8].hasSuffix("next attempt in 1.5 s, by backoff"))
+    #expect(rows[11].contains(": gave up: "))
+    let unsafe = try await RetryRuleTests.run([.status(503)], method: "POST").log.events.map(\.description)
+    #expect(unsafe[1].hasPrefix("POST ") && unsafe[1].contains("; not safe to repeat: "))
+    let fine = try await RetryRuleTests.run([.status(201, "x")], method: "PUT").log.events.map(\.description)
+    #expect(fine.last == "PUT https://a.example/items #1 (0 s): succeeded with 201")
+  }
+
+  /// A line break in a method or a missing URL must not forge a line of the log.
+  @Test func aLineOfARequestThatCannotBeSentIsOneLine() async throws {
+    let log = EventLog()
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "GET\r\nforged")
+    let session = URLSession(configuration: .ephemeral)
+    _ = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
+    request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.url = nil
+    _ = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
+    let lines = log.events.map(\.description)
+    #expect(lines.count == 2)
+    #expect(lines.first?.hasPrefix("(no method) https://a.example/ #0 (") == true, "\(lines)")
+    #expect(lines.last?.hasPrefix("GET (no URL) #0 (") == true, "\(lines)")
+    #expect(lines.allSatisfy { !$0.contains("forged") && !$0.contains("\n") })
+  }
+
+  // MARK: The attempts of a response
+
+  @Test func aResponseTellsEveryAttempt() async throws {
+    let script = NetworkScript.scripted([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
+    let url = try #require(URL(string: "https://a.example/items"))
+    let policy = RetryPolicy(backoff: .constant(.seconds(2)))
+    let response = try await NetworkClient(transport: script).networkResponse(
+      for: URLRequest(url: url), policy: policy)
+    #expect(response.data == Data("x".utf8))
+    #expect(response.response.value(forHTTPHeaderField: "X-Page") == "7")
+    guard case .network = response.source else { Issue.record("\(response.source)"); return }
+    let attempts = response.attempts
+    #expect(attempts.map(\.number) == [1, 2, 3, 4])
+    #expect(attempts.map(\.startedAt) == [0, 2, 64, 66].map { .seconds($0) })
+    #expect(attempts.map(\.duration) == [0, 60, 0, 0].map { .seconds($0) })
+    #expect(attempts.map(\.delay) == [.seconds(2), .seconds(2), .seconds(2), nil])
+    #expect(attempts.map { $0.error?.statusCode } == [503, nil, nil, nil])
+    #expect(attempts.map { $0.error?.urlError?.code } == [nil, .timedOut, .cannotConnectToHost, nil])
+  }
+
+  @Test func aResponseThatIsMadeHasNoAttempts() throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let http = try #require(HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: nil))
+    let response = NetworkResponse(data: Data("x".utf8), response: http)
+    #expect(response.attempts.isEmpty)
+    #expect(response.data == Data("x".utf8) && response.response.statusCode == 201)
+  }
+
+  // MARK: Whoever listens
+
+  @Test func aListenerMayCancelBeforeARetry() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok())
+    let session = URLSession(configuration: .ephemeral)
+    let task = Box<NetworkTask>()
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let log = EventLog()
+    let policy = RetryPolicy(
+      backoff: .none, budget: nil,
+      onEvent: { event in
+        log.add(event)
+        guard case .willRetry = event.kind else { return }
+        mayGoOn.wait()
+        task.value?.cancel()
+      })
+    let ended = Gate()
+    let result = Box<NetworkResult>()
+    task.value = session.performNetworkRequest(server.url(), policy: policy) {
+      result.value = $0
+      ended.open()
+    }
+    mayGoOn.signal()
+    await ended.wait()
+    guard case .cancelled? = result.value?.error else { Issue.record("\(String(describing: result.value))"); return }
+    #expect(server.requests.count == 1)
+    await until { log.isOver }
+    #expect(log.gaveUp == .cancelled)
+    #expect(log.events.last?.isLast == true)
+    #expect(log.events.count { if case .attemptStarted = $0.kind { true } else { false } } == 1)
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension NetworkLogTests {
+  static func lines(
+    _ steps: [NetworkScript.Step], _ request: URLRequest, showing items: Set<String>? = nil, maxRetries: Int = 1
+  ) async -> [String] {
+    let lines = Box<[String]>([])
+    let print: @Sendable (String) -> Void = { line in lines.update { $0.append(line) } }
+    let log = items.map { NetworkLog(showing: $0, print: print) } ?? NetworkLog(print: print)
+    let client = NetworkClient(
+      transport: .scripted(steps), policy: RetryPolicy(maxRetries: maxRetries, onEvent: log.onEvent))
+    _ = try? await client.performNetworkRequest(request)
+    return lines.value ?? []
+  }
+
+  @Test func aCallThatFailsHasALineForEachAttemptAndOneForItsEnd() async throws {
+    let lines = await Self.lines([.status(503)], try Self.request("GET", "https://a.example/"))
+    #expect(lines.count == 3)
+    #expect(lines.map { $0.contains("#1 ") } == [true, false, false])
+    #expect(lines.map { $0.contains("failed with 503") } == [true, true, false])
+    #expect(lines.last?.contains("gave up") == true)
+  }
+
+  @Test func aCallThatSucceedsAtOnceHasOneLine() async throws {
+    let lines = await Self.lines([.status(201, "x")], try Self.request("POST", "https://a.example/x"))
+    #expect(lines.count == 1)
+    #expect(lines.first?.hasPrefix("POST https://a.example/x #1 (") == true)
+    #expect(lines.first?.hasSuffix("succeeded with 201") == true)
+  }
+
+  static let urls: [(url: String, showing: Set<String>?, shown: String)] = [
+    ("https://a.example/x?q=w&r=w", nil, "https://a.example/x?q=…&r=…"),
+    ("https://a.example/x?q=w&r=w", [], "https://a.example/x?q=…&r=…"),
+    ("https://a.example/x?q=w&r=w", ["r"], "https://a.example/x?q=…&r=w"),
+    ("https://a.example/x?api_key=w&session=w", ["api_key", "session"], "https://a.example/x?api_key=…&session=…"),
+    ("https://a.example:8443/x?w#w", ["w"], "https://a.example:8443/x?…"),
+    ("https://u:w@a.example/", nil, "https://a.example/"),
+  ]
+  @Test(arguments: urls.indices) func theURLOfALineHasNoValuesExceptTheNamedOnes(_ row: Int) async throws {
+    let (url, showing, shown) = Self.urls[row]
+    let lines = await Self.lines([.ok("x")], try Self.request("GET", url), showing: showing)
+    #expect(lines.first?.hasPrefix("GET \(shown) #1") == true, "\(lines)")
+  }
+
+  // MARK: cURL
+
+  static let commands: [(request: @Sendable () throws -> URLRequest, command: String)] = [
+    ({ try request("GET", "https://a.example") }, "curl --url 'https://a.example'"),
+    ({ try request("DELETE", "https://a.example/") }, "curl -X 'DELETE' --url 'https://a.example/'"),
+    ({ try request("POST", "https://a.example/") }, "curl -X 'POST' --url 'https://a.example/'"),
+    ({ try request("POST", "https://a.example/", [:], Data()) }, "curl -X 'POST' --url 'https://a.example/'"),
+    (
+      { try request("HEAD", "https://a.example/", [:], Data("x".utf8)) }, "curl --head --url 'https://a.example/'"
+    ),
+    (
+      { try request("GET", "https://a.example/", [:], Data("x".utf8)) },
+      "curl -X 'GET' -H 'Content-Type:' --data-raw 'x' --url 'https://a.example/'"
+    ),
+    (
+      {
+        try request("POST", "https://a.example/", ["Content-Type": "a/b", "X-B": "2", "X-A": "it's"], Data("x".utf8))
+      },
+      #"curl -X 'POST' -H 'Content-Type: a/b' -H 'X-A: it'\''s' -H 'X-B: 2' --data-raw 'x' --url 'https://a.example/'"#
+    ),
+    (
+      { try request("POST", "https://a.example/", ["X-Empty": ""], Data([0, 120])) },
+      "echo AHg= | base64 -d | curl -X 'POST' -H 'X-Empty;' -H 'Content-Type:' --data-binary @- --url 'https://a.example/'"
+    ),
+    (
+      { try request("POST", "https://a.example/", ["Content-Type": "a/b"], Data([0xFF])) },
+      "echo /w== | base64 -d | curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
+    ),
+    (
+      {
+        var request = try NetworkLogTests.request("POST", "https://a.example/", ["Content-Type": "a/b"])
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        return request
+      },
+      "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
+    ),
+    ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl --url 'https://a.example/x''?''a=1''&''b'"),
+    ({ try request("GET", "https://u@a.example/") }, #"curl -u "$USER_PASSWORD" --url 'https://a.example/'"#),
+    ({ try request("GET", "https://a.example/?token") }, "curl --url 'https://a.example/''?''token'"),
+    (
+      { try request("GET", "https://a.example/", ["X-Custom": "Bearer s", "X-Other": "basic s"]) },
+      #"curl -H 'X-Custom: '"$X_CUSTOM" -H 'X-Other: '"$X_OTHER" --url 'https://a.example/'"#
+    ),
+    (
+      { try request("GET", "https://a.example/?x-key=1&x_key=2&x-key=3") },
+      #"curl --url 'https://a.example/''?''x-key='"$X_KEY"'&''x_key='"$X_KEY_"'&''x-key='"$X_KEY""#
+    ),
+    (
+      { try request("GET", "https://a.example/", ["Cookie": "a=b", "Idempotency-Key": "k", "X-Page": "7"]) },
+      #"curl -H 'Cookie: '"$COOKIE" -H 'Idempotency-Key: k' -H 'X-Page: 7' --url 'https://a.example/'"#
+    ),
+  ]
+  @Test(arguments: commands.indices) func theCommandIs(_ row: Int) throws {
+    let (request, command) = Self.commands[row]
+    #expect(try request().cURL == command)
+  }
+
+  /// Named by the caller: header fields, query items and words of a body, in upper or lower case.
+  @Test func whatIsNamedIsASecretToo() throws {
+    let request = try Self.request(
+      "POST", "https://a.example/?plan=s&page=7", ["X-Plan": "s", "X-Page": "7"], Data("shape=s".utf8))
+    #expect(
+      request.cURL(redacting: ["PLAN", "x-plan", "Shape"])
+        == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$X_PLAN" -H 'Content-Type:' --data-raw "$BODY" "#
+        + #"--url 'https://a.example/''?''plan='"$PLAN"'&''page=7'"#)
+    #expect(!request.cURL.contains("$"))
+  }
+
+  @Test(arguments: ["PWD", "OLDPWD", "HOME", "PATH", "USER", "UID", "SHELL"])
+  func aVariableOfTheShellIsNotTakenForASecret(_ name: String) throws {
+    let command = try Self.request("GET", "https://a.example/?\(name)=s").cURL(redacting: [name])
+    #expect(command == "curl --url 'https://a.example/''?''\(name)='\"$\(name)_\"")
+  }
+
+  /// Linux takes no word of more than 128 KiB.
+  @Test func aBodyThatIsTooLongForOneWordIsPiped() throws {
+    for (count, isPiped) in [(99_999, false), (100_000, true)] {
+      let body = Data(String(repeating: "a", count: count).utf8)
+      let command = try Self.request("POST", "https://a.example/", [:], body).cURL
+      #expect(command.hasPrefix("echo YWFh") == isPiped)
+      #expect(command.contains(isPiped ? " | base64 -d | curl " : "--data-raw 'aaa"))
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a redirect may carry along, as a rule: a server for https is out of reach of these tests.
+@Suite struct RedirectRuleTests {
+  static let origins: [(String, String, Bool)] = [
+    ("http://h/a", "http://h:80/b", true), ("https://h/a", "https://h:443/b", true), ("http://H/a", "HTTP://h/b", true),
+    ("https://h/a", "http://h/b", false), ("http://h/a", "https://h/b", false), ("http://h/a", "http://h:81/b", false),
+    ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false),
+    ("https://h/", "http://h:443/", false),
+  ]
+
+  @Test(arguments: origins.indices) func anOriginIsSchemeHostAndPort(_ row: Int) throws {
+    let (from, to, same) = Self.origins[row]
+    var previous = URLRequest(url: try #require(URL(string: from)))
+    previous.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+    previous.setValue("K", forHTTPHeaderField: "X-Api-Key")
+    // What URLSession proposes: on Apple's platforms Authorization is gone already, the rest is there.
+    var proposed = previous
+    proposed.url = URL(string: to)
+    proposed.setValue(nil, forHTTPHeaderField: "Authorization")
+    let next = RedirectGuard.request(
+      proposed, after: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
+    #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
+    #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
+    #expect(next.value(forHTTPHeaderField: "Accept") == nil)
+  }
+
+  @Test func aStepFromHTTPSToHTTPTakesNoCredentialAlong() throws {
+    let secure = SecurityTests.request(try #require(URL(string: "https://example.com/a")))
+    for target in ["http://example.com/b", "http://example.com:443/b", "http://other.example/b"] {
+      let next = RedirectGuard.request(
+        Self.requestWithFields(of: secure, to: try #require(URL(string: target))), after: secure,
+        additional: ["Authorization": "Bearer SECRET", "X-Token": "SECRET"])
+      let values = (next.allHTTPHeaderFields ?? [:]).values
+      #expect(!values.contains { $0.contains("SECRET") }, "\(target): \(values)")
+    }
+  }
+
+  private static func requestWithFields(of request: URLRequest, to url: URL) -> URLRequest {
+    var next = request
+    next.url = url
+    return next
+  }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension ServerSentEventsTests {
+  // MARK: Reconnection
+
+  /// What the first connection sends, what the second sends, the events of both, and the Last-Event-ID of the second.
+  static let reconnections: [(String, String, [Event], String?)] = [
+    ("id: 1\ndata: a\n\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "1")], "1"),
+    // An id counts with the blank line behind it, whether or not there is data.
+    (
+      "id: 1\ndata: a\n\nid: 2\ndata: unfinished\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "1")], "1"
+    ),
+    ("id: 1\ndata: a\n\nid: 2\n\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "2")], "2"),
+    ("id: 1\ndata: a\n\nid\n\n", "data: b\n\n", [event("a", id: "1"), event("b")], nil),
+    ("data: a\n\n", "id: 1\ndata: b\n\n", [event("a"), event("b", id: "1")], nil),
+    // Nothing that was not finished lives on: no line, no data, no type.
+    ("data: a\n\nda", "ta: x\n\ndata: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\n\ndata: x\n", "\ndata: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\n\nevent: x\n", "data: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\n\n", "\u{FEFF}data: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\r\r", "\ndata: b\n\n", [event("a"), event("b")], nil),
+  ]
+
+  @Test(arguments: reconnections.indices) func reconnectionStartsAfterTheLastWholeEvent(_ row: Int) async throws {
+    let (first, second, expected, lastID) = Self.reconnections[row]
+    let server = try LoopbackServer(
+      script: Self.stream("retry: 1\n" + first), Self.stream(second), .status(204))
+    let got = try await events(URLRequest(url: server.url())).map { Self.event($0.data, $0.event, id: $0.id) }
+    #expect(got == expected)
+    #expect(server.requests.count == 3 && server.requests[0].value("Last-Event-ID") == nil)
+    #expect(server.requests[1].value("Last-Event-ID") == lastID)
+  }
+
+  /// Finding D8.
+  @Test func eventsStartAfterTheIDOfTheRequest() async throws {
+    let server = try LoopbackServer(
+      script: Self.stream("retry: 1\ndata: a\n\n"), Self.stream("id\ndata: b\n\n"), .status(204))
+    var request = URLRequest(url: server.url())
+    request.setValue("5", forHTTPHeaderField: "Last-Event-ID")
+    #expect(try await events(request).map(\.id) == ["5", ""])
+    #expect(server.requests.map { $0.value("Last-Event-ID") } == ["5", "5", nil])
+  }
+
+  @Test func everyConnectionAsksForAnUncachedEventStream() async throws {
+    let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(204))
+    var request = URLRequest(url: server.url("/events?topic=1"))
+    request.setValue("Bearer 1", forHTTPHeaderField: "Authorization")
+    _ = try await events(request)
+    #expect(server.requests.count == 2)
+    for request in server.requests {
+      #expect(request.value("Accept") == "text/event-stream" && request.value("Cache-Control") == "no-cache")
+      #expect(request.value("Authorization") == "Bearer 1" && request.target == "/events?topic=1")
+      #expect(request.method == "GET")
+    }
+  }
+
+  /// When a reconnection came, and how long after the first connection.
+  func reconnection(_ retry: String) async throws -> (time: ContinuousClock.Instant, wait: Duration) {
+    let times = Box<[ContinuousClock.Instant]>([])
+    let server = try LoopbackServer { request in
+      times.update { $0.append(.now) }
+      return request.index == 0 ? Self.stream(retry + "data: a\n\n") : .status(204)
+    }
+    #expect(try await events(URLRequest(url: server.url())).count == 1)
+    let all = try #require(times.value)
+    return (all[1], all[1] - all[0])
+  }
+
+  /// 3 s unless the server says otherwise; never less than 0.1 s (finding E14).
+  @Test func waitsBeforeEachReconnection() async throws {
+    async let unsaid = reconnection("")
+    async let none = reconnection("retry: 0\n")
+    async let long = reconnection("retry: 4000\n")
+    let (first, second, third) = try await (unsaid, none, long)
+    #expect(first.wait >= .milliseconds(2_999))
+    #expect(second.wait >= .milliseconds(99) && second.time < first.time)
+    #expect(third.wait >= .milliseconds(3_999))
+  }
+
+  @Test func noContentEndsItAtOnce() async throws {
+    let server = try LoopbackServer(script: .status(204))
+    #expect(try await events(URLRequest(url: server.url())).isEmpty)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func failureToReconnectIsThrown() async throws {
+    let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(404))
+    var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    let error = await #expect(throws: NetworkError.self) { try await iterator.next() }
+    #expect(error?.statusCode == 404 && server.requests.count == 2)
+  }
+
+  /// An error that no repetition would mend is thrown, in a stream too.
+  @Test func lineWithoutAnEndEndsTheEvents() async throws {
+    let endless = [UInt8](repeating: 65, count: 16 * 1_048_576 + 1)
+    let server = try LoopbackServer { request in
+      if request.index > 0 { return .status(204) }
+      return Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream")]) + endless), .hang])
+    }
+    let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    guard case .responseTooLarge? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(server.requests.count == 1)
+  }
+
+  /// No line is too long, and the event has no end. A stream of events may be as long as it likes.
+  @Test(arguments: [true, false]) func eventWithoutAnEndIsAnError(isOne: Bool) async throws {
+    let line =
+      Array("data: ".utf8) + [UInt8](repeating: 65, count: 4 * 1_048_576) + Array(isOne ? "\n".utf8 : "\n\n".utf8)
+    let server = try LoopbackServer { _ in
+      Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream")]) + line + line + line + line), .close])
+    }
+    if isOne {
+      let error = await #expect(throws: NetworkError.self) { try await events(Self.once(server.url())) }
+      guard case .responseTooLarge? = error else { Issue.record("\(String(describing: error))"); return }
+    } else {
+      #expect(try await events(Self.once(server.url())).count == 4)
+    }
+  }
+
+  // MARK: The response
+
+  @Test(arguments: [
+    "text/event-stream", "Text/Event-Stream", "text/event-stream;charset=utf-8",
+    "text/event-stream ; charset=\"utf-8\"",
+  ])
+  func eventStreamIsKnownByItsType(_ type: String) async throws {
+    let server = try LoopbackServer { _ in .pieces(Array("data: a\n\n".utf8), of: 99, [("Content-Type", type)]) }
+    #expect(try await events(Self.once(server.url())) == [Self.event("a")])
+  }
+
+  @Test(arguments: [
+    nil, "text/plain", "application/json", "text/event-streams", "text/event-stream-x;text/event-stream",
+  ])
+  func otherTypesAreNoEventStream(_ type: String?) async throws {
+    let fields = type.map { [("Content-Type", $0)] } ?? []
+    let server = try LoopbackServer { _ in .pieces(Array("data: a\n\n".utf8), of: 99, fields) }
+    await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    #expect(server.requests.count == 1)
+  }
+
+  @Test(.disabled("Finding A9: cured with the new transfers")) func errorForAnotherTypeHasTheResponse() async throws {
+    let body = "{\"error\":\"quota\"}"
+    let server = try LoopbackServer { _ in .status(200, [("Content-Type", "application/json")], body: body) }
+    let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    #expect(error?.statusCode == 200 && error?.data == Data(body.utf8))
+    #expect(error?.response?.value(forHTTPHeaderField: "Content-Type") == "application/json")
+    #expect(error.map { !"\($0.localizedDescription)".contains("file") && !"\($0)".contains("file") } == true)
+  }
+
+  /// Finding E14: what the server sends as its type may be long, and meant for a terminal.
+  @Test(.disabled("Finding E14: cured with the new transfers")) func errorDoesNotQuoteTheTypeAsItCame() async throws {
+    let type = "text/\u{1B}[31m" + String(repeating: "x", count: 20_000)
+    let server = try LoopbackServer { _ in .status(200, [("Content-Type", type)], body: "x") }
+    let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    #expect(error.map { !"\($0)".contains("\u{1B}") && "\($0)".count < 1_000 } == true)
+  }
+
+  /// A chat that ended normally is over, whatever makes its request safe to repeat.
+  @Test(.disabled("Finding A9: cured with the new transfers"), arguments: ["POST", "PUT"])
+  func onlyGETReconnectsAfterItsEnd(_ method: String) async throws {
+    let server = try LoopbackServer { $0.index < 3 ? Self.stream("retry: 1\ndata: a\n\n") : .status(204) }
+    var request = URLRequest(url: server.url())
+    request.httpMethod = method
+    request.setValue("1", forHTTPHeaderField: "Idempotency-Key")
+    #expect(try await events(request).count == 1 && server.requests.count == 1)
+  }
+}

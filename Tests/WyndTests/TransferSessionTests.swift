@@ -1,0 +1,184 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A transfer uses the caller's session: its configuration, its delegate, its queue and its connections.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferSessionTests {
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+
+  final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+    let redirects = Counter()
+    let challenges = Counter()
+    let queues = Box<[OperationQueue?]>([])
+    let follows: Bool
+    init(follows: Bool = true) { self.follows = follows }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      redirects.add()
+      queues.update { $0.append(OperationQueue.current) }
+      completionHandler(follows ? request : nil)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      challenges.add()
+      queues.update { $0.append(OperationQueue.current) }
+      completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
+    }
+  }
+
+  static func session(
+    _ delegate: Delegate? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
+  ) -> (URLSession, OperationQueue) {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let configuration = URLSessionConfiguration.ephemeral
+    change(configuration)
+    return (URLSession(configuration: configuration, delegate: delegate, delegateQueue: queue), queue)
+  }
+
+  static let kinds = ["download", "upload", "stream"]
+
+  static func run(_ kind: String, _ session: URLSession, _ url: URL) async throws -> Int {
+    let request = URLRequest(url: url)
+    switch kind {
+    case "download":
+      let folder = try Folder()
+      return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
+    case "upload":
+      let body = UploadBody.bodyStream { InputStream(data: Data("body".utf8)) }
+      return try await session.performNetworkUpload(request, from: body, policy: policy).response.statusCode
+    default:
+      let bytes = try await session.networkBytes(for: request, policy: policy)
+      for try await _ in bytes {}
+      return bytes.response.statusCode
+    }
+  }
+
+  @Test(arguments: kinds) func delegateIsAskedAboutRedirectsOnItsQueue(_ kind: String) async throws {
+    let server = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(307, to: "/there") }
+    let delegate = Delegate()
+    let (session, queue) = Self.session(delegate)
+    #expect(try await Self.run(kind, session, server.url()) == 200)
+    #expect(delegate.redirects.value == 1 && delegate.queues.value == [queue])
+    #expect(server.requests.map(\.target) == ["/", "/there"])
+  }
+
+  @Test(arguments: kinds) func redirectThatTheDelegateRefusesIsNotFollowed(_ kind: String) async throws {
+    let server = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(307, to: "/there") }
+    let delegate = Delegate(follows: false)
+    let (session, _) = Self.session(delegate)
+    if kind == "download" {
+      // A 3xx brings no file.
+      await #expect(throws: NetworkError.self) { try await Self.run(kind, session, server.url()) }
+    } else {
+      #expect(try await Self.run(kind, session, server.url()) == 307)
+    }
+    #expect(delegate.redirects.value == 1 && server.requests.map(\.target) == ["/"])
+  }
+
+  @Test(arguments: ["download", "stream"]) func delegateAnswersChallengesOnItsQueue(_ kind: String) async throws {
+    let server = try LoopbackServer { request in
+      request.value("Authorization") == nil
+        ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok("the file")
+    }
+    let delegate = Delegate()
+    let (session, queue) = Self.session(delegate)
+    #expect(try await Self.run(kind, session, server.url()) == 200)
+    #expect(delegate.challenges.value == 1 && delegate.queues.value == [queue])
+    #expect(server.requests.last?.value("Authorization") == "Basic dTpw")
+  }
+
+  @Test(arguments: kinds) func configurationOfTheSessionCounts(_ kind: String) async throws {
+    let server = try LoopbackServer { request in
+      request.target == "/slow" ? .hang : .status(200, [("Set-Cookie", "a=1")], body: "ok")
+    }
+    let (session, _) = Self.session { configuration in
+      configuration.httpAdditionalHeaders = ["X-Mine": "1"]
+      configuration.timeoutIntervalForRequest = 1
+    }
+    for _ in 0..<2 { _ = try await Self.run(kind, session, server.url()) }
+    #expect(server.requests.map { $0.value("X-Mine") } == ["1", "1"])
+    #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1"])
+    var request = URLRequest(url: server.url("/slow"))
+    request.httpMethod = "PUT"
+    let error = await #expect(throws: NetworkError.self) {
+      try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
+    }
+    #expect(error?.urlError?.code == .timedOut)
+  }
+
+  /// A new connection for each transfer would cost a handshake each.
+  @Test func transfersOfASessionShareConnections() async throws {
+    let server = try LoopbackServer { _ in .ok("the file") }
+    let (session, _) = Self.session { $0.httpMaximumConnectionsPerHost = 1 }
+    for kind in Self.kinds + Self.kinds { #expect(try await Self.run(kind, session, server.url()) == 200) }
+    #expect(Set(server.requests.map(\.connection)).count == 1 && server.requests.count == 6)
+    let (other, _) = Self.session()
+    _ = try await Self.run("stream", other, server.url())
+    #expect(server.requests.last?.connection == 1)
+  }
+
+  @Test(arguments: ["download", "upload"]) func completionHandlersAreCalledOnTheDelegateQueue(_ kind: String)
+    async throws
+  {
+    let server = try LoopbackServer { $0.index % 2 == 0 ? .status(503) : .ok("the file") }
+    let (session, queue) = Self.session()
+    let folder = try Folder()
+    let found = Box<OperationQueue>()
+    let end = Gate()
+    let request = URLRequest(url: server.url())
+    if kind == "download" {
+      session.performNetworkDownload(request, to: folder.file(), policy: Self.policy) { _ in
+        found.value = OperationQueue.current
+        end.open()
+      }
+    } else {
+      session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: Self.policy) { _ in
+        found.value = OperationQueue.current
+        end.open()
+      }
+    }
+    await end.wait()
+    #expect(found.value === queue && server.requests.count == 2)
+  }
+
+  #if os(Linux)
+    /// 100 MB for a reader that takes its time.
+    @Test func slowReaderCostsNoMemory() async throws {
+      let body = someBytes(100_000_000)
+      let server = try LoopbackServer(isRecording: false) { _ in .ok(body) }
+      let folder = try Folder()
+      let script = """
+        mkfifo "$2/pipe"; "$0" -N -s "$1" >"$2/pipe" & echo $! >"$2/id.new"; mv "$2/id.new" "$2/id"
+        exec 3<"$2/pipe"; n=0; while [ $n -lt 50 ]; do head -c 2000000 <&3; sleep 0.02; n=$((n+1)); done | cksum
+        cat <&3 | wc -c; wait
+        """
+      let child = try ChildProcess("/bin/sh", ["-c", script, CommandTests.program, "\(server.url())", folder.url.path])
+      await until { folder.text("id") != nil }
+      let id = try #require(folder.text("id")).trimmingCharacters(in: .whitespacesAndNewlines)
+      let peak = Box(0)
+      await until {
+        guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8),
+          let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") })
+        else { return true }
+        peak.value = Int(line.filter(\.isNumber)) ?? 0
+        return false
+      }
+      #expect(await child.ended() == 0)
+      #expect(child.out == "3382657732 100000000\n0\n")
+      // Kilobytes: the program itself takes about half of it.
+      #expect(1...80_000 ~= peak.value ?? 0)
+    }
+  #endif
+}

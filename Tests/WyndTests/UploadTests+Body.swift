@@ -1,0 +1,178 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension UploadTests {
+  // MARK: The length
+
+  /// Finding E2: another length than the body's would make the server take the rest for the next request.
+  @Test(arguments: ["Content-Length", "content-length", "Transfer-Encoding"])
+  func lengthIsTheBodysWhateverTheRequestSays(_ field: String) async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer { _ in .ok() }
+      let value = field == "Transfer-Encoding" ? "chunked" : "3"
+      _ = try await upload(server.url(), from: body, [field: value]).get()
+      _ = try await upload(server.url(), from: body, [field: value]).get()
+      #expect(server.requests.map { $0.body == Self.bytes } == [true, true], "\(name)")
+      for request in server.requests {
+        let isChunked = request.value("Transfer-Encoding") != nil
+        #expect(isChunked == (name == "stream") && isChunked == (request.value("Content-Length") == nil), "\(name)")
+      }
+    }
+    _ = folder
+  }
+
+  @Test func emptyBodyHasLengthZero() async throws {
+    let folder = try Folder()
+    try Data().write(to: folder.file())
+    let bodies: [UploadBody] = [
+      .data(Data()), .file(folder.file()), .bodyStream(length: 0) { InputStream(data: Data()) },
+    ]
+    for (index, body) in bodies.enumerated() {
+      let server = try LoopbackServer { _ in .ok() }
+      _ = try await upload(server.url(), from: body).get()
+      let request = try #require(server.requests.first)
+      #expect(request.value("Content-Length") == "0" && request.body.isEmpty && request.method == "PUT", "\(index)")
+      #expect(request.value("Transfer-Encoding") == nil, "\(index)")
+    }
+  }
+
+  @Test func linkToAFileIsSentAsTheFile() async throws {
+    let folder = try Folder()
+    try Data("the file".utf8).write(to: folder.file())
+    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file())
+    let server = try LoopbackServer { _ in .ok() }
+    _ = try await upload(server.url(), from: .file(folder.file("link"))).get()
+    #expect(server.requests.first?.text == "the file" && server.requests.first?.value("Content-Length") == "8")
+  }
+
+  @Test(arguments: [("GET", "PUT"), ("PUT", "PUT"), ("POST", "POST"), ("PATCH", "PATCH"), ("DELETE", "DELETE")])
+  func onlyGETBecomesPUT(_ method: String, _ sent: String) async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    _ = try await upload(server.url(), method, from: .data(Data("x".utf8)), ["Content-Type": "a/b", "X-One": "1"]).get()
+    let request = try #require(server.requests.first)
+    #expect(request.method == sent && request.text == "x")
+    #expect(request.value("Content-Type") == "a/b" && request.value("X-One") == "1")
+  }
+
+  // MARK: More than one attempt
+
+  @Test func streamIsMadeOnceForEachSend() async throws {
+    let made = Counter()
+    let body = UploadBody.bodyStream(length: 3) {
+      made.add()
+      return InputStream(data: Data("abc".utf8))
+    }
+    let server = try LoopbackServer { request in
+      if request.target == "/there" { return .ok() }
+      return request.index == 0 ? .status(503) : .redirect(request.target == "/307" ? 307 : 303, to: "/there")
+    }
+    _ = try await upload(server.url("/307"), from: body).get()
+    #expect(made.value == 3 && server.requests.map(\.text) == ["abc", "abc", "abc"])
+    // A redirect that turns it into a GET sends none.
+    _ = try await upload(server.url("/303"), "POST", from: body).get()
+    #expect(made.value == 4 && server.requests.map(\.text).suffix(2) == ["abc", ""])
+  }
+
+  /// Finding E3: a body that cannot be produced again fails the attempt, instead of being sent cut off or empty.
+  @Test func bodyThatCannotBeMadeAgainIsAnError() async throws {
+    struct Gone: Error {}
+    let made = Counter()
+    let server = try LoopbackServer { _ in .status(503) }
+    let stream = UploadBody.bodyStream {
+      if made.add() > 1 { throw Gone() }
+      return InputStream(data: Data("abc".utf8))
+    }
+    guard case .failure(.transferFailed(is Gone)) = await upload(server.url(), from: stream) else {
+      Issue.record("sent again")
+      return
+    }
+    #expect(server.requests.count == 1)
+    let folder = try Folder()
+    try Data("abc".utf8).write(to: folder.file())
+    let other = try LoopbackServer { _ in
+      try? FileManager.default.removeItem(at: folder.file())
+      return .status(503)
+    }
+    guard case .failure(.transferFailed(let error)) = await upload(other.url(), from: .file(folder.file())) else {
+      Issue.record("sent again")
+      return
+    }
+    #expect("\(error)".contains("not a file that can be read") && other.requests.count == 1)
+  }
+
+  /// A stream that breaks off has sent something, and the rest would be missing.
+  @Test(arguments: [nil, 100]) func streamThatFailsHalfwayIsNoSuccess(_ length: Int64?) async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    let body = UploadBody.bodyStream(length: length) { HalfStream(data: Data()) }
+    let result = await upload(server.url(), from: body, policy: .never)
+    #expect(result.error != nil)
+    #expect(server.requests.filter(\.isComplete).isEmpty)
+  }
+
+  @Test(.disabled("Finding E14: cured with the new transfers"))
+  func streamThatCannotBeOpenedIsAnError() async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    let body = UploadBody.bodyStream {
+      InputStream(url: URL(fileURLWithPath: "/nowhere/file")) ?? InputStream(data: Data())
+    }
+    let result = await upload(server.url(), from: body, policy: .never)
+    #expect(result.error != nil)
+    #expect(server.requests.filter(\.isComplete).isEmpty)
+  }
+
+  /// Gives five bytes, then fails.
+  final class HalfStream: InputStream {
+    private var isRead = false
+    override func open() {}
+    override func close() {}
+    override var streamStatus: Stream.Status { .open }
+    override var hasBytesAvailable: Bool { true }
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+      defer { isRead = true }
+      if isRead { return -1 }
+      for index in 0..<5 { buffer[index] = 65 }
+      return 5
+    }
+  }
+
+  // MARK: Progress
+
+  @Test func progressHasALengthIfThereIsOne() async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer { _ in .ok() }
+      let told = Box<[TransferProgress]>([])
+      let result = Box<Result<NetworkResponse, NetworkError>>()
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "PUT"
+      let transfer = session.performNetworkUpload(
+        request, from: body, options: UploadOptions { now in told.update { $0.append(now) } }, policy: Self.policy
+      ) { result.value = $0 }
+      await until { result.value != nil }
+      #expect(transfer.progress.isFinished && transfer.progress.totalUnitCount == 1_000_000, "\(name)")
+      let all = try #require(told.value)
+      let expected: Int64? = name == "stream" ? nil : 1_000_000
+      #expect(all.dropLast().allSatisfy { $0.expected == expected || $0.completed == 1_000_000 }, "\(name)")
+      #expect(all.last?.completed == 1_000_000 && all.last?.expected == 1_000_000, "\(name)")
+      #expect(all.map(\.completed) == all.map(\.completed).sorted(), "\(name)")
+    }
+    _ = folder
+  }
+
+  @Test func failureIsNotReportedAsFinished() async throws {
+    let server = try LoopbackServer { _ in .status(422) }
+    let result = Box<Result<NetworkResponse, NetworkError>>()
+    let transfer = session.performNetworkUpload(
+      URLRequest(url: server.url()), from: .bodyStream { InputStream(data: Data("abc".utf8)) }, policy: Self.policy
+    ) { result.value = $0 }
+    await until { result.value != nil }
+    #expect(result.value?.error?.statusCode == 422 && !transfer.progress.isFinished)
+  }
+}
