@@ -31,7 +31,9 @@ public enum PureParts {
     var parts: [Part] = [
       (
         "a whole call without a network",
-        { _ = RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start(on: queue) { _ in } }
+        {
+          _ = RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start(on: queue) { _ in }
+        }
       ),
       ("decision: 200", { _ = outcome.result(isHead: false, allowEmptyData: false) }),
       ("decision: 503", { _ = policy.decision(failure, get, call, now: now, random: 0.5) }),

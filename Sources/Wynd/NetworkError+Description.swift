@@ -82,7 +82,13 @@ nonisolated extension NetworkError {
     case .valueNotFound(let type, let context):
       return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
-    case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
+    case .dataCorrupted(let context):
+      // «Cannot initialize Color from invalid String value tok_4711»; a decoder of the app's own may say anything.
+      let text = context.debugDescription.components(separatedBy: " value ")[0]
+      let isKnown = ["The given data was not valid JSON", "Cannot initialize ", "not text in "].contains {
+        text.hasPrefix($0)
+      }
+      return "\(place(context.codingPath)): \(isKnown ? oneLine(text, 120) : "is not valid")"
     default: return "not decodable: \(kind(of: error))"
     }
   }

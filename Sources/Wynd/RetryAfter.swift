@@ -59,38 +59,50 @@ nonisolated enum RetryAfter {
   }
 
   /// An HTTP-date in one of its three forms (RFC 9110 §5.6.7) → seconds since 1970. `now` is for the two-digit year only.
+  ///
+  /// DateFormatter takes more than the grammar allows (other digits, one digit for two, words behind the date), knows no leap
+  /// second, and finds another date where the day of the week is wrong. So the grammar is checked here, a 60th second is
+  /// added, and the day of the week is left out. Unlike the RFC, a year before 1900 is not accepted: the calendars differ,
+  /// and no server means it.
   static func httpDate(_ value: String, now: Date) -> Int? {
     let text = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+    if let match = text.wholeMatch(
+      of: #/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{2} [A-Z][a-z]{2} [0-9]{4}) ([0-9]{2}:[0-9]{2}):([0-9]{2}) GMT/#)
+    {
+      return seconds1970("\(match.1)", "\(match.2)", "\(match.3)")
+    }
+    if let match = text.wholeMatch(
+      of:
+        #/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) ( [0-9]|[0-9]{2}) ([0-9]{2}:[0-9]{2}):([0-9]{2}) ([0-9]{4})/#)
+    {
+      return seconds1970("\(match.2) \(match.1) \(match.5)", "\(match.3)", "\(match.4)")
+    }
+    let form850 =
+      #/(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, ([0-9]{2}-[A-Z][a-z]{2}-)([0-9]{2}) ([0-9]{2}:[0-9]{2}):([0-9]{2}) GMT/#
+    let calendar = Calendar(identifier: .gregorian)
+    guard let match = text.wholeMatch(of: form850), let ending = Int(match.2),
+      let limit = calendar.date(byAdding: .year, value: 50, to: now)?.timeIntervalSince1970
+    else { return nil }
+    // «94» is the year of that ending which is not more than 50 years ahead.
+    let day = match.1.replacing("-", with: " ")
+    var year = calendar.component(.year, from: now) / 100 * 100 + 100 + ending
+    while let seconds = seconds1970("\(day)\(year)", "\(match.3)", "\(match.4)") {
+      if Double(seconds) <= limit { return seconds }
+      year -= 100
+    }
+    return nil
+  }
+
+  private static func seconds1970(_ day: String, _ minute: String, _ second: String) -> Int? {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
     formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.calendar = Calendar(identifier: .gregorian)
     formatter.isLenient = false
-    // A year that ends in «94» is the one that is not more than 50 years ahead.
-    formatter.twoDigitStartDate = formatter.calendar.date(byAdding: .year, value: -50, to: now)
-    // DateFormatter takes more than the grammar allows (other digits, one digit for two, words after the date) and no leap
-    // second, and with a day of the week that is wrong it finds another date. So the grammar is checked here, a 60th second is
-    // added, and the day of the week is left out.
-    let date: Substring
-    if let match = text.wholeMatch(
-      of: #/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}) GMT/#)
-    {
-      (date, formatter.dateFormat) = (match.1, "dd MMM yyyy HH:mm:ss")
-    } else if let match = text.wholeMatch(
-      of: #/(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, ([0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}) GMT/#)
-    {
-      (date, formatter.dateFormat) = (match.1, "dd-MMM-yy HH:mm:ss")
-    } else if let match = text.wholeMatch(
-      of: #/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2} (?:[0-9]{2}| [0-9]) [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4})/#)
-    {
-      (date, formatter.dateFormat) = (match.1, "MMM d HH:mm:ss yyyy")
-    } else {
-      return nil
-    }
-    let isLeapSecond = date.contains(":60")
-    let parsed = formatter.date(from: isLeapSecond ? String(date).replacing(":60", with: ":59") : String(date))
-    // Before 1900 the calendars differ, and no server meant it.
-    guard let parsed, parsed.timeIntervalSince1970 > -2_208_988_800 else { return nil }
-    return Int(parsed.timeIntervalSince1970) + (isLeapSecond ? 1 : 0)
+    formatter.dateFormat = "dd MMM yyyy HH:mm:ss"
+    let isLeapSecond = second == "60"
+    guard let date = formatter.date(from: "\(day) \(minute):\(isLeapSecond ? "59" : second)"),
+      date.timeIntervalSince1970 > -2_208_988_800
+    else { return nil }
+    return Int(date.timeIntervalSince1970) + (isLeapSecond ? 1 : 0)
   }
 }

@@ -198,12 +198,14 @@ nonisolated extension RetryPolicy {
     var delay = backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
     var source = NetworkEvent.DelaySource.backoff
     var floor = Duration.zero
-    if let response = error.response, let (asked, field) = RetryAfter.wait(asked: response, now: now) {
+    if let response = error.response, response.statusCode >= 400,
+      let (asked, field) = RetryAfter.wait(asked: response, now: now)
+    {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // The server's word is a floor: with the backoff on top, clients that were told the same second do not return
       // together. The backoff takes no time that the call does not have.
-      let left = ((timeLeft(call) ?? .seconds(1_000_000_000)) - asked) / 2
+      let left = ((timeLeft(call) ?? .seconds(9_000_000_000)) - asked) / 2
       delay = asked + max(.zero, min(delay, left, waitLeft(call)))
       (source, floor) = (.server(field: field), asked)
     } else if delay > waitLeft(call) {

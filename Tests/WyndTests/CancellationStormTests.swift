@@ -1,8 +1,8 @@
+import Dispatch
 import Foundation
 import LoopbackServer
 import Testing
-
-@testable import Wynd
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -49,25 +49,36 @@ import Testing
       let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
       let answers = (0..<count).map { _ in Counter() }
       let total = Counter()
-      let live = Live()
+      // Each call holds its policy, and with it this.
+      let token = Box<Held>()
+      token.value = Held()
+      weak let live = token.value
+      var policy = Self.policy
+      policy.shouldRetry = { [value = token.value] in
+        _ = value
+        return $0.shouldRetry
+      }
       let wrongQueue = Counter()
       let cancelled = Counter()
       for index in 0..<count {
         let task = session.performNetworkRequest(
-          Self.request(index, server.url()), allowEmptyData: true, policy: Self.policy
+          Self.request(index, server.url()), allowEmptyData: true, policy: policy
         ) { result in
           if OperationQueue.current !== queue { wrongQueue.add() }
           if case .failure(.cancelled) = result { cancelled.add() }
           answers[index].add()
           total.add()
         }
-        (task.flight as? RetryLoop).map(live.add)
         if index % 5 < 3 {
-          _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { task.cancel() }
+          DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int.random(in: 0...200_000))) {
+            task.cancel()
+          }
         }
       }
       await total.reaches(count)
-      await until { live.count == 0 }
+      policy = .never
+      token.value = nil
+      await until { live == nil }
       await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
       #expect(answers.allSatisfy { $0.value == 1 })
       #expect(wrongQueue.value == 0)
@@ -81,8 +92,8 @@ import Testing
       let session = URLSession(configuration: .default)
       let count = 3000
       // Each call holds its policy, and with it this.
-      let token = Box<RetryClockTests.Token.Value>()
-      token.value = RetryClockTests.Token.Value()
+      let token = Box<Held>()
+      token.value = Held()
       weak let live = token.value
       var policy = Self.policy
       policy.onEvent = { [value = token.value] _ in _ = value }
@@ -92,7 +103,9 @@ import Testing
           group.addTask { [policy] in
             let call = Task { [policy] in await session.result(of: request, allowEmptyData: true, policy: policy) }
             if index % 5 < 3 {
-              _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...200_000))) { call.cancel() }
+              DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int.random(in: 0...200_000))) {
+                call.cancel()
+              }
             }
             _ = await call.value
             return 1
@@ -122,7 +135,9 @@ import Testing
           if answers.add() > 1 { twice.add() }
           total.add()
         }
-        _ = SharedRetryClock.shared.wait(.microseconds(Int.random(in: 0...20_000))) { task.cancel() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int.random(in: 0...20_000))) {
+          task.cancel()
+        }
         if index % 50 == 0 { await total.reaches(index / 2) }
       }
       await total.reaches(1500)
@@ -179,11 +194,5 @@ final class SlowCache: URLCache, @unchecked Sendable {
   }
 }
 
-/// Which of these objects are still alive?
-final class Live: @unchecked Sendable {
-  private final class Weak { weak var loop: RetryLoop?; init(_ loop: RetryLoop) { self.loop = loop } }
-  private let lock = NSLock()
-  private var loops: [Weak] = []
-  func add(_ loop: RetryLoop) { lock.withLock { loops.append(Weak(loop)) } }
-  var count: Int { lock.withLock { loops.count { $0.loop != nil } } }
-}
+/// Something that a call holds.
+final class Held: Sendable {}

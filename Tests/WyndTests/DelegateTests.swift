@@ -12,10 +12,10 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
   /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
   static let proofs = [
-    "RedirectGuard.swift: willPerformHTTPRedirection": "theDefaultTransportsGuardIsCalled",
-    "LinuxAttempt+Delegate.swift: willPerformHTTPRedirection": "methodAndBodyGoOnAsTheStandardSays",
-    "LinuxAttempt+Delegate.swift: needNewBodyStream": "aDeadConnectionIsReportedAtOnce",
-    "LinuxAttempt+Delegate.swift: didReceive challenge": "a401Completes",
+    "Redirects.swift: willPerformHTTPRedirection": "theRedirectHandlerIsCalled",
+    "LinuxAttempt.swift: willPerformHTTPRedirection": "methodAndBodyGoOnAsTheStandardSays",
+    "LinuxAttempt.swift: needNewBodyStream": "aDeadConnectionIsReportedAtOnce",
+    "LinuxAttempt.swift: didReceive challenge": "a401Completes",
     "LinuxTransfers.swift: didReceive response": "theStartIsRetriedLikeAnyCall",
     "LinuxTransfers.swift: didReceive data": "theStartIsRetriedLikeAnyCall",
     "LinuxTransfers.swift: didCompleteWithError": "theStartIsRetriedLikeAnyCall",
@@ -58,14 +58,15 @@ import Testing
   @Test func theDefaultTransfersGuardIsCalled() async throws {
     let server = try LoopbackServer(script: .ok("the answer"), .ok("the answer"))
     for isRefused in [false, true] {
-      let sink = AnswerSink(limit: isRefused ? 3 : nil, ProgressTeller(nil, nil), 4)
+      let sink = AnswerSink(ProgressTeller(nil, nil), 4)
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       request.httpBody = Data("body".utf8)
       request.setValue("K", forHTTPHeaderField: "X-Api-Key")
       let sent = request
       let outcome = Box<NetworkOutcome>()
-      let cargo = NetworkCargo(stream: { InputStream(data: Data()) }, sink: sink)
+      let cargo = NetworkTransferBody(
+        stream: { InputStream(data: Data()) }, sink: isRefused ? RefusingReceiver() : sink)
       let guardian = TransferGuard(sent, cargo) { outcome.value = $0 }
       let session = URLSession(configuration: .ephemeral, delegate: guardian, delegateQueue: nil)
       let task = session.dataTask(with: sent)
@@ -90,14 +91,16 @@ import Testing
       if isRefused {
         guard case .responseTooLarge(3)? = end.error as? NetworkError else { Issue.record("\(end)"); return }
       } else {
-        #expect(sink.data == Data("the answer".utf8) && end.error == nil && end.http?.statusCode == 200)
+        #expect(
+          sink.data == Data("the answer".utf8) && end.error == nil
+            && (end.response as? HTTPURLResponse)?.statusCode == 200)
         #expect(sink.count == 4)
       }
     }
   }
 
-  /// The guard that works on Apple's platforms, and here once `Linux/` is deleted.
-  @Test func theDefaultTransportsGuardIsCalled() async throws {
+  /// The delegate of tasks on Apple's platforms.
+  @Test func theRedirectHandlerIsCalled() async throws {
     let other = try LoopbackServer(script: .ok("there"))
     let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
     let session = URLSession(configuration: .default)
@@ -105,13 +108,14 @@ import Testing
     request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
     request.setValue("K", forHTTPHeaderField: "X-Api-Key")
     let sent = request
-    let outcome = await withCheckedContinuation { continuation in
-      _ = (session as any NetworkAttemptStarter).startNetworkAttempt(sent, file: nil) {
-        continuation.resume(returning: $0)
-      }
+    let handler = RedirectHandler(sent)
+    let data = await withCheckedContinuation { continuation in
+      let task = session.dataTask(with: sent) { data, _, _ in continuation.resume(returning: data) }
+      task.delegate = handler
+      task.resume()
     }
-    #expect(outcome.data == Data("there".utf8))
-    #expect(outcome.hasFollowedRedirect)
+    #expect(data == Data("there".utf8))
+    #expect(handler.hasFollowed)
     #expect(other.requests.first?.value("Authorization") == nil)
     #expect(other.requests.first?.value("X-Api-Key") == nil)
   }
@@ -155,4 +159,11 @@ import Testing
     defer { session.invalidateAndCancel() }
     #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
   }
+}
+
+/// Takes no response.
+private final class RefusingReceiver: NetworkBodyReceiver {
+  func receive(_ head: HTTPURLResponse) throws(NetworkError) { throw .responseTooLarge(limit: 3) }
+  func receive(_ data: Data) throws(NetworkError) {}
+  func sent(_ bytes: Int64) {}
 }

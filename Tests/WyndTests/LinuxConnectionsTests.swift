@@ -1,5 +1,4 @@
 #if canImport(FoundationNetworking)
-  import Dispatch
   import Foundation
   import FoundationNetworking
   import Testing
@@ -20,43 +19,46 @@
     ]
 
     @Test func whatSharesAConnectionIsOnePlaceAndNothingElse() throws {
-      func hash(_ text: String) -> UInt64 { LinuxConnections.Place.hash(text) }
-      for row in Self.same { for text in row { #expect(hash(text) == hash(row[0]), "\(text)") } }
-      // http and https of a host may be taken for one another; these are not.
-      #expect(Set(Self.same.map { hash($0[0]) }).count == Self.same.count)
+      // All at once: a session that is gone could leave its address to the next.
+      let sessions = Self.same.map { _ in URLSession(configuration: .ephemeral) }
+      for (session, row) in zip(sessions, Self.same) {
+        LinuxConnections.add(session, URL(string: row[0]))
+        for text in row { #expect(LinuxConnections.mayExist(session, URL(string: text)), "\(text)") }
+        for other in Self.same where other != row {
+          #expect(!LinuxConnections.mayExist(session, URL(string: other[0])), "\(row[0]) \(other[0])")
+        }
+      }
     }
 
     /// libcurl keeps an idle connection for 118 s. Seconds since the last response → may it still be there?
     @Test func aConnectionIsRememberedForAsLongAsItMayBeUsedAgain() throws {
-      let connections = LinuxConnections()
       let (session, other) = (URLSession(configuration: .ephemeral), URLSession(configuration: .ephemeral))
       let url = URL(string: "http://a.example/x")
-      let start = DispatchTime.now()
-      #expect(!connections.mayHold(session, url, now: start))
-      connections.add(session, url, now: start)
+      let start = ContinuousClock.now
+      #expect(!LinuxConnections.mayExist(session, url, now: start))
+      LinuxConnections.add(session, url, now: start)
       for (seconds, mayHold) in [
         (0, true), (15, true), (60, true), (118, true), (149, true), (151, false), (600, false),
       ] {
-        #expect(connections.mayHold(session, url, now: start + .seconds(seconds)) == mayHold, "\(seconds)")
+        #expect(LinuxConnections.mayExist(session, url, now: start + .seconds(seconds)) == mayHold, "\(seconds)")
       }
-      #expect(!connections.mayHold(other, url, now: start), "each session has its own connections")
-      #expect(!connections.mayHold(session, URL(string: "http://b.example/x"), now: start))
-      #expect(!connections.mayHold(session, URL(string: "http://a.example:81/x"), now: start))
-      #expect(connections.mayHold(session, URL(string: "http://a.example:80/y?z"), now: start))
+      #expect(!LinuxConnections.mayExist(other, url, now: start), "each session has its own connections")
+      #expect(!LinuxConnections.mayExist(session, URL(string: "http://b.example/x"), now: start))
+      #expect(!LinuxConnections.mayExist(session, URL(string: "http://a.example:81/x"), now: start))
+      #expect(LinuxConnections.mayExist(session, URL(string: "http://a.example:80/y?z"), now: start))
       // Each response renews it.
-      connections.add(session, url, now: start + .seconds(100))
-      #expect(connections.mayHold(session, url, now: start + .seconds(240)))
+      LinuxConnections.add(session, url, now: start + .seconds(100))
+      #expect(LinuxConnections.mayExist(session, url, now: start + .seconds(240)))
     }
 
     @Test func nothingFreshIsForgottenWhenThereAreMany() throws {
-      let connections = LinuxConnections()
       let session = URLSession(configuration: .ephemeral)
-      let start = DispatchTime.now()
+      let start = ContinuousClock.now
       for port in 1...1500 {
-        connections.add(session, URL(string: "http://a.example:\(port)/"), now: start + .milliseconds(port))
+        LinuxConnections.add(session, URL(string: "http://a.example:\(port)/"), now: start + .milliseconds(port))
       }
       for port in [1, 500, 999, 1000, 1001, 1002, 1500] {
-        #expect(connections.mayHold(session, URL(string: "http://a.example:\(port)/"), now: start + .seconds(60)))
+        #expect(LinuxConnections.mayExist(session, URL(string: "http://a.example:\(port)/"), now: start + .seconds(60)))
       }
     }
   }

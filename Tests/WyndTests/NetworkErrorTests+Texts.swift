@@ -157,7 +157,7 @@ extension NetworkErrorTests {
   @Test func eachReasonToStopHasItsWords() {
     let rows: [(RetryFailure.StopReason, String)] = [
       (.notRetryable, "another try cannot help"), (.bodyNotReplayable, "an httpBodyStream can be sent only once"),
-      (.maxRetries, "all retries are used up"), (.persistentServerError, "three answers with status 500"),
+      (.maxRetries, "all retries are used up"), (.persistentFailure, "three answers with status 500"),
       (.maxRetryTime, "the time for retries is over"), (.maxUnreachableTime, "no server could be reached"),
       (.deadline, "the deadline leaves no time"),
       (.retryAfterTooLong(.seconds(90)), "the server asked for a wait of 90 s"),

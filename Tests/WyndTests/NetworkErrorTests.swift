@@ -134,6 +134,7 @@ import Testing
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOTCONN.rawValue), .networkConnectionLost),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.EPIPE.rawValue), .networkConnectionLost),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.ETIMEDOUT.rawValue), .timedOut),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.EPROTO.rawValue), .cannotParseResponse),
     (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOSPC.rawValue), nil), (NSPOSIXErrorDomain, Int.max, nil),
     ("Mine", -1005, nil),
   ]
@@ -141,7 +142,7 @@ import Testing
   @Test(arguments: domains.indices) func errorsOfOtherDomainsAreMapped(_ row: Int) {
     let (domain, code, expected) = Self.domains[row]
     let failure = NetworkOutcome(error: NSError(domain: domain, code: code))
-      .failure(isHead: false, allowEmptyData: false)
+      .result(isHead: false, allowEmptyData: false).error
     switch failure {
     case .urlError(let error):
       #expect(error.code == expected)
@@ -154,9 +155,9 @@ import Testing
   @Test func anAnswerThatIsNoneIsSaid() throws {
     let url = try #require(URL(string: "data:,x"))
     let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
-    let notHTTP = NetworkOutcome(data: Data(), response: response).failure(isHead: false, allowEmptyData: true)
+    let notHTTP = NetworkOutcome(data: Data(), response: response).result(isHead: false, allowEmptyData: true).error
     guard case .invalidResponseType = notHTTP else { Issue.record("\(String(describing: notHTTP))"); return }
-    let nothing = NetworkOutcome().failure(isHead: false, allowEmptyData: true)
+    let nothing = NetworkOutcome().result(isHead: false, allowEmptyData: true).error
     guard case .noResponse = nothing else { Issue.record("\(String(describing: nothing))"); return }
   }
 }

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Rules that the next retry loop brings. Each test fails today, and is enabled with its cure.
+/// What a server says about retries, and closures that take long.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NextRetryRuleTests {
   static func busy(_ retryAfter: String) -> NetworkScript.Step { .status(503, headers: ["Retry-After": retryAfter]) }
   static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
@@ -16,7 +16,7 @@ import Wynd
   // MARK: D1
 
   /// The server names the least to wait; the call's own backoff is added.
-  @Test(.disabled("Finding D1: cured with the new retry loop"))
+  @Test
   func theBackoffIsAddedToWhatTheServerAsksFor() async throws {
     let rows: [(String, Double)] = [("10", 13), ("1", 4), ("60", 63)]
     for (value, seconds) in rows {
@@ -30,7 +30,7 @@ import Wynd
     #expect(growing.log.delays == [1.25, 1.5, 2].map { .seconds($0) })
   }
 
-  @Test(.disabled("Finding D1: cured with the new retry loop"))
+  @Test
   func aRetryAfterOfZeroWaitsTheBackoff() async throws {
     for value in ["0", "Thu, 01 Jan 1970 00:00:00 GMT"] {
       let call = try await RetryRuleTests.run([Self.busy(value), Self.busy(value), .ok("x")], policy: Self.every3)
@@ -40,8 +40,7 @@ import Wynd
 
   // MARK: D2
 
-  @Test(
-    .disabled("Finding D2: cured with the new retry loop"), arguments: [NetworkScript.Step.silence, .dropped])
+  @Test(arguments: [NetworkScript.Step.silence, .dropped])
   func aConflictWithTheFirstAttemptIsRetried(_ first: NetworkScript.Step) async throws {
     let call = try await RetryRuleTests.run(
       [first, .status(409), .status(409), .ok("x")], method: "POST", headers: Self.key, policy: Self.every3)
@@ -69,7 +68,7 @@ import Wynd
     .secureConnectionFailed, .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse,
   ]
 
-  @Test(.disabled("Finding D3: cured with the new retry loop"), arguments: unlikely)
+  @Test(arguments: unlikely)
   func whatIsUnlikelyToGetBetterIsRetriedAtMostTwice(_ code: URLError.Code) async throws {
     let call = try await RetryRuleTests.run([.failure(code)], policy: .init(backoff: .none, budget: nil))
     #expect(call.sends == 3)
@@ -85,13 +84,13 @@ import Wynd
 
   // MARK: D7
 
-  @Test(.disabled("Finding D7: cured with the new retry loop")) func anOverloadedSiteIsRetried() async throws {
+  @Test func anOverloadedSiteIsRetried() async throws {
     let call = try await RetryRuleTests.run([.status(529), .ok("x")])
     #expect(call.error == nil)
     #expect(try RetryFailureText.sentence(529) == RetryFailureText.sentence(503).replacing("503", with: "529"))
   }
 
-  @Test(.disabled("Finding D7: cured with the new retry loop"))
+  @Test
   func tooLargeIsRetriedWhereTheServerSaysWhen() async throws {
     let call = try await RetryRuleTests.run([.status(413, headers: ["Retry-After": "5"]), .ok("x")])
     #expect(call.error == nil)
@@ -110,7 +109,7 @@ import Wynd
 
   // MARK: A6
 
-  @Test(.disabled("Finding A6: cured with the new retry loop"))
+  @Test
   func aSlowListenerDelaysNoOtherCall() async throws {
     let server = try LoopbackServer { $0.target == "/other" ? .hang : .status(503) }
     let session = URLSession(configuration: .ephemeral)

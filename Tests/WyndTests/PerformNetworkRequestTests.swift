@@ -80,7 +80,7 @@ import Wynd
     let server = try LoopbackServer(script: .status(500))
     #expect(
       await session.result(of: URLRequest(url: server.url()), policy: .immediate).error?.stopReason
-        == .persistentServerError)
+        == .persistentFailure)
     #expect(server.requests.count == 3)
     let gone = try LoopbackServer(script: .status(503), .status(404, body: "gone"))
     let result = await session.result(of: URLRequest(url: gone.url()), policy: .immediate)

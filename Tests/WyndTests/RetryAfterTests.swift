@@ -49,7 +49,8 @@ import Testing
         #expect(
           decision
             == (fits
-              ? .retry(after: .seconds(expected), .server(field: "Retry-After"))
+              ? .retry(
+                after: .seconds(expected + 7), .server(field: "Retry-After"), asked: .seconds(expected))
               : .stop(.retryAfterTooLong(.seconds(expected)))))
       } else {
         #expect(decision == .retry(after: .seconds(7), .backoff))
@@ -68,7 +69,7 @@ import Testing
     ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
     ("Thu, 29 Feb 1900 12:00:00 GMT", nil), ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400),
     ("Sun, 29 Feb 2015 00:00:00 GMT", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
-    ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
+    ("Sat, 01 Jan 0000 00:00:00 GMT", nil), ("Sun Nov 10 08:00:00 1000", nil), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
     ("Thu, 31 Dec 2015 00:00:00 GMT", 1_451_520_000), ("Thu, 00 Dec 2015 00:00:00 GMT", nil),
     ("Thu, 32 Dec 2015 00:00:00 GMT", nil),
     // A leap second, and what is none.
@@ -128,7 +129,7 @@ import Testing
       #expect(
         decision
           == (fits
-            ? .retry(after: .seconds(seconds), .server(field: "Retry-After"))
+            ? .retry(after: .seconds(seconds), .server(field: "Retry-After"), asked: .seconds(seconds))
             : .stop(.retryAfterTooLong(.seconds(seconds)))),
         "\(value)")
     }
@@ -139,7 +140,7 @@ import Testing
     let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
     let error = NetworkError.noResponseData(try Self.response(200, ["Retry-After": "120"]))
     let decision = policy.decision(
-      error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0)
+      error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), verdict: true, now: Self.now, random: 0)
     #expect(decision == .retry(after: .seconds(7), .backoff))
   }
 

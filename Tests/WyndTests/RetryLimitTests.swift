@@ -27,7 +27,7 @@ import Wynd
     Row(policy: .init(maxRetries: 2, backoff: every(1)), sends: 3, ends: 2, stop: .maxRetries),
     Row(policy: .init(maxRetries: 4, backoff: .none), sends: 5, ends: 0, stop: .maxRetries),
     Row(policy: .init(backoff: .none), sends: 11, ends: 0, stop: .maxRetries),
-    Row(policy: .init(backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .persistentServerError),
+    Row(policy: .init(backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .persistentFailure),
     Row(policy: .init(maxRetries: 2, backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .maxRetries),
     // maxRetryTime: the last retry starts at the limit itself, never later.
     Row(policy: .init(backoff: every(10), maxRetryTime: .seconds(20)), sends: 3, ends: 20, stop: .maxRetryTime),
@@ -180,7 +180,8 @@ import Wynd
     #expect(unsafe.error?.attempts.map { $0.error?.statusCode } == [429, 503])
     #expect(unsafe.error?.statusCode == 503)
     let first = try await RetryRuleTests.run([.status(503)], method: "POST")
-    guard case .endpointError? = first.error else { Issue.record("\(String(describing: first.error))"); return }
+    #expect(first.error?.stopReason == .notSafeToRepeat(method: "POST"))
+    #expect(first.error?.statusCode == 503)
     // A limit that ends a call after its only attempt leaves the error as it is, but for the deadline.
     let short = try await RetryRuleTests.run([.dropped], policy: .init(backoff: Self.every(9), maxRetryTime: .zero))
     guard case .urlError? = short.error else { Issue.record("\(String(describing: short.error))"); return }

@@ -40,7 +40,9 @@ import Testing
 
   @Test func retriesAConflictThatAnEarlierAttemptMayHaveCaused() {
     let conflict = Self.status(409)
-    #expect(decide(conflict, method: "POST", key: true, mayHaveReachedServer: true) == .retry(after: .seconds(0.25), .backoff))
+    #expect(
+      decide(conflict, method: "POST", key: true, mayHaveReachedServer: true) == .retry(after: .seconds(0.25), .backoff)
+    )
     #expect(decide(conflict, method: "POST", key: true) == .stop(.notRetryable))
     #expect(decide(conflict, method: "POST", mayHaveReachedServer: true) == .stop(.notRetryable))
     #expect(decide(conflict, method: "PUT", mayHaveReachedServer: true) == .stop(.notRetryable))

@@ -80,7 +80,7 @@ import Wynd
     #expect(third.error?.stopReason == .maxRetries, "three retries are used up first")
     let longer = try await Self.run(
       [.status(500), .status(503), .status(500), .status(502), .status(500), .ok("x")], policy: .immediate)
-    #expect(longer.error?.stopReason == .persistentServerError)
+    #expect(longer.error?.stopReason == .persistentFailure)
     #expect(longer.sends == 5)
   }
 

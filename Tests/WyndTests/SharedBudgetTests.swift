@@ -53,10 +53,8 @@ import Wynd
     }
   }
 
-  // MARK: Cured with the new budget
-
   /// A host that was down for a moment and then answers 404 keeps nobody waiting.
-  @Test(.disabled("Finding A2: cured with the new budget"))
+  @Test
   func aHostThatAnswers404IsNotWaitedFor() async throws {
     let end = ContinuousClock.now + .seconds(1)
     let server = try LoopbackServer { _ in .status(ContinuousClock.now < end ? 503 : 404) }
@@ -68,7 +66,7 @@ import Wynd
   }
 
   /// `maxRetries` bounds the time of parallel calls as it bounds that of one: 2 retries take 1.5 s at the most.
-  @Test(.disabled("Finding A3: cured with the new budget"), arguments: [3, 50])
+  @Test(arguments: [3, 50])
   func twoRetriesTakeNoLongerBecauseOthersFailToo(_ count: Int) async throws {
     let server = try LoopbackServer(script: .status(503))
     let policy = RetryPolicy(maxRetries: 2, budget: RetryBudget())
@@ -79,7 +77,7 @@ import Wynd
   }
 
   /// A host that answers some calls and refuses others is not down: the calls need about as long as without a budget.
-  @Test(.disabled("Finding D10: cured with the new budget"))
+  @Test
   func aHostThatLimitsTheRateIsNotDown() async throws {
     try await Turn.take {
       let next = Box<ContinuousClock.Instant>(.now)

@@ -124,14 +124,10 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  @Test func anErrorsBodyAndAnAnswerThatIsTooLarge() async throws {
+  @Test func anErrorHasItsBodyAndTheBodyOfTheRequestIsNotSent() async throws {
     let server = try LoopbackServer { $0.target == "/big" ? .ok(someBytes(5_000)) : .status(422, body: "why") }
     let error = await upload(server.url(), from: .data(Data("x".utf8))).error
     #expect(error?.statusCode == 422 && error?.data == Data("why".utf8))
-    var policy = Self.policy
-    policy.maxResponseSize = 4_999
-    let large = await upload(server.url("/big"), from: .data(Data("x".utf8)), policy: policy)
-    guard case .failure(.responseTooLarge(4_999)) = large else { Issue.record("\(large)"); return }
     // A body of the request's own would be sent instead, and a stream only once.
     var request = URLRequest(url: server.url("/big"))
     request.httpBodyStream = InputStream(data: Data("wrong".utf8))
