@@ -94,11 +94,16 @@ nonisolated enum RetryAfter {
   }
 
   private static func seconds1970(_ day: String, _ minute: String, _ second: String) -> Int? {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.isLenient = false
-    formatter.dateFormat = "dd MMM yyyy HH:mm:ss"
+    // Making a formatter takes a millisecond, so each thread keeps one.
+    let key = "Wynd.HTTPDate"
+    let formatter = Thread.current.threadDictionary[key] as? DateFormatter ?? DateFormatter()
+    if formatter.dateFormat != "dd MMM yyyy HH:mm:ss" {
+      formatter.locale = Locale(identifier: "en_US_POSIX")
+      formatter.timeZone = TimeZone(secondsFromGMT: 0)
+      formatter.isLenient = false
+      formatter.dateFormat = "dd MMM yyyy HH:mm:ss"
+      Thread.current.threadDictionary[key] = formatter
+    }
     let isLeapSecond = second == "60"
     guard let date = formatter.date(from: "\(day) \(minute):\(isLeapSecond ? "59" : second)"),
       date.timeIntervalSince1970 > -2_208_988_800

@@ -198,6 +198,7 @@ nonisolated struct RetryLoop: Sendable {
       verdict = await withCheckedContinuation { continuation in
         DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
       }
+      call.state.elapsed = clock.now - began
     }
     let decision = policy.decision(
       error, RetryRequestFacts(request), call.state, verdict: verdict, now: clock.date, random: clock.random())
