@@ -120,7 +120,7 @@ nonisolated struct RetryLoop: Sendable {
       case .retry(let delay, let source, let asked):
         if transport.isInvalidated { return (.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
         // Prepared before the wait: a session that is told to finish meanwhile still carries it.
-        let attempt = RetryAttempt(request, transport)
+        let attempt = RetryAttempt(request, transport.late)
         call.state.askedFor += asked
         await pause(delay, source, &call)
         end = await send(attempt, &call)

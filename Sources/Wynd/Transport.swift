@@ -10,11 +10,17 @@ nonisolated protocol NetworkTransport: Sendable {
   func validationError(for request: URLRequest) -> String?
   /// The session was invalidated: creating a task on it would crash. False where there is no way to know.
   var isInvalidated: Bool { get }
+  /// The same for attempts that are made later than the caller's call, when its session may have been invalidated.
+  var late: any NetworkTransport { get }
   /// Makes one attempt, which sends nothing before `resume()`. `completion` is called on any queue; only the first call
   /// counts.
   func prepare(
     _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
   ) -> any NetworkRequestHandle
+}
+
+nonisolated extension NetworkTransport {
+  var late: any NetworkTransport { self }
 }
 
 /// An attempt that was prepared.
@@ -102,6 +108,9 @@ nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
   /// The body, if it is sent from a file.
   var file: URL?
+  var isLate = false
+
+  var late: any NetworkTransport { SessionTransport(session: session, file: file, isLate: true) }
 
   func validationError(for request: URLRequest) -> String? {
     Self.validationError(for: request) ?? lengthError(for: request) ?? sessionError
@@ -120,7 +129,7 @@ nonisolated struct SessionTransport: NetworkTransport {
   ) -> any NetworkRequestHandle {
     let request = withUsableTimeout(request)
     #if canImport(FoundationNetworking)
-      return LinuxAttempt(session: session, request: request, file: file, completion: completion)
+      return LinuxAttempt(session: session, request: request, file: file, isLate: isLate, completion: completion)
     #else
       let redirects = RedirectHandler(request)
       let sender = NetworkLock(WeakTask())

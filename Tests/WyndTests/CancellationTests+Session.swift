@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LoopbackServer
 import Testing
@@ -75,6 +76,32 @@ extension CancellationTests {
   }
 
   #if canImport(FoundationNetworking)
+    /// Creating a task on an invalidated session stops the process: a session may end at any moment after a call began.
+    @Test(arguments: ["redirect", "retry", "client"])
+    func aSessionMayEndWhileACallGoesOn(_ kind: String) async throws {
+      let policy = RetryPolicy(maxRetries: 20, backoff: .none, budget: nil)
+      for round in 0..<150 {
+        let session = URLSession(configuration: .ephemeral)
+        let end: @Sendable () -> Void = {
+          if round % 2 == 0 { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+        }
+        let server = try LoopbackServer { request in
+          if request.index == round % 8 {
+            DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(round * 10), execute: end)
+          }
+          return kind == "redirect" ? .redirect(to: "/\(request.index)") : .status(503)
+        }
+        let results = Counter()
+        if kind == "client" {
+          let client = NetworkClient(session: session, policy: policy)
+          client.performNetworkRequest(URLRequest(url: server.url())) { _ in results.add() }
+        } else {
+          session.performNetworkRequest(server.url(), policy: policy) { _ in results.add() }
+        }
+        await results.reaches(1)
+      }
+    }
+
     @Test func aTransferOfASessionThatHasEndedIsCancelled() async throws {
       let server = try LoopbackServer(script: .ok())
       let session = URLSession(configuration: .default)

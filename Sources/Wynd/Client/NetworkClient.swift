@@ -161,7 +161,7 @@ nonisolated extension NetworkClient {
     }
     switch wire {
     case .session(let session):
-      let transport = SessionTransport(session: session, file: spool?.file)
+      let transport = SessionTransport(session: session, file: spool?.file, isLate: true)
       // The call was begun in a task of its own: its session may have been invalidated since.
       if transport.isInvalidated { throw .urlError(URLError(.cancelled)) }
       let base: any NetworkTransport = spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport

@@ -16,6 +16,7 @@
     let transfer: NetworkTransferBody?
     // Where the tasks of a transfer run.
     private let transfers: LinuxTransfers?
+    private let isLate: Bool
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
 
@@ -28,19 +29,21 @@
       var hop = 0
       var task: URLSessionTask?
       var cancelTimer: (@Sendable () -> Void)?
-      /// A task of the caller's session that never starts, for a transfer, which runs on a session of ours: what cancels the
-      /// caller's session ends the transfer, and what waits for its tasks waits for it.
+      /// A task of the caller's session, for one that runs on ours: what cancels the caller's session ends the attempt, and
+      /// what waits for its tasks waits for it.
       var placeholder: URLSessionTask?
       var isOver = false
     }
     private let state: NetworkLock<State>
 
+    /// `isLate`: the caller's session may have been invalidated since the call began.
     init(
-      session: URLSession, request: URLRequest, file: URL?, transfer: NetworkTransferBody? = nil,
+      session: URLSession, request: URLRequest, file: URL?, transfer: NetworkTransferBody? = nil, isLate: Bool = false,
       completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) {
       self.session = session
       self.transfer = transfer
+      self.isLate = isLate
       transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
@@ -79,10 +82,13 @@
       if let transfers {
         task = transfers.task(with: outgoing, for: self, hop: hop)
       } else {
-        // Asked as late as possible: a task on an invalidated session stops the process.
-        if hop > 0, session.isInvalidated { return end(URLError(.cancelled)) }
-        task = session.networkTask(with: outgoing, file: nil) { [self] data, response, error in
-          finished(NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true), hop: hop)
+        let carrier = carrier(hop)
+        task = carrier.networkTask(with: outgoing, file: nil) { [self] data, response, error in
+          let isOurs = carrier !== session
+          let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
+          // Cancelled with its session, also while it is a placeholder.
+          let isCancelled = (error as? URLError)?.code == .cancelled && !isOurs
+          finished(outcome, hop: isCancelled ? nil : hop)
         }
         task.delegate = self
       }
@@ -91,6 +97,11 @@
         return state.isOver
       }
       if isOver { Self.queue.async { task.cancel() } }
+    }
+
+    /// The session of ours is never invalidated while a call runs, and creating a task on one that is stops the process.
+    private func carrier(_ hop: Int) -> URLSession {
+      transfers?.session ?? (isLate || hop > 0 ? LinuxTransfers.of(session).session : session)
     }
 
     /// The redirect is never answered: URLSession would send a 307 without its body and resolve a relative Location wrongly,
@@ -110,7 +121,11 @@
       }
       guard let old else { return }
       old.cancelTimer?()
-      old.task?.cancel()
+      if hop == 0, !isLate, transfers == nil {
+        state.withLock { if !$0.isOver { $0.placeholder = old.task } }
+      } else {
+        old.task?.cancel()
+      }
       makeTask()
       resume()
     }
@@ -126,7 +141,7 @@
     // MARK: The end
 
     /// The task has completed.
-    func finished(_ outcome: NetworkOutcome, hop: Int) {
+    func finished(_ outcome: NetworkOutcome, hop: Int?) {
       if let ended = takeEnd(hop: hop) { settle(outcome, ended) }
     }
 
@@ -153,12 +168,15 @@
     private func settle(_ outcome: NetworkOutcome, _ ended: State) {
       ended.cancelTimer?()
       var outcome = outcome
-      let carrier = transfers?.session ?? session
+      let carrier = carrier(ended.hop)
       if outcome.response != nil { LinuxConnections.add(carrier, ended.request.url) }
       outcome.mayHaveSent = outcome.error != nil && LinuxConnections.mayExist(carrier, ended.request.url)
       outcome.hasFollowedRedirect = ended.hop > 0
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
-      guard let transfers else { return completion(outcome) }
+      guard let transfers else {
+        if let placeholder = ended.placeholder { Self.queue.async { placeholder.cancel() } }
+        return completion(outcome)
+      }
       transfers.afterPieces { [completion, outcome] in
         completion(outcome)
         ended.placeholder?.cancel()
@@ -191,12 +209,12 @@
     // MARK: Called by URLSession. A near-miss of a signature is never called, without a warning.
 
     func urlSession(
-      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
-      LinuxConnections.add(transfers?.session ?? session, request.url)
+      LinuxConnections.add(carrier(hop), request.url)
       guard let proposed = request.following(response, in: session.configuration) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
@@ -228,7 +246,7 @@
     /// (swift-corelibs-foundation#5457). Its response is reported here, without its body. Where the defect is mended, the
     /// task's own completion is on the delegate queue before this, and wins.
     func urlSession(
-      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
@@ -242,7 +260,7 @@
           guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
             let response = challenge.failureResponse
           else { return }
-          session.delegateQueue.addOperation { [self] in
+          carrier(hop).delegateQueue.addOperation { [self] in
             end(NetworkOutcome(data: Data(), response: response), hop: hop)
           }
         }
