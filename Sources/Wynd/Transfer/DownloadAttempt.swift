@@ -38,10 +38,7 @@ nonisolated final class DownloadAttempt: NetworkSink, NetworkFlight, @unchecked 
     }
   }
 
-  func cancel() {
-    download.cancel()
-    flight.cancel()
-  }
+  func cancel() { flight.cancel() }
 
   func receive(_ head: HTTPURLResponse) throws(NetworkError) {
     do throws(TransferError) {
