@@ -66,42 +66,53 @@ struct Workspace {
     }
     /// The suites that failed and the first failed test.
     var verdict: String {
+      let test = output.firstMatch(of: /Test ([A-Za-z0-9_]+)\(.* (failed after|recorded an issue)/).map { String($0.1) }
       if isTimedOut { return "timed out" }
-      let test = output.firstMatch(of: /Test ([A-Za-z0-9_]+)\(.* failed after/).map { ", \($0.1)" } ?? ""
-      return failedSuites.isEmpty ? "crashed" : failedSuites.joined(separator: " ") + test
+      return test == nil && failedSuites.isEmpty ? "crashed" : (failedSuites + [test ?? ""]).joined(separator: " ")
     }
   }
 
-  func swift(_ arguments: [String], limit: TimeInterval) throws -> Outcome {
+  /// `end`: what stands in the output when nothing more has to be seen.
+  func run(_ command: [String], limit: TimeInterval, until end: String? = nil) throws -> Outcome {
     let log = copy.appendingPathComponent("output.txt")
     try Data().write(to: log)
     let handle = try FileHandle(forWritingTo: log)
     defer { try? handle.close() }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["swift"] + arguments
+    process.arguments = command
     process.currentDirectoryURL = copy
     (process.standardOutput, process.standardError) = (handle, handle)
     try process.run()
-    let end = Date(timeIntervalSinceNow: limit)
-    while process.isRunning, Date() < end { Thread.sleep(forTimeInterval: 0.05) }
-    let isTimedOut = process.isRunning
-    if isTimedOut {
-      // `swift test` ends its tests when it is interrupted.
-      process.interrupt()
-      let grace = Date(timeIntervalSinceNow: 15)
-      while process.isRunning, Date() < grace { Thread.sleep(forTimeInterval: 0.05) }
-      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    let latest = Date(timeIntervalSinceNow: limit)
+    var isSeen = false
+    while process.isRunning, !isSeen, Date() < latest {
+      Thread.sleep(forTimeInterval: 0.05)
+      if let end { isSeen = try Data(contentsOf: log).range(of: Data(end.utf8)) != nil }
     }
-    process.waitUntilExit()
+    let isStopped = process.isRunning
+    // Not waited for: that would be for its children too.
+    if isStopped { kill(process.processIdentifier, SIGKILL) } else { process.waitUntilExit() }
     let output = String(decoding: try Data(contentsOf: log), as: UTF8.self)
-    return Outcome(output: output, status: process.terminationStatus, isTimedOut: isTimedOut)
+    return Outcome(
+      output: output, status: isStopped ? 1 : process.terminationStatus, isTimedOut: isStopped && !isSeen)
   }
 
-  func build() throws -> Outcome { try swift(["build", "--build-tests"], limit: 1800) }
+  /// What the suites need; a whole run needs the command too.
+  func build(_ product: String = "WyndPackageTests") throws -> Outcome {
+    try run(["swift", "build", "--product", product], limit: 1800)
+  }
 
-  func test(_ suites: [String], limit: TimeInterval) throws -> Outcome {
-    let outcome = try swift(["test", "--skip-build"] + suites.flatMap { ["--filter", "[./]\($0)/"] }, limit: limit)
+  /// `isShort`: one failed check is enough; others may wait for what never comes.
+  func test(_ suites: [String], limit: TimeInterval, isShort: Bool = false) throws -> Outcome {
+    let filters = suites.flatMap { ["--filter", "[./]\($0)/"] }
+    #if os(Linux)
+      // As `swift test` starts it, which leaves it alone when it is ended itself.
+      let command = [".build/debug/WyndPackageTests.xctest", "--testing-library", "swift-testing"]
+    #else
+      let command = ["swift", "test", "--skip-build"]
+    #endif
+    let outcome = try run(command + filters, limit: limit, until: isShort ? "recorded an issue" : nil)
     guard !outcome.output.contains("Test run with 0 tests") else {
       throw TableError(description: "no test in \(suites.joined(separator: ", "))")
     }
@@ -109,8 +120,8 @@ struct Workspace {
   }
 
   /// A failure counts only if its suite fails again: a machine under load may fail a test too.
-  func testAll(limit: TimeInterval) throws -> Outcome {
-    let first = try test([], limit: limit)
+  func testTwice(_ suites: [String] = [], limit: TimeInterval) throws -> Outcome {
+    let first = try test(suites, limit: limit)
     if first.passed || first.isTimedOut || first.failedSuites.isEmpty { return first }
     return try test(first.failedSuites, limit: 120)
   }

@@ -163,4 +163,20 @@ extension DownloadTests {
     let result = await download(server, to: folder.file()) { $0.timeoutInterval = 3_600 }
     #expect(transferError(result) != nil && folder.names.isEmpty)
   }
+
+  /// The first response comes in chunks, and only the second says how long the file is, also for a later process.
+  @Test func lengthThatAPartTellsIsKept() async throws {
+    let chunk = Array("4e20\r\n".utf8) + Self.old[..<20_000] + Array("\r\n".utf8)
+    let head = Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "20000")])
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close]),
+      Answer([.send(head + Self.old[20_000..<30_000]), .close]),
+      Self.part("bytes 30000-39999/*", Array(Self.old[30_000...])))
+    let folder = try Folder()
+    let options = DownloadOptions(resumeToken: ResumeToken())
+    for _ in 0..<2 { #expect(await download(server, to: folder.file(), options, policy: .never).error != nil) }
+    _ = try await download(server, to: folder.file(), options, policy: .never).get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
+    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=20000-", "bytes=30000-"])
+  }
 }

@@ -146,4 +146,26 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
     #expect(server.requests.map(\.text) == ["query", "query"] && server.requests.allSatisfy { $0.method == "POST" })
   }
+
+  /// What had come is worth nothing, before anything of the new file is there.
+  @Test func progressOfARestartBeginsAtZero() async throws {
+    let told = Box<[TransferProgress]>([])
+    let hasRestarted: @Sendable () -> Bool = {
+      told.value?.contains { $0.completed == 0 && $0.expected == nil } == true
+    }
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: return .file(Self.old, for: request, cut: 20_000)
+      case 1: return Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
+      default:
+        let limit = ContinuousClock.now + .seconds(20)
+        while !hasRestarted(), ContinuousClock.now < limit { usleep(1_000) }
+        return .file(Self.new, for: request, [("ETag", "\"2\"")])
+      }
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(hasRestarted())
+  }
 }

@@ -224,4 +224,15 @@ import Wynd
     #expect(Data(request.body) == expected + Data("--\(boundary)--\r\n".utf8))
     #expect(request.value("Content-Length") == "\(request.body.count)")
   }
+
+  @Test func errorThatPrepareThrowsIsWrappedUnlessItIsOfTheLibrary() {
+    struct Mine: Error {}
+    func error(_ thrown: any Error) -> NetworkError? {
+      #expect(throws: NetworkError.self) { try Plain(prepared: { _ in throw thrown }).request }
+    }
+    guard case .invalidRequest("nobody")? = error(NetworkError.invalidRequest(reason: "nobody")) else {
+      Issue.record("not itself"); return
+    }
+    guard case .middlewareError(is Mine)? = error(Mine()) else { Issue.record("not wrapped"); return }
+  }
 }

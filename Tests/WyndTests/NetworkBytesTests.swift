@@ -155,4 +155,22 @@ import Wynd
       #expect(more == 1 && lengths.isEmpty)
     }
   }
+
+  /// Also while somebody still has the bytes in hand.
+  @Test func cancelledReaderEndsTheRequest() async throws {
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+    let bytes = try await bytes(server)
+    let begun = Gate()
+    let reader = Task {
+      for try await _ in bytes { begun.open() }
+    }
+    await begun.wait()
+    reader.cancel()
+    _ = await reader.result
+    let limit = ContinuousClock.now + .seconds(20)
+    while server.openRequests > 0, ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(server.openRequests == 0)
+    withExtendedLifetime(bytes) {}
+  }
 }

@@ -129,7 +129,13 @@ import Wynd
     }
     #expect(log.gaveUp == .cancelled)
     #expect(server.requests.isEmpty)
-    while try !files().isSubset(of: before) { try await Task.sleep(for: .milliseconds(1)) }
+    let limit = ContinuousClock.now + .seconds(30)
+    var isGone = false
+    while !isGone, ContinuousClock.now < limit {
+      isGone = try files().isSubset(of: before)
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(isGone)
   }
 
   @Test(arguments: ["/dev/zero", "/tmp", "/nowhere"]) func whatIsNoFileIsRefused(_ path: String) async throws {

@@ -172,4 +172,13 @@ extension ServerSentEventsTests {
     request.setValue("1", forHTTPHeaderField: "Idempotency-Key")
     #expect(try await events(request).count == 1 && server.requests.count == 1)
   }
+
+  /// An event shows that the server is well: only connections without one make the wait longer.
+  @Test func waitStaysShortWhileEventsCome() async throws {
+    let server = try LoopbackServer { $0.index < 6 ? Self.stream("retry: 1\ndata: a\n\n") : .status(204) }
+    let began = ContinuousClock.now
+    #expect(try await events(URLRequest(url: server.url())).count == 6)
+    // Less than a second; with longer and longer waits it would be half a minute.
+    #expect(ContinuousClock.now - began < .seconds(15))
+  }
 }

@@ -50,7 +50,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   var control: CacheControl { CacheControl(header("Cache-Control")) }
 
   func matches(_ request: URLRequest) -> Bool {
-    request.url == url && vary.allSatisfy { Self.variant(request, $0.key) == $0.value }
+    vary.allSatisfy { Self.variant(request, $0.key) == $0.value }
   }
 
   func isFresh(at date: Date) -> Bool {

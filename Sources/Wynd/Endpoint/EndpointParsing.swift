@@ -80,7 +80,7 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 }
 
 nonisolated extension HTTPURLResponse {
-  /// The text in the charset that Content-Type names, one of the six here; UTF-8 where it names none.
+  /// The text in the charset that Content-Type names, one of the five here; UTF-8 where it names none.
   fileprivate func text(of data: Data) throws -> String {
     let charset = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
       .dropFirst()
@@ -92,7 +92,6 @@ nonisolated extension HTTPURLResponse {
       case "windows-1252": .windowsCP1252
       case "utf-16": .utf16
       case "shift_jis": .shiftJIS
-      case "euc-jp": .japaneseEUC
       // Most others have ASCII in common, which needs no knowledge of them.
       default: data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil
       }

@@ -154,11 +154,6 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
     return true
   }
 
-  /// From now on no file is put in place.
-  func cancel() {
-    lock.withLock { isClosed = true }
-  }
-
   func afterTelling(_ work: @escaping @Sendable () -> Void) { teller.queue.async(execute: work) }
 
   /// The call has ended.

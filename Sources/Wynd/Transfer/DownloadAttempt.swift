@@ -42,10 +42,7 @@ nonisolated final class DownloadAttempt: NetworkBodyReceiver, NetworkRequestHand
     }
   }
 
-  func cancel() {
-    download.cancel()
-    flight.cancel()
-  }
+  func cancel() { flight.cancel() }
 
   func receive(_ head: HTTPURLResponse) throws(NetworkError) {
     do throws(TransferError) {

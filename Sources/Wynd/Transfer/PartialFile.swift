@@ -151,7 +151,6 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// False if there is one: a link is made or not, whoever else makes one at the same moment.
   private func link(to target: URL) throws -> Bool {
-    if FileManager.default.fileExists(atPath: target.path) { return false }
     do { try FileManager.default.linkItem(at: url, to: target) } catch {
       if FileManager.default.fileExists(atPath: target.path) { return false }
       // Not every file system knows links.
