@@ -76,9 +76,10 @@ nonisolated extension NetworkError {
   private static func reason(of error: any Error) -> String {
     switch error as? DecodingError {
     case .typeMismatch(let type, let context):
-      // «Expected to decode Int but found a string instead.»
-      let found = context.debugDescription.components(separatedBy: " found ").dropFirst().first?.split(separator: " ")
-      return "\(place(context.codingPath)): expected \(type), found \(found?.dropFirst().first ?? "another type")"
+      // «Expected to decode Int but found a string instead.» A type of the app's own may put anything there.
+      let words = context.debugDescription.components(separatedBy: " found ").dropFirst().first ?? ""
+      let found = words.split { !$0.isLetter }.lazy.map(String.init).first(where: kinds.contains)
+      return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
     case .valueNotFound(let type, let context):
       return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
@@ -93,11 +94,15 @@ nonisolated extension NetworkError {
     }
   }
 
+  private static let kinds: Set = ["string", "number", "bool", "array", "dictionary", "null", "date", "data"]
+
   static func place(_ path: [any CodingKey]) -> String {
     let text = path.reduce("") { text, key in
       if let index = key.intValue { return "\(text)[\(index)]" }
-      let isPlain = !key.stringValue.isEmpty && !key.stringValue.contains { ".[]\"".contains($0) }
-      return text + (isPlain ? (text.isEmpty ? "" : ".") + key.stringValue : "[\"\(key.stringValue)\"]")
+      // A case of an enumeration is a name in the code; any other key, as of a dictionary, comes from the body.
+      let mirror = Mirror(reflecting: key)
+      let isName = mirror.displayStyle == .enum && mirror.children.isEmpty
+      return text + (text.isEmpty ? "" : ".") + (isName ? key.stringValue : "…")
     }
     return path.isEmpty ? "the body" : oneLine(text, 120)
   }
@@ -125,7 +130,8 @@ nonisolated extension NetworkError: LocalizedError {
         failure.lastError.sentence + " The server may have received the request: please check before you send it again."
       default: failure.lastError.errorDescription
       }
-    case .middlewareError(let error as any LocalizedError): error.errorDescription ?? sentence
+    // The app's own text needs no advice of ours.
+    case .middlewareError(let error as any LocalizedError) where error.errorDescription != nil: error.errorDescription
     default: sentence + (shouldRetry ? " Please try again later." : "")
     }
   }
@@ -148,7 +154,9 @@ nonisolated extension NetworkError: LocalizedError {
     case .noResponse, .invalidResponseType, .noResponseData, .undecodable:
       "The server sent a response that could not be read."
     case .invalidRequest(let reason): "The request could not be made: \(reason)."
-    case .generalError, .middlewareError: "The request failed."
+    case .middlewareError(let error as NetworkError): error.sentence
+    case .middlewareError(let error): (error as? any LocalizedError)?.errorDescription ?? "The request failed."
+    case .generalError: "The request failed."
     case .transferFailed: "The file could not be transferred."
     case .responseTooLarge(let limit): "The server's response is larger than \(limit) bytes."
     }
@@ -160,7 +168,8 @@ nonisolated extension NetworkError: LocalizedError {
       case .timedOut: "The server did not respond in time."
       case .cannotFindHost, .dnsLookupFailed: "The server was not found."
       case .cannotConnectToHost: "The server could not be reached."
-      case .notConnectedToInternet: "There is no internet connection."
+      case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
+        "There is no internet connection."
       case .networkConnectionLost: "The connection was lost."
       case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
         .serverCertificateHasBadDate, .serverCertificateNotYetValid, .clientCertificateRejected,

@@ -1,4 +1,4 @@
-@preconcurrency import Dispatch
+import Dispatch
 import Foundation
 
 /// Time, waiting and randomness, passed in so that every rule can be tested without waiting.
@@ -36,6 +36,10 @@ nonisolated struct ContinuousRetryClock: RetryClock {
     timer.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
     timer.setEventHandler(handler: action)
     timer.activate()
-    return { timer.cancel() }
+    let source = TimerSource(timer: timer)
+    return { source.timer.cancel() }
   }
 }
+
+// A source may be canceled on any thread, which its type does not say.
+nonisolated private struct TimerSource: @unchecked Sendable { let timer: any DispatchSourceTimer }

@@ -15,11 +15,13 @@ public struct DispatchTime: Comparable, Sendable {
   public init(uptimeNanoseconds: UInt64) {}
   public var uptimeNanoseconds: UInt64 { 0 }
   public static func < (a: DispatchTime, b: DispatchTime) -> Bool { false }
+  public static func + (time: DispatchTime, seconds: Double) -> DispatchTime { time }
 }
 public enum DispatchTimeInterval: Sendable { case never, milliseconds(Int) }
 public protocol DispatchSourceTimer: AnyObject {
   func setEventHandler(handler: (@convention(block) @Sendable () -> Void)?)
   func activate()
+  func cancel()
   func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval)
 }
 extension DispatchSourceTimer {

@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Of Foundation, what sends requests. See Foundation.swift.
-import AppleObjC
+import ObjectiveC
 import Dispatch
 
 public class URLRequest: NSObject, @unchecked Sendable {

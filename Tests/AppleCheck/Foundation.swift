@@ -3,7 +3,7 @@
 // that is later than the floor of Package.swift. Value types that stand in the signature of an Objective-C method are
 // classes here, because a type check without the SDK cannot bridge them.
 @_exported import Dispatch
-@_exported import AppleObjC
+@_exported import ObjectiveC
 
 open class NSError: NSObject, Error, @unchecked Sendable {
   open var domain: String { "" }
@@ -23,7 +23,7 @@ public struct CocoaError: Error, Sendable {
     public static let fileReadCorruptFile = Code()
   }
 }
-public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EIO }
+public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO }
 public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
@@ -202,6 +202,8 @@ open class OperationQueue: NSObject, @unchecked Sendable {
 }
 public struct CharacterSet: Sendable {
   public static var whitespaces: CharacterSet { CharacterSet() }
+  init() {}
+  public init(charactersIn string: String) {}
 }
 extension StringProtocol {
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
@@ -242,7 +244,27 @@ open class Progress: NSObject, @unchecked Sendable {
 public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public var LOCK_EX: Int32 { 2 }
 public var LOCK_NB: Int32 { 4 }
+public var LOCK_UN: Int32 { 8 }
 public func rename(_ old: String, _ new: String) -> Int32 { 0 }
 public var errno: Int32 { 0 }
 public var EWOULDBLOCK: Int32 { 35 }
-public struct Locale: Sendable { public static var preferredLanguages: [String] { [] } }
+public struct Locale: Sendable {
+  public static var preferredLanguages: [String] { [] }
+  public init(identifier: String) {}
+}
+public struct TimeZone: Sendable { public init?(secondsFromGMT seconds: Int) {} }
+public struct Calendar: Sendable {
+  public enum Identifier: Sendable { case gregorian }
+  public enum Component: Sendable { case year }
+  public init(identifier: Identifier) {}
+  public func component(_ component: Component, from date: Date) -> Int { 0 }
+  public func date(byAdding component: Component, value: Int, to date: Date, wrappingComponents: Bool = false) -> Date?
+  { nil }
+}
+open class DateFormatter: NSObject, @unchecked Sendable {
+  open var locale: Locale!
+  open var timeZone: TimeZone!
+  open var dateFormat: String!
+  open var isLenient = false
+  open func date(from string: String) -> Date? { nil }
+}

@@ -4,6 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
+#if canImport(FoundationNetworking)
+  nonisolated(unsafe) private let configuration: URLSessionConfiguration = {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Api-Key": "K"]
+    return configuration
+  }()
+#endif
+
 func location(_ text: String) {
   #if canImport(FoundationNetworking)
     var request = URLRequest(url: base)
@@ -12,11 +20,11 @@ func location(_ text: String) {
     request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
     for status in [301, 302, 303, 307, 308] {
       guard let response = response(status, ["Location": text]),
-        let next = request.followingRedirect(response, additional: ["X-Api-Key": "K"])
+        let next = request.following(response, in: configuration)
       else { continue }
       require(["http", "https"].contains(next.url?.scheme?.lowercased()), "\(next)")
       require(next.url?.host?.isEmpty == false, "\(next)")
-      let stays = RedirectGuard.origin(next.url) == RedirectGuard.origin(base)
+      let stays = NetworkOrigin(next.url) == NetworkOrigin(base)
       require(stays || next.value(forHTTPHeaderField: "Authorization") == nil, "a credential left for \(next)")
       _ = next.url?.redactedForLog
     }
@@ -77,7 +85,7 @@ func field(_ text: String) {
   let header = URLRequest.Header(field[0], field.count > 1 ? field[1] : "v")
   if let request = try? Address(headers: [header]).request {
     require(!header.name.isEmpty && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "\(header)")
-    _ = RedirectGuard.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
+    _ = Redirects.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
   }
   _ = header.description
   let part = URLRequest.Body.Part(name: field[0], data: Data(), fileName: field.last, contentType: header.value)

@@ -10,7 +10,7 @@ import Wynd
 extension EndpointParsingTests {
   // MARK: JSONValue
 
-  @Test func aTextOfTheBodyIsOneShortLine() throws {
+  @Test func theTextOfAnUndecodableBodyIsOneShortLine() throws {
     enum Color: String, Decodable { case red }
     let url = try #require(URL(string: "http://127.0.0.1/"))
     let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
@@ -22,13 +22,17 @@ extension EndpointParsingTests {
     }
     for body in [#"{"c":"tok_4711\nFORGED"}"#, #"{"c":"\#(String(repeating: "x", count: 140_000))"}"#] {
       let text = text([String: Color].self, body)
-      #expect(text.hasPrefix("c: Cannot initialize Color from invalid String (200"), "\(text)")
+      #expect(text.hasPrefix("…: Cannot initialize Color from invalid String: 200"), "\(text)")
       #expect(!text.contains { $0.isNewline } && text.count < 500)
     }
-    #expect(text([String: Int].self, #"{"a\nb.c":"x"}"#).hasPrefix(#"["a b.c"]: expected Int, found string"#))
+    // The key of a dictionary is part of the body, the name of a property is not.
+    #expect(text([String: Int].self, #"{"a\nb.c":"x"}"#).hasPrefix("…: expected Int, found string"))
+    #expect(text([String: [Named]].self, #"{"k":[{"name":1}]}"#).hasPrefix("…[0].name: expected String, found number"))
     #expect(text([String: Int].self, #"{"\#(String(repeating: "k", count: 50_000))":"x"}"#).count < 500)
     #expect(text([[Int]].self, "[[1],[null]]").hasPrefix("[1][0]: expected Int, found null"))
   }
+
+  struct Named: Decodable { var name: String }
 
   @Test func genericEndpointsAreParsedByTheirTypeToo() async throws {
     let empty = try LoopbackServer(script: .status(200))

@@ -174,15 +174,14 @@ extension NetworkClientTests {
     #expect("\(error)".contains("a reason to read"))
   }
 
-  @Test(.disabled("Finding C4: cured with the new errors")) func theTextOfAnErrorOfTheAppIsWhatPeopleRead() async throws
-  {
+  @Test func theTextOfAnErrorOfTheAppIsWhatPeopleRead() async throws {
     struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
     let client = Self.client(.scripted([.ok("x")]), call: [Closure { _, _ in throw Closed() }])
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
     #expect(error.localizedDescription == "The shop is closed.")
   }
 
-  @Test(.disabled("Finding C4: cured with the new errors")) func aNestedErrorKeepsItsResponse() async throws {
+  @Test func aNestedErrorKeepsItsResponse() async throws {
     let inner = Self.client(.scripted([.status(403, "no")]))
     let outer = Self.client(
       .scripted([.ok("x")]),

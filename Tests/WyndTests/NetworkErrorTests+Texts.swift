@@ -1,6 +1,7 @@
 import Foundation
 import Testing
-import Wynd
+
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -9,57 +10,66 @@ import Wynd
 extension NetworkErrorTests {
   // MARK: What people read
 
-  /// A status → what the sentence names: each kind of refusal reads differently.
+  static let advice = " Please try again later."
+
   @Test func eachStatusHasItsSentence() throws {
     let rows: [(Set<Int>, String)] = [
       ([401], "The server asks you to sign in (status #)."), ([403], "The server does not allow this (status #)."),
       ([404, 410], "The server does not have this (status #)."),
-      ([408, 425, 429, 503], "The server is busy (status #). Please try again later."),
-      ([500, 501, 502, 504, 505, 520, 599], "The server has a problem (status #). Please try again later."),
+      ([408, 425, 429, 503, 529], "The server is busy (status #)."),
+      ([500, 501, 502, 504, 505, 520, 599], "The server has a problem (status #)."),
       ([400, 402, 405, 409, 412, 413, 415, 418, 421, 422, 451, 499], "The server refused the request (status #)."),
     ]
+    let mayPass: Set = [408, 421, 425, 429, 499, 500, 502, 503, 504, 520, 529, 599]
     for (statuses, text) in rows {
       for status in statuses {
         let sentence = text.replacingOccurrences(of: "#", with: "\(status)")
-        #expect(try Self.status(status).errorDescription == sentence)
-        #expect(try Self.status(status).localizedDescription == sentence)
+        let advised = sentence + (mayPass.contains(status) ? Self.advice : "")
+        #expect(try Self.status(status).errorDescription == advised)
+        #expect(try Self.status(status).localizedDescription == advised)
         let response = try #require(Self.status(status).response)
         #expect(NetworkError.serviceError(Chatty(), response, Data()).errorDescription == sentence)
       }
     }
+    // The server says when it will have room.
+    let full = try Self.status(413, headers: ["Retry-After": "7"])
+    #expect(full.errorDescription == "The server refused the request (status 413)." + Self.advice)
   }
 
   #if canImport(FoundationNetworking)
     @Test func eachTransportErrorHasItsSentence() {
       let rows: [([URLError.Code], String)] = [
-        ([.timedOut], "The server did not answer in time. Please try again later."),
-        (
-          [.cannotFindHost, .dnsLookupFailed],
-          "The server was not found. Please check the address and your connection."
-        ),
-        ([.cannotConnectToHost], "The server could not be reached. Please try again later."),
+        ([.timedOut], "The server did not respond in time."),
+        ([.cannotFindHost, .dnsLookupFailed], "The server was not found."),
+        ([.cannotConnectToHost], "The server could not be reached."),
         (
           [.notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive],
-          "There is no internet connection. Please check it and try again."
+          "There is no internet connection."
         ),
-        ([.networkConnectionLost], "The connection was lost. Please try again."),
+        ([.networkConnectionLost], "The connection was lost."),
         (
           [
             .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
             .serverCertificateHasBadDate, .serverCertificateNotYetValid, .clientCertificateRejected,
             .clientCertificateRequired,
-          ], "No secure connection to the server could be made (code #)."
+          ], "No secure connection to the server could be made."
         ),
         ([.badURL, .unsupportedURL], "The address is not valid."),
         (
           [.unknown, .cannotParseResponse, .cannotDecodeRawData, .httpTooManyRedirects],
-          "The connection failed (code #). Please try again later."
+          "The connection failed (code #)."
         ),
+      ]
+      let final: Set<URLError.Code> = [
+        .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
+        .serverCertificateNotYetValid, .clientCertificateRejected, .clientCertificateRequired, .badURL, .unsupportedURL,
+        .httpTooManyRedirects,
       ]
       for (codes, text) in rows {
         for code in codes {
           let sentence = text.replacingOccurrences(of: "#", with: "\(code.rawValue)")
-          #expect(NetworkError.urlError(URLError(code)).errorDescription == sentence, "\(code.rawValue)")
+          let advised = sentence + (final.contains(code) ? "" : Self.advice)
+          #expect(NetworkError.urlError(URLError(code)).errorDescription == advised, "\(code.rawValue)")
         }
       }
     }
@@ -67,16 +77,50 @@ extension NetworkErrorTests {
 
   @Test func everyOtherErrorHasItsSentence() throws {
     let response = try #require(Self.status(200).response)
-    let unclear = "The server's answer could not be understood. Please try again later."
+    let unclear = "The server sent a response that could not be read."
     let rows: [(NetworkError, String)] = [
       (.cancelled, "The request was cancelled."), (.noResponse, unclear), (.invalidResponseType(response), unclear),
       (.noResponseData(response), unclear), (.undecodable(Chatty(), response, Data()), unclear),
-      (.invalidRequest(reason: "it has no URL"), "The request could not be made: it has no URL"),
-      (.generalError(Chatty()), "The request failed before there was an answer. Please try again."),
-      (.middlewareError(Chatty()), "The request failed before there was an answer. Please try again."),
+      (.invalidRequest(reason: "it has no URL"), "The request could not be made: it has no URL."),
+      (.generalError(Chatty()), "The request failed."),
+      (.middlewareError(Mute(shouldRetry: false)), "The request failed."),
+      (.middlewareError(Mute(shouldRetry: true)), "The request failed." + Self.advice),
       (.transferFailed(Chatty()), "The file could not be transferred."),
+      (.responseTooLarge(limit: 10), "The server's response is larger than 10 bytes."),
     ]
     for (error, sentence) in rows { #expect(error.errorDescription == sentence) }
+  }
+
+  struct Mute: RetryableError { var shouldRetry: Bool }
+  struct Closed: LocalizedError, RetryableError {
+    var errorDescription: String? { "The shop is closed." }
+    var shouldRetry: Bool { true }
+  }
+
+  /// The app wrote its text for people, and knows better what to advise.
+  @Test func theTextOfAMiddlewaresErrorIsNotChanged() throws {
+    #expect(NetworkError.middlewareError(Closed()).errorDescription == "The shop is closed.")
+    #expect(Self.ended(.middlewareError(Closed()), .maxRetries).errorDescription == "The shop is closed.")
+    let nested = NetworkError.middlewareError(try Self.status(503))
+    #expect(nested.errorDescription == (try Self.status(503).errorDescription))
+  }
+
+  static func ended(_ error: NetworkError, _ reason: RetryFailure.StopReason) -> NetworkError {
+    let attempt = RetryFailure.Attempt(number: 1, startedAt: .zero, duration: .zero, error: error)
+    return .inaccessible(RetryFailure(lastError: error, attempts: [attempt], stopReason: reason))
+  }
+
+  /// An order may have been placed: to send it once more could place it twice.
+  @Test func afterAnUnsafeRequestPeopleAreNotToldToTryAgain() throws {
+    let rows: [(NetworkError, String)] = [
+      (try Self.status(503), "The server is busy (status 503)."), (.middlewareError(Closed()), "The shop is closed."),
+      (.middlewareError(try Self.status(502)), "The server has a problem (status 502)."),
+    ]
+    for (error, sentence) in rows {
+      let text = Self.ended(error, .notSafeToRepeat(method: "POST")).errorDescription
+      #expect(
+        text == sentence + " The server may have received the request: please check before you send it again.")
+    }
   }
 
   @Test func aRetriedCallReadsLikeItsLastFailure() async throws {
@@ -85,7 +129,7 @@ extension NetworkErrorTests {
     let asked = try await RetryRuleTests.run([.status(503, headers: ["Retry-After": "90"])])
     #expect(
       asked.error?.errorDescription
-        == "The server is busy and asks to be left alone for 90 s. Please try again after that.")
+        == "The server is busy. Please try again in 90 s.")
   }
 
   @Test func eachErrorWithAResponseGivesItsParts() throws {
@@ -115,9 +159,10 @@ extension NetworkErrorTests {
           .serverCertificateNotYetValid,
         ], "certificate not trusted"
       ),
-      ([.badServerResponse, .cannotParseResponse], "answer is not HTTP"),
-      ([.cannotDecodeContentData, .cannotDecodeRawData], "content coding is broken"),
-      ([.httpTooManyRedirects], "too many redirects"), ([.badURL, .unsupportedURL], "URL not supported"),
+      ([.badServerResponse, .cannotParseResponse], "not an HTTP response"),
+      ([.cannotDecodeContentData, .cannotDecodeRawData], "broken content coding"),
+      ([.httpTooManyRedirects], "too many redirects"), ([.badURL], "invalid URL"),
+      ([.unsupportedURL], "unsupported URL"),
     ]
     for (codes, name) in rows {
       for code in codes {
@@ -137,14 +182,14 @@ extension NetworkErrorTests {
       (.invalidRequest(reason: "why"), "invalid request: why"), (.noResponseData(response), "empty body: \(head)"),
       (.endpointError(response, Data(count: 7)), "\(head), 7 bytes"),
       (.endpointError(response, nil), "\(head), 0 bytes"),
-      (.invalidResponseType(response), "response is not HTTP: https://a.example/x?q=…"),
+      (.invalidResponseType(response), "the response is not HTTP: https://a.example/x?q=…"),
       (
         .urlError(URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url])),
         "timed out, URLError -1001 for https://a.example/x?q=…"
       ),
     ]
     for (error, line) in rows { #expect("\(error)" == line) }
-    #expect("\(NetworkError.generalError(Chatty()))".hasPrefix("error of another kind: \(chatty)"))
+    #expect("\(NetworkError.generalError(Chatty()))".hasPrefix("unknown error: \(chatty)"))
     #expect("\(NetworkError.middlewareError(Chatty()))".hasPrefix("middleware failed: \(chatty)"))
     #expect("\(NetworkError.transferFailed(Chatty()))".hasPrefix("transfer failed: \(chatty)"))
     #expect("\(NetworkError.serviceError(Chatty(), response, Data()))".hasSuffix(": \(head)"))
@@ -156,8 +201,9 @@ extension NetworkErrorTests {
 
   @Test func eachReasonToStopHasItsWords() {
     let rows: [(RetryFailure.StopReason, String)] = [
-      (.notRetryable, "another try cannot help"), (.bodyNotReplayable, "an httpBodyStream can be sent only once"),
-      (.maxRetries, "all retries are used up"), (.persistentFailure, "three answers with status 500"),
+      (.notRetryable, "a retry cannot help"), (.bodyNotReplayable, "an httpBodyStream can be sent only once"),
+      (.maxRetries, "no retries are left"),
+      (.persistentFailure, "it failed three times in a way that is unlikely to get better"),
       (.maxRetryTime, "the time for retries is over"), (.maxUnreachableTime, "no server could be reached"),
       (.deadline, "the deadline leaves no time"),
       (.retryAfterTooLong(.seconds(90)), "the server asked for a wait of 90 s"),
@@ -167,8 +213,8 @@ extension NetworkErrorTests {
     #expect("\(RetryFailure.StopReason.notSafeToRepeat(method: "PATCH"))".hasPrefix("PATCH may have been applied"))
     let safeties: [(RepeatSafety, String, Bool)] = [
       (.idempotentMethod, "the method is idempotent", true),
-      (.idempotencyKey, "the request carries an Idempotency-Key", true), (.nothingSent, "nothing was sent", true),
-      (.refusedBeforeProcessing, "the server refused before processing it", true),
+      (.idempotencyKey, "the request has an Idempotency-Key", true), (.nothingSent, "nothing was sent", true),
+      (.refusedBeforeProcessing, "the server refused it before processing", true),
       (.allowedByPolicy, "the policy allows it", true),
       (.mayHaveBeenApplied, "the server may have applied it", false),
     ]

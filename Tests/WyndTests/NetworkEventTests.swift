@@ -23,7 +23,7 @@ import Wynd
   @Test func eventsComeInTheirOrder() async throws {
     let rows: [([NetworkScript.Step], [String])] = [
       ([.ok("x")], ["started 1", "succeeded 1 200"]), ([.status(204)], ["started 1", "succeeded 1 204"]),
-      ([.status(404)], ["started 1", "failed 1 404", "gave up 1 another try cannot help"]),
+      ([.status(404)], ["started 1", "failed 1 404", "gave up 1 a retry cannot help"]),
       (
         [.dropped, .status(503), .ok("x")],
         [
@@ -33,7 +33,7 @@ import Wynd
       ),
       (
         [.status(503), .status(401)],
-        ["started 1", "failed 1 503", "retry 1", "started 2", "failed 2 401", "gave up 2 another try cannot help"]
+        ["started 1", "failed 1 503", "retry 1", "started 2", "failed 2 401", "gave up 2 a retry cannot help"]
       ),
       (
         [.status(503, headers: ["Retry-After": "61"])],
