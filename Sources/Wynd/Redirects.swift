@@ -37,13 +37,20 @@ nonisolated enum SensitiveHeader {
 
   /// Whole words count, so X-Author and X-Keyboard are ordinary fields. Words may also be run together (authtoken).
   private static func hasSecretWord(_ name: String) -> Bool {
-    // «accessToken», «APIKey» → access Token, API Key
-    let words = name.replacing(#/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/#) { match in
-      "\(match.1 ?? match.3 ?? "") \(match.2 ?? match.4 ?? "")"
+    // «X-Api-Key», «accessToken», «APIKey» → their words
+    let characters = Array(name)
+    var words = [""]
+    for (index, character) in characters.enumerated() {
+      let isFirst =
+        character.isUppercase && index > 0
+        && (!characters[index - 1].isUppercase || characters.dropFirst(index + 1).first?.isLowercase == true)
+      if isFirst || !character.isLetter { words.append("") }
+      if character.isLetter { words[words.count - 1].append(character) }
     }
-    return words.lowercased().split { !$0.isLetter }.contains { word in
-      let word = word.count > 3 && word.hasSuffix("s") ? word.dropLast() : word
-      return secretWords.contains(String(word)) || secretEndings.contains { word.hasSuffix($0) }
+    return words.contains { word in
+      let word = word.lowercased()
+      let singular = word.count > 3 && word.hasSuffix("s") ? String(word.dropLast()) : word
+      return secretWords.contains(singular) || secretEndings.contains { singular.hasSuffix($0) }
     }
   }
   private static let secretWords: Set = [

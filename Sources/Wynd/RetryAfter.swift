@@ -60,54 +60,52 @@ nonisolated enum RetryAfter {
 
   /// An HTTP-date in one of its three forms (RFC 9110 §5.6.7) → seconds since 1970. `now` is for the two-digit year only.
   ///
-  /// DateFormatter takes more than the grammar allows (other digits, one digit for two, words behind the date), knows no leap
-  /// second, and finds another date where the day of the week is wrong. So the grammar is checked here, a 60th second is
-  /// added, and the day of the week is left out. Unlike the RFC, a year before 1900 is not accepted: the calendars differ,
-  /// and no server means it.
+  /// DateFormatter takes more than the grammar allows, so only a text that it would write itself is accepted. It knows no leap
+  /// second, so that is added here; and it finds another date where the day of the week is wrong, so that is left out. Unlike
+  /// the RFC, a year before 1900 is not accepted: the calendars differ, and no server means it.
   static func httpDate(_ value: String, now: Date) -> Int? {
-    let text = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
-    if let match = text.wholeMatch(
-      of: #/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), ([0-9]{2} [A-Z][a-z]{2} [0-9]{4}) ([0-9]{2}:[0-9]{2}):([0-9]{2}) GMT/#)
-    {
-      return seconds1970("\(match.1)", "\(match.2)", "\(match.3)")
+    let words = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t")).split(separator: " ", maxSplits: 1)
+    guard words.count == 2 else { return nil }
+    let (day, rest) = (words[0], String(words[1]))
+    guard day.hasSuffix(",") else {
+      // Sun Nov  6 08:49:37 1994
+      if !days.contains(where: { $0.prefix(3) == day }) { return nil }
+      return seconds1970(rest.replacingOccurrences(of: "  ", with: " 0"), "MMM dd HH:mm:ss yyyy")
     }
-    if let match = text.wholeMatch(
-      of:
-        #/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) ( [0-9]|[0-9]{2}) ([0-9]{2}:[0-9]{2}):([0-9]{2}) ([0-9]{4})/#)
-    {
-      return seconds1970("\(match.2) \(match.1) \(match.5)", "\(match.3)", "\(match.4)")
-    }
-    let form850 =
-      #/(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, ([0-9]{2}-[A-Z][a-z]{2}-)([0-9]{2}) ([0-9]{2}:[0-9]{2}):([0-9]{2}) GMT/#
+    // Sun, 06 Nov 1994 08:49:37 GMT
+    let form = "dd MMM yyyy HH:mm:ss 'GMT'"
+    if days.contains(where: { $0.prefix(3) == day.dropLast() }) { return seconds1970(rest, form) }
+    // Sunday, 06-Nov-94 08:49:37 GMT
+    let fields = rest.split(separator: "-", omittingEmptySubsequences: false)
     let calendar = Calendar(identifier: .gregorian)
-    guard let match = text.wholeMatch(of: form850), let ending = Int(match.2),
+    guard days.contains(where: { $0 == day.dropLast() }), fields.count == 3, let ending = Int(fields[2].prefix(2)),
       let limit = calendar.date(byAdding: .year, value: 50, to: now)?.timeIntervalSince1970
     else { return nil }
     // «94» is the year of that ending which is not more than 50 years ahead.
-    let day = match.1.replacing("-", with: " ")
     var year = calendar.component(.year, from: now) / 100 * 100 + 100 + ending
-    while let seconds = seconds1970("\(day)\(year)", "\(match.3)", "\(match.4)") {
+    while let seconds = seconds1970("\(fields[0]) \(fields[1]) \(year)\(fields[2].dropFirst(2))", form) {
       if Double(seconds) <= limit { return seconds }
       year -= 100
     }
     return nil
   }
 
-  private static func seconds1970(_ day: String, _ minute: String, _ second: String) -> Int? {
+  private static func seconds1970(_ text: String, _ form: String) -> Int? {
     // Making a formatter takes a millisecond, so each thread keeps one.
     let key = "Wynd.HTTPDate"
     let formatter = Thread.current.threadDictionary[key] as? DateFormatter ?? DateFormatter()
-    if formatter.dateFormat != "dd MMM yyyy HH:mm:ss" {
+    if Thread.current.threadDictionary[key] == nil {
       formatter.locale = Locale(identifier: "en_US_POSIX")
       formatter.timeZone = TimeZone(secondsFromGMT: 0)
-      formatter.isLenient = false
-      formatter.dateFormat = "dd MMM yyyy HH:mm:ss"
       Thread.current.threadDictionary[key] = formatter
     }
-    let isLeapSecond = second == "60"
-    guard let date = formatter.date(from: "\(day) \(minute):\(isLeapSecond ? "59" : second)"),
-      date.timeIntervalSince1970 > -2_208_988_800
+    formatter.dateFormat = form
+    let usual = text.replacingOccurrences(of: ":60 ", with: ":59 ")
+    guard text.utf8.count == (form.hasSuffix("'") ? 24 : 20), let date = formatter.date(from: usual),
+      formatter.string(from: date) == usual, date.timeIntervalSince1970 > -2_208_988_800
     else { return nil }
-    return Int(date.timeIntervalSince1970) + (isLeapSecond ? 1 : 0)
+    return Int(date.timeIntervalSince1970) + (usual == text ? 0 : 1)
   }
+
+  private static let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 }
