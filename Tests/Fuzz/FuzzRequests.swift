@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 #if canImport(FoundationNetworking)
-  nonisolated(unsafe) private let configuration: URLSessionConfiguration = {
+  private let configuration: URLSessionConfiguration = {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = ["X-Api-Key": "K"]
     return configuration
