@@ -11,12 +11,14 @@ import Foundation
   private static func start(_ arguments: ArraySlice<String>) throws -> Bool {
     var words = arguments
     guard let path = words.popFirst() else { return false }
-    var (only, sample, seed, isList) = (String?.none, Int?.none, UInt64.random(in: 0..<1_000_000), false)
+    var (only, sample, seed) = (String?.none, Int?.none, UInt64.random(in: 0..<1_000_000))
+    var (isQuick, isList) = (false, false)
     while let word = words.popFirst() {
       switch word {
       case "--only": only = words.popFirst()
       case "--sample": sample = words.popFirst().flatMap { Int($0) }
       case "--seed": seed = words.popFirst().flatMap { UInt64($0) } ?? seed
+      case "--quick": isQuick = true
       case "--list": isList = true
       default: throw TableError(description: "unknown argument: \(word)")
       }
@@ -24,9 +26,9 @@ import Foundation
 
     let workspace = Workspace(URL(fileURLWithPath: path))
     var mutants = try readTables(workspace.root.appendingPathComponent("Tests/Mutation/mutants"))
+    if let only { mutants = mutants.filter { "\($0.table)/\($0.file) \($0.name)".contains(only) } }
     let outdated = mutants.filter { workspace.mutated($0) == nil }
     for mutant in outdated { print("not found exactly once in \(mutant.file): the text of “\(mutant.name)”") }
-    if let only { mutants = mutants.filter { "\($0.table)/\($0.file) \($0.name)".contains(only) } }
     if let sample, sample < mutants.count {
       print("seed \(seed)")
       var generator = SeededGenerator(state: seed)
@@ -38,11 +40,13 @@ import Foundation
       print("\(mutants.count) mutants")
     }
     if !outdated.isEmpty || isList { return outdated.isEmpty }
-    return try Runner(workspace: workspace, mutants: mutants).run()
+    return try Runner(workspace: workspace, mutants: mutants, isQuick: isQuick).run()
   }
 
   let workspace: Workspace
   let mutants: [Mutant]
+  /// Only the suites behind the file's name run, never all.
+  let isQuick: Bool
 
   /// False if a mutant survived, or did not compile.
   func run() throws -> Bool {
@@ -51,7 +55,7 @@ import Foundation
     let build = try workspace.build()
     guard build.passed else { throw TableError(description: "the sources do not compile:\n\(build.output)") }
     try checkSuites()
-    let limit = try checkUnchanged()
+    let limit = isQuick ? 0 : try checkUnchanged()
 
     var counts: [String: (killed: Int, all: Int)] = [:]
     var problems: [String] = []
@@ -83,8 +87,9 @@ import Foundation
       let error = build.output.split(separator: "\n").first { $0.contains("error:") } ?? "no error given"
       return (false, "DOES NOT COMPILE: \(error)")
     }
-    let named = try workspace.test(mutant.suites, limit: 120)
+    let named = try workspace.test(mutant.suites, limit: 120, isShort: true)
     if !named.passed { return (true, named.verdict) }
+    if isQuick { return (false, "NOT BY ITS SUITES") }
     let all = try workspace.testAll(limit: limit)
     return all.passed ? (false, "SURVIVED") : (true, "whole suite: \(all.verdict)")
   }
