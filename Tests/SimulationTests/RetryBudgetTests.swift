@@ -256,6 +256,9 @@ extension SimulationTests {
       #expect(budget.isFailing(url, now: .seconds(4.5)))
       budget.answered(url, now: .seconds(9))
       #expect(budget.count == 0)
+      for _ in 0..<2 { _ = budget.failed(URL(string: "http://a.example:8080/"), call: nil, now: .seconds(20)) }
+      #expect(budget.isFailing(URL(string: "http://a.example:8080/"), now: .seconds(20)))
+      #expect(!budget.isFailing(URL(string: "http://a.example:9090/"), now: .seconds(20)))
     }
   }
 }

@@ -49,6 +49,39 @@ import Wynd
     #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
   }
 
+  @Test func endsAtTheDeadlineWithoutARetry() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let began = ContinuousClock.now
+    let result = await result(of: URLRequest(url: server.url()), RetryPolicy(deadline: .milliseconds(100), budget: nil))
+    #expect(result.error?.stopReason == .deadline)
+    #expect(result.error?.attempts.count == 1)
+    #expect(ContinuousClock.now - began < .seconds(30))
+  }
+
+  /// The closure takes more time than the call has.
+  @Test func reportsNoAttemptThatWasNotMade() async throws {
+    let server = try LoopbackServer(script: .status(503))
+    let policy = RetryPolicy(
+      backoff: .none, deadline: .milliseconds(300), budget: nil,
+      shouldRetry: { _ in
+        Thread.sleep(forTimeInterval: 0.4)
+        return true
+      })
+    let error = await result(of: URLRequest(url: server.url()), policy).error
+    #expect(error?.stopReason == .deadline)
+    #expect(error?.attempts.count == server.requests.count)
+  }
+
+  @Test func aSessionThatFinishesDuringAWaitStillSendsTheRetry() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("hello"))
+    let session = URLSession(configuration: .ephemeral)
+    let policy = RetryPolicy(
+      backoff: .constant(.milliseconds(300)), budget: nil,
+      onEvent: { if case .willRetry = $0.kind { session.finishTasksAndInvalidate() } })
+    #expect(await session.result(of: URLRequest(url: server.url()), policy: policy).error == nil)
+    #expect(server.requests.count == 2)
+  }
+
   /// The first event is held up until the result comes, or for as long as a wrong result would need to come.
   @Test(arguments: [true, false]) func givesTheResultAfterTheLastEvent(_ isAsync: Bool) async throws {
     let server = try LoopbackServer(script: .ok("hello"))
@@ -81,8 +114,9 @@ import Wynd
     let policy = RetryPolicy(
       budget: nil,
       onEvent: { event in
-        if case .attemptStarted = event.kind { _ = hasNext.wait(timeout: .now() + 0.3) } else { hasNext.signal() }
+        if case .attemptStarted = event.kind { _ = hasNext.wait(timeout: .now() + 0.3) }
         log.add(event)
+        hasNext.signal()
       })
     _ = await result(of: URLRequest(url: server.url()), policy)
     #expect(log.events.map(\.isLast) == [false, true])
@@ -101,9 +135,9 @@ import Wynd
         return false
       })
     let url = server.url()
+    let began = ContinuousClock.now
     let held = (0..<count).map { _ in Task { await session.result(of: URLRequest(url: url), policy: slow) } }
     await inside.reaches(count)
-    let began = ContinuousClock.now
     _ = try await session.performNetworkRequest(server.url("/other"))
     #expect(ContinuousClock.now - began < .seconds(15))
     for _ in held { mayGoOn.signal() }
