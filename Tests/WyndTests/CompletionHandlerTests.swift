@@ -49,6 +49,15 @@ import Wynd
     #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
   }
 
+  @Test func theFormsWithAURLPassTheirArgumentsOn() async throws {
+    let server = try LoopbackServer(script: .status(200))
+    #expect(try await session.performNetworkRequest(server.url(), allowEmptyData: true).isEmpty)
+    let log = EventLog()
+    let policy = RetryPolicy(budget: nil, onEvent: log.add)
+    #expect(try await session.networkResponse(for: server.url(), allowEmptyData: true, policy: policy).data.isEmpty)
+    #expect(log.isOver)
+  }
+
   @Test func endsAtTheDeadlineWithoutARetry() async throws {
     let server = try LoopbackServer(script: .hang)
     let began = ContinuousClock.now

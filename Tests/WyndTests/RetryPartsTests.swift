@@ -51,4 +51,33 @@ import Testing
     for status in [421, 425] { #expect(!NetworkError.endpointError(try response(status), nil).indicatesOverload) }
     for status in [408, 429, 503] { #expect(NetworkError.endpointError(try response(status), nil).indicatesOverload) }
   }
+
+  @Test func errorsOfTheSystemAreKnown() {
+    for code in [ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE] {
+      let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
+      #expect(NetworkOutcome.urlError(error)?.code == .networkConnectionLost)
+    }
+  }
+
+  @Test func fieldsThatFrameABodyAreTheSessionsOwn() throws {
+    let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    request.httpBody = Data("abc".utf8)
+    for (name, value, isValid) in [
+      ("Content-Length", "3", true), ("Content-Length", "2", false), ("Content-Length", "4", false),
+      ("Transfer-Encoding", "chunked", false),
+    ] {
+      var sent = request
+      sent.setValue(value, forHTTPHeaderField: name)
+      #expect((transport.validationError(for: sent) == nil) == isValid, "\(name): \(value)")
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-A": "1\r\nX-B: 2"]
+    let session = SessionTransport(session: URLSession(configuration: configuration))
+    #expect(session.validationError(for: request) != nil)
+    configuration.httpAdditionalHeaders = nil
+    configuration.timeoutIntervalForRequest = -1
+    let negative = SessionTransport(session: URLSession(configuration: configuration))
+    #expect(negative.validationError(for: request) != nil)
+  }
 }
