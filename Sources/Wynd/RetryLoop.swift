@@ -105,7 +105,7 @@ nonisolated struct RetryLoop: Sendable {
   /// Whether there is anything to decide after this attempt.
   private func mayBeRetried(_ end: RetryAttempt.End) -> Bool {
     guard case .outcome(let outcome) = end, case .failure(let error) = result(of: outcome) else { return false }
-    return policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
+    return policy.shouldRetry != nil || error.shouldRetry
   }
 
   // MARK: - The loop

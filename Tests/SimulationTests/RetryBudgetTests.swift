@@ -256,6 +256,14 @@ extension SimulationTests {
       #expect(budget.isFailing(url, now: .seconds(4.5)))
       budget.answered(url, now: .seconds(9))
       #expect(budget.count == 0)
+      for _ in 0..<2 { _ = budget.failed(URL(string: "http://a.example:8080/"), call: nil, now: .seconds(20)) }
+      #expect(budget.isFailing(URL(string: "http://a.example:8080/"), now: .seconds(20)))
+      #expect(!budget.isFailing(URL(string: "http://a.example:9090/"), now: .seconds(20)))
+      // Both calls go on failing.
+      let one = budget.failed(url, call: nil, now: .seconds(30))
+      _ = budget.failed(url, call: nil, now: .seconds(30))
+      _ = budget.failed(url, call: one, now: .seconds(30.5))
+      #expect(budget.isFailing(url, now: .seconds(30.5)))
     }
   }
 }

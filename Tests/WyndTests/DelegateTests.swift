@@ -147,6 +147,27 @@ import Testing
     #expect(server.requests.last?.text == "the body")
   }
 
+  /// The limit for the delegate's answer is not one for the response.
+  @Test func aResponseMayTakeLongerThanTheTimeoutAfterAChallenge() async throws {
+    final class Delegate: NSObject, URLSessionTaskDelegate {
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+      ) { completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none)) }
+    }
+    let server = try LoopbackServer { request in
+      request.value("Authorization") == nil
+        ? .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]) : .drip("welcome", pieces: 7, every: 400)
+    }
+    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    for timeout in [2, 1.5] {
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = timeout
+      #expect(try await session.result(of: request, maxRetries: 0).get() == Data("welcome".utf8))
+    }
+  }
+
   @Test func aCredentialThatIsNoneDoesNotTrap() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {
       func urlSession(

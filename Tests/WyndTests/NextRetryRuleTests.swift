@@ -46,6 +46,10 @@ import Wynd
       [first, .status(409), .status(409), .ok("x")], method: "POST", headers: Self.key, policy: Self.every3)
     #expect(call.error == nil)
     #expect(call.sends == 4)
+    // A refused connection in between does not change that the server may have the first.
+    let later = try await RetryRuleTests.run(
+      [first, .refused, .status(409), .ok("x")], method: "POST", headers: Self.key, policy: Self.every3)
+    #expect(later.error == nil)
   }
 
   /// Without an earlier attempt that may have reached the server, or without a key, a conflict is an answer.

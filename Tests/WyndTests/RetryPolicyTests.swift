@@ -228,6 +228,7 @@ import Testing
     #expect(decide(Self.status(503), .immediate) == .retry(after: .zero, .backoff))
     #expect(decide(Self.status(503, ["Retry-After": "1"]), .immediate) == .stop(.retryAfterTooLong(.seconds(1))))
     #expect(RetryPolicy.patient.maxUnreachableTime == nil)
+    #expect(RetryPolicy.default.budget === RetryBudget.shared && RetryPolicy().budget === RetryBudget.shared)
   }
 
   /// The figures of the README, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or

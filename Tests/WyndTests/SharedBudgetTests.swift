@@ -41,6 +41,15 @@ import Wynd
   }
   private static let budget = RetryBudget()
 
+  @Test func aSkippedRetryIsReported() async throws {
+    let server = try LoopbackServer(script: .status(503))
+    let log = EventLog()
+    let policy = RetryPolicy(
+      maxRetries: 3, backoff: .constant(.milliseconds(200)), budget: RetryBudget(), onEvent: log.add)
+    _ = await all(10) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
+    #expect(log.sources.contains(.budget))
+  }
+
   /// What never reached the server is no load for it, so nobody waits for anybody.
   @Test func callsThatReachNoServerDoNotWaitForEachOther() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .ok() }

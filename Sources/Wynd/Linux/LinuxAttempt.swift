@@ -201,6 +201,14 @@
       old?()
     }
 
+    private func stopTimer() {
+      let cancelTimer = state.withLock { state -> (@Sendable () -> Void)? in
+        defer { state.cancelTimer = nil }
+        return state.cancelTimer
+      }
+      cancelTimer?()
+    }
+
     private func sendsStream(_ request: URLRequest) -> Bool {
       request.httpBodyStream != nil || state.withLock { $0.file != nil || $0.hasBody && transfer?.stream != nil }
         || request.sendsBodyAsStream
@@ -254,6 +262,7 @@
         [self] choice, credential in
         Self.queue.async { [self] in
           guard isCurrent(task) else { return }
+          stopTimer()
           // «Use a credential» without one crashes.
           let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
           completionHandler(choice, credential)
@@ -268,6 +277,7 @@
       guard let delegate = session.delegate as? any URLSessionTaskDelegate else {
         return decide(.performDefaultHandling, nil)
       }
+      // A delegate that never answers would leave the call without a result.
       startTimer()
       delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
     }

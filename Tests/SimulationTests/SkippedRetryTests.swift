@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+// The sources of Wynd, and what runs them in virtual time.
+@testable import Simulation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension SimulationTests {
+  /// Which retries are skipped while an origin fails for several calls, to the moment.
+  @Suite(.serialized) struct SkippedRetryTests {
+    typealias Server = RetryBudgetTests.Server
+
+    /// Two calls fail at once and would return after half a second; the last request takes 20 ms.
+    private func seconds(_ server: Server, _ other: (path: String, start: Double)?) -> [Double] {
+      let policy = RetryPolicy(backoff: .constant(.seconds(0.5)), budget: RetryBudget())
+      for _ in 0..<2 { server.call("/", policy) }
+      if let other { server.call(other.path, at: other.start, policy) }
+      server.time.run()
+      return (server.results[other?.path == "/late" ? "/late" : "/"] ?? []).map(\.seconds)
+    }
+
+    @Test func anAnswerToAnotherCallSendsTheRetriesAtOnce() {
+      func server() -> Server { Server { path, now in path == "/gone" ? 404 : now < 0.4 ? 503 : 200 } }
+      #expect(seconds(server(), nil).allSatisfy { $0 > 1 }, "skipped once")
+      #expect(seconds(server(), ("/gone", 0.2)).allSatisfy { $0 < 0.6 })
+    }
+
+    @Test func aCallThatReachedNoServerRetriesMeanwhile() {
+      let server = Server { path, now in path == "/" && now < 3 ? 503 : 200 }
+      server.fault = { 0.05..<0.15 ~= $0 ? URLError(.cannotConnectToHost) : nil }
+      let late = seconds(server, ("/late", 0.1))
+      #expect(late.count == 1 && late.allSatisfy { $0 < 0.6 })
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Small rules on which the retries of a call rest.
+@Suite struct RetryPartsTests {
+  private func response(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
+    let url = try #require(URL(string: "https://a.example/"))
+    return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields))
+  }
+
+  @Test func aDateIsNeverSoonerThanTheServerAsked() {
+    let now = Date(timeIntervalSince1970: 1_445_412_480.5)
+    #expect(RetryAfter.seconds("Wed, 21 Oct 2015 07:28:02 GMT", after: now, now: now) == 2)
+  }
+
+  @Test func anInvalidRetryAfterLetsNoOtherFieldCount() throws {
+    let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
+    #expect(RetryAfter.wait(asked: try response(429, fields), now: Date()) == nil)
+  }
+
+  @Test func realCallsHaveJitter() {
+    let values = Set((0..<100).map { _ in ContinuousRetryClock().random() })
+    #expect(values.count > 90 && values.allSatisfy { 0..<1 ~= $0 })
+  }
+
+  @Test func anOriginHasThePortOfItsScheme() {
+    func origin(_ text: String) -> NetworkOrigin { NetworkOrigin(URL(string: text)) }
+    #expect(origin("https://a.example/x") == origin("HTTPS://A.example:443"))
+    #expect(origin("http://a.example/x") == origin("http://a.example:80"))
+    #expect(origin("https://a.example:80") != origin("http://a.example"))
+  }
+
+  @Test func aSecretMayBeNamedWithCapitalLetters() {
+    for name in ["userKey", "requestSig", "XSRFKey"] { #expect(SensitiveHeader.matches(name), "\(name)") }
+    for name in ["monkey", "design"] { #expect(!SensitiveHeader.matches(name), "\(name)") }
+  }
+
+  @Test func aMiddlewaresErrorHasTheResponseItRefused() throws {
+    let inner = NetworkError.endpointError(try response(402), Data("no".utf8))
+    #expect(NetworkError.middlewareError(inner).statusCode == 402)
+    #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
+  }
+
+  @Test func aRequestThatCameToTheWrongServerIsNoOverload() throws {
+    for status in [421, 425] { #expect(!NetworkError.endpointError(try response(status), nil).indicatesOverload) }
+    for status in [408, 429, 503] { #expect(NetworkError.endpointError(try response(status), nil).indicatesOverload) }
+  }
+
+  @Test func errorsOfTheSystemAreKnown() {
+    for code in [ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE] {
+      let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
+      #expect(NetworkOutcome.urlError(error)?.code == .networkConnectionLost)
+    }
+  }
+
+  @Test func fieldsThatFrameABodyAreTheSessionsOwn() throws {
+    let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    request.httpBody = Data("abc".utf8)
+    for (name, value, isValid) in [
+      ("Content-Length", "3", true), ("Content-Length", "2", false), ("Content-Length", "4", false),
+      ("Transfer-Encoding", "chunked", false),
+    ] {
+      var sent = request
+      sent.setValue(value, forHTTPHeaderField: name)
+      #expect((transport.validationError(for: sent) == nil) == isValid, "\(name): \(value)")
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-A": "1\r\nX-B: 2"]
+    let session = SessionTransport(session: URLSession(configuration: configuration))
+    #expect(session.validationError(for: request) != nil)
+    configuration.httpAdditionalHeaders = nil
+    configuration.timeoutIntervalForRequest = -1
+    let negative = SessionTransport(session: URLSession(configuration: configuration))
+    #expect(negative.validationError(for: request) != nil)
+  }
+}
