@@ -137,9 +137,7 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
 
   var isInvalidated: Bool { false }
   func validationError(for request: URLRequest) -> String? { nil }
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     Handle(self, request, completion)
   }
 

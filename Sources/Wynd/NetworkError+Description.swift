@@ -12,7 +12,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     switch self {
     case .urlError(let error):
       let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { " for \($0.redactedForLog)" } ?? ""
-      return (Self.names[error.code].map { $0 + ", " } ?? "") + "URLError \(error.code.rawValue)" + url
+      return (Self.name(of: error.code).map { $0 + ", " } ?? "") + "URLError \(error.code.rawValue)" + url
     case .generalError(let error): return "unknown error: \(Self.kind(of: error))"
     case .noResponse: return "neither an error nor a response"
     case .invalidResponseType(let response):
@@ -53,17 +53,26 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
   }
 
-  private static let names: [URLError.Code: String] = [
-    .timedOut: "timed out", .cancelled: "cancelled by the session", .cannotFindHost: "host not found",
-    .dnsLookupFailed: "host not found", .cannotConnectToHost: "connection refused",
-    .networkConnectionLost: "connection lost", .notConnectedToInternet: "offline",
-    .secureConnectionFailed: "TLS failed", .serverCertificateUntrusted: "certificate not trusted",
-    .serverCertificateHasUnknownRoot: "certificate not trusted",
-    .serverCertificateHasBadDate: "certificate not trusted", .serverCertificateNotYetValid: "certificate not trusted",
-    .badServerResponse: "not an HTTP response", .cannotParseResponse: "not an HTTP response",
-    .cannotDecodeContentData: "broken content coding", .cannotDecodeRawData: "broken content coding",
-    .httpTooManyRedirects: "too many redirects", .badURL: "invalid URL", .unsupportedURL: "unsupported URL",
-  ]
+  private static func name(of code: URLError.Code) -> String? {
+    switch code {
+    case .timedOut: "timed out"
+    case .cancelled: "cancelled by the session"
+    case .cannotFindHost, .dnsLookupFailed: "host not found"
+    case .cannotConnectToHost: "connection refused"
+    case .networkConnectionLost: "connection lost"
+    case .notConnectedToInternet: "offline"
+    case .secureConnectionFailed: "TLS failed"
+    case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
+      .serverCertificateNotYetValid:
+      "certificate not trusted"
+    case .badServerResponse, .cannotParseResponse: "not an HTTP response"
+    case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding"
+    case .httpTooManyRedirects: "too many redirects"
+    case .badURL: "invalid URL"
+    case .unsupportedURL: "unsupported URL"
+    default: nil
+    }
+  }
 }
 
 /// An error of ours, whose text holds no secret.

@@ -10,11 +10,15 @@ nonisolated final class NetworkLock<Value: Sendable>: @unchecked Sendable {
   #if canImport(FoundationNetworking)
     private let value: Mutex<Value>
     init(_ value: Value) { self.value = Mutex(value) }
-    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { value.withLock { body(&$0) } }
+    @inline(never) func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+      value.withLock { body(&$0) }
+    }
   #else
     private let lock = NSLock()
     private var value: Value
     init(_ value: Value) { self.value = value }
-    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { lock.withLock { body(&value) } }
+    @inline(never) func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+      lock.withLock { body(&value) }
+    }
   #endif
 }

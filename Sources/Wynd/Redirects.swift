@@ -6,14 +6,11 @@ import Foundation
 
 /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where the URL has none.
 nonisolated struct NetworkOrigin: Hashable, Sendable {
-  let scheme: String
-  let host: String
-  let port: Int
+  let text: String
 
   init(_ url: URL?) {
-    scheme = url?.scheme?.lowercased() ?? ""
-    host = url?.host?.lowercased() ?? ""
-    port = url?.port ?? (scheme == "https" ? 443 : 80)
+    let scheme = url?.scheme?.lowercased() ?? ""
+    text = "\(scheme)://\(url?.host?.lowercased() ?? ""):\(url?.port ?? (scheme == "https" ? 443 : 80))"
   }
 }
 
@@ -53,7 +50,7 @@ nonisolated enum SensitiveHeader {
       return secretWords.contains(singular) || secretEndings.contains { singular.hasSuffix($0) }
     }
   }
-  private static let secretWords: Set = [
+  private static let secretWords = [
     "authorization", "authentication", "authenticate", "key", "sig", "sid", "pin", "pwd", "otp", "assertion",
   ]
   private static let secretEndings = [

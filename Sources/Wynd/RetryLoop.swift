@@ -6,7 +6,7 @@ import Foundation
 #endif
 
 /// One call: send, look at the outcome, ask the policy, wait, send again.
-nonisolated struct RetryLoop: Sendable {
+nonisolated final class RetryLoop: Sendable {
   typealias CallResult = Result<NetworkResponse, NetworkError>
   private typealias Ending = (result: CallResult, event: NetworkEvent.Kind)
 
@@ -62,7 +62,7 @@ nonisolated struct RetryLoop: Sendable {
   /// success costs no hop, and depends on no thread that the app may have blocked.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
-    let finish: @Sendable (Ending, Call, Bool) -> Void = { ending, call, isOnQueue in
+    let finish: @Sendable (Ending, Call, Bool) -> Void = { [self] ending, call, isOnQueue in
       task.end()
       emit(ending.event, call)
       if let events {
@@ -85,7 +85,7 @@ nonisolated struct RetryLoop: Sendable {
     let attempt = RetryAttempt(request, transport)
     task.isCarriedOut(by: .attempt(attempt))
     begin(&call)
-    attempt.start(deadline: policy.deadline, clock: clock) { [call] end in
+    attempt.start(deadline: policy.deadline, clock: clock) { [self, call] end in
       var call = call
       if !mayBeRetried(end) {
         let ending = conclude(end, &call) ?? stop(.notRetryable, call)
@@ -93,7 +93,7 @@ nonisolated struct RetryLoop: Sendable {
       }
       task.isCarriedOut(
         by: .retries(
-          Task { [call] in
+          Task { [self, call] in
             var call = call
             let ending = await retry(after: end, &call)
             finish(ending, call, false)

@@ -6,6 +6,7 @@ import Foundation
 
 /// Sends a request once. The loop sees nothing else of the network, so a test can script it.
 nonisolated protocol NetworkTransport: Sendable {
+  typealias Completion = @Sendable (NetworkOutcome) -> Void
   /// Why the request cannot be sent at all; nil if it can.
   func validationError(for request: URLRequest) -> String?
   /// The session was invalidated: creating a task on it would crash. False where there is no way to know.
@@ -14,9 +15,7 @@ nonisolated protocol NetworkTransport: Sendable {
   var late: any NetworkTransport { get }
   /// Makes one attempt, which sends nothing before `resume()`. `completion` is called on any queue; only the first call
   /// counts.
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle
 }
 
 nonisolated extension NetworkTransport {
@@ -124,9 +123,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     #endif
   }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     let request = withUsableTimeout(request)
     #if canImport(FoundationNetworking)
       return LinuxAttempt(session: session, request: request, file: file, isLate: isLate, completion: completion)

@@ -101,7 +101,7 @@ import Wynd
       }
       let policy = RetryPolicy(budget: RetryBudget())
       let began = ContinuousClock.now
-      let errors = await all(100) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
+      let errors = await all(50) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
       #expect(errors.allSatisfy { $0 == nil })
       #expect(ContinuousClock.now - began < .seconds(35))
     }

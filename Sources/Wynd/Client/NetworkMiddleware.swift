@@ -145,9 +145,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   var isInvalidated: Bool { base.isInvalidated }
   func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     let sends = Sends()
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
       if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }

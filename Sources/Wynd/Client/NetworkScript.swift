@@ -87,9 +87,7 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   var isInvalidated: Bool { false }
   func validationError(for request: URLRequest) -> String? { SessionTransport.validationError(for: request) }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     ScriptHandle { [self] in
       switch script.step(for: request) {
       case .answer(let status, let headers, let body):

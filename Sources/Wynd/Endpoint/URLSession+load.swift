@@ -129,9 +129,7 @@ nonisolated struct SpoolTransport: NetworkTransport {
   var isInvalidated: Bool { transport.isInvalidated }
   func validationError(for request: URLRequest) -> String? { transport.validationError(for: request) }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     SpoolHandle { handle in
       DispatchQueue.global(qos: .userInitiated).async {
         do {

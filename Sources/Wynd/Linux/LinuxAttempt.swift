@@ -193,20 +193,16 @@
       let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
         if isDue(task) { self?.end(URLError(.timedOut), hop: hop) }
       }
+      setTimer(cancelTimer, hop: hop)
+    }
+
+    private func setTimer(_ cancelTimer: (@Sendable () -> Void)?, hop: Int) {
       let old = state.withLock { state -> (@Sendable () -> Void)? in
         if state.isOver || state.hop != hop { return cancelTimer }
         defer { state.cancelTimer = cancelTimer }
         return state.cancelTimer
       }
       old?()
-    }
-
-    private func stopTimer() {
-      let cancelTimer = state.withLock { state -> (@Sendable () -> Void)? in
-        defer { state.cancelTimer = nil }
-        return state.cancelTimer
-      }
-      cancelTimer?()
     }
 
     private func sendsStream(_ request: URLRequest) -> Bool {
@@ -262,7 +258,7 @@
         [self] choice, credential in
         Self.queue.async { [self] in
           guard isCurrent(task) else { return }
-          stopTimer()
+          setTimer(nil, hop: hop)
           // «Use a credential» without one crashes.
           let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
           completionHandler(choice, credential)

@@ -8,18 +8,8 @@
   /// nothing was sent, while the server has read and applied the request. So that error proves it only where there was no
   /// connection to use again.
   nonisolated enum LinuxConnections {
-    private struct Place: Hashable {
-      let session: ObjectIdentifier
-      let origin: NetworkOrigin?
-
-      init(_ session: URLSession, _ url: URL?) {
-        self.session = ObjectIdentifier(session)
-        // Connections to a proxy are shared by all origins.
-        origin = hasProxy ? nil : NetworkOrigin(url)
-      }
-    }
     private struct State {
-      var lastResponses: [Place: ContinuousClock.Instant] = [:]
+      var lastResponses: [String: ContinuousClock.Instant] = [:]
       var limit = 1000
     }
     private static let state = NetworkLock(State())
@@ -27,8 +17,13 @@
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
+    /// Connections to a proxy are shared by all origins.
+    private static func place(_ session: URLSession, _ url: URL?) -> String {
+      "\(ObjectIdentifier(session).hashValue) \(hasProxy ? "" : NetworkOrigin(url).text)"
+    }
+
     static func add(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) {
-      let place = Place(session, url)
+      let place = place(session, url)
       state.withLock { state in
         state.lastResponses[place] = now
         guard state.lastResponses.count > state.limit else { return }
@@ -38,7 +33,7 @@
     }
 
     static func mayExist(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) -> Bool {
-      let place = Place(session, url)
+      let place = place(session, url)
       return state.withLock { $0.lastResponses[place].map { isFresh($0, now) } ?? false }
     }
 

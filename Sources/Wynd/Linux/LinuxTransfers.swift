@@ -7,23 +7,19 @@
   /// nobody else, so they run on a session of ours, one for each session of the caller's, with its configuration; redirects
   /// and challenges go on to his delegate.
   nonisolated final class LinuxTransfers: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    private static let known = Known()
-    private final class Known: @unchecked Sendable {
-      let lock = NSLock()
-      var all: [ObjectIdentifier: LinuxTransfers] = [:]
-    }
+    private static let known = NetworkLock<[ObjectIdentifier: LinuxTransfers]>([:])
 
     /// The same one for the same session, as long as that lives: a session for each transfer would shake hands anew, and
     /// one that is dropped early can stop the process (swift-corelibs-foundation#5203).
     static func of(_ session: URLSession) -> LinuxTransfers {
-      known.lock.withLock {
-        for (key, transfers) in known.all where transfers.caller == nil {
-          known.all[key] = nil
+      known.withLock { known in
+        for (key, transfers) in known where transfers.caller == nil {
+          known[key] = nil
           // It holds its delegate until then.
           transfers.session.finishTasksAndInvalidate()
         }
-        let transfers = known.all[ObjectIdentifier(session)] ?? LinuxTransfers(like: session)
-        known.all[ObjectIdentifier(session)] = transfers
+        let transfers = known[ObjectIdentifier(session)] ?? LinuxTransfers(like: session)
+        known[ObjectIdentifier(session)] = transfers
         return transfers
       }
     }

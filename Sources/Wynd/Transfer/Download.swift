@@ -37,9 +37,7 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
 
   var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     DownloadAttempt(self, request, completion)
   }
 
@@ -66,7 +64,7 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
     if let partial { return partial }
     // Without query and user: those change, or are secret.
     let origin = NetworkOrigin(url)
-    let source = "\(origin.scheme)://\(origin.host):\(origin.port)\(url?.path ?? "")"
+    let source = origin.text + (url?.path ?? "")
     let opened = try PartialFile(
       for: destination, source: source, token: options.resumeToken, ifExists: options.ifExists)
     partial = opened

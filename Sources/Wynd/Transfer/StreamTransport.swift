@@ -57,9 +57,7 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
     SessionTransport(session: session).validationError(for: request)
   }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     let request = SessionTransport(session: session).withUsableTimeout(request)
     let attempt = StreamAttempt(session, request, startsWithHead: startsWithHead, teller, completion)
     let storage = StreamStorage(attempt.buffer, attempt, progress)

@@ -104,16 +104,12 @@ nonisolated struct Upload: NetworkTransport {
     SessionTransport(session: session).validationError(for: request)
   }
 
-  func prepare(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     let flight = TransferFlight { send(request, completion: completion) }
     return flight
   }
 
-  private func send(
-    _ request: URLRequest, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+  private func send(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
     var request = SessionTransport(session: session).withUsableTimeout(request)
     var length: Int64?
     var failure: TransferError?
