@@ -31,6 +31,8 @@ import Foundation
         only.contains { "\(mutant.table)/\(mutant.file) \(mutant.name)".contains($0) }
       }
     }
+    // Without any, the whole suite would be asked, and nothing learned.
+    if mutants.isEmpty { throw TableError(description: "no mutant is called that") }
     let outdated = mutants.filter { workspace.mutated($0) == nil }
     for mutant in outdated { print("not found exactly once in \(mutant.file): the text of “\(mutant.name)”") }
     if let sample, sample < mutants.count {
@@ -43,7 +45,7 @@ import Foundation
       for mutant in mutants { print("\(mutant.file): \(mutant.name)") }
       print("\(mutants.count) mutants")
     }
-    if !outdated.isEmpty || isList { return outdated.isEmpty }
+    if !outdated.isEmpty || isList || sample == 0 { return outdated.isEmpty }
     return try Runner(workspace: workspace, mutants: mutants, isQuick: isQuick).run()
   }
 

@@ -168,4 +168,34 @@ import Testing
     let nothing = NetworkOutcome().result(isHead: false, allowEmptyData: true).error
     guard case .noResponse = nothing else { Issue.record("\(String(describing: nothing))"); return }
   }
+
+  // MARK: Coders of the app's own, which may put anything into their texts
+
+  @Test func theTextOfAnAppsOwnDecoderIsNotPrinted() throws {
+    let context = DecodingError.Context(codingPath: [], debugDescription: "tok_4711 is no token")
+    let response = try #require(Self.status(200).response)
+    let text = "\(NetworkError.undecodable(DecodingError.dataCorrupted(context), response, Data()))"
+    #expect(text.hasPrefix("the body: is not valid: 200 "), "\(text)")
+  }
+
+  struct Unencodable: Encodable {
+    func encode(to encoder: any Encoder) throws {
+      let text = "line\r\nforged \u{1b}[31m" + String(repeating: "x", count: 100_000)
+      throw EncodingError.invalidValue(0, .init(codingPath: [], debugDescription: text))
+    }
+  }
+  struct Order: Endpoint {
+    typealias Response = Data
+    var host: String { "a.example" }
+    var path: String { "/orders" }
+    var method: URLRequest.Method { .post }
+    var body: URLRequest.Body? { .json(Unencodable()) }
+  }
+
+  @Test func theTextOfAnAppsOwnEncoderIsOneShortLine() throws {
+    let error = #expect(throws: NetworkError.self) { try Order().request }
+    let text = "\(try #require(error))"
+    #expect(text.contains("line") && text.utf8.count < 300, "\(text.prefix(300))")
+    #expect(text.unicodeScalars.allSatisfy { $0.value >= 32 })
+  }
 }

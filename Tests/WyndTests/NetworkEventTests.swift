@@ -46,6 +46,17 @@ import Wynd
     }
   }
 
+  @Test func aListenerThatTakesLongGetsTheNextEventAfterIt() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let log = EventLog()
+    let policy = RetryPolicy(onEvent: { event in
+      if case .attemptStarted = event.kind { Thread.sleep(forTimeInterval: 0.2) }
+      log.add(event)
+    })
+    _ = try await URLSession(configuration: .ephemeral).performNetworkRequest(server.url(), policy: policy)
+    #expect(log.events.map(Self.name) == ["started 1", "succeeded 1 200"])
+  }
+
   @Test func eventsCarryTheRequestAndTheTimeSinceTheCallBegan() async throws {
     let call = try await RetryRuleTests.run(
       [.status(503), .silence, .ok("x")], headers: ["X-Mine": "1"],

@@ -43,6 +43,23 @@ import Testing
     }
   }
 
+  #if canImport(FoundationNetworking)
+    /// URLSession would send it to any address of that host.
+    @Test(arguments: [true, false]) func aCookieForHTTPSOnlyForbidsARedirectToHTTP(isSecure: Bool) throws {
+      let secure = try #require(URL(string: "https://example.com/a"))
+      let response = try #require(
+        HTTPURLResponse(
+          url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://example.com/b"]))
+      let configuration = URLSessionConfiguration.ephemeral
+      var properties: [HTTPCookiePropertyKey: Any] = [
+        .name: "sid", .value: "42", .domain: "example.com", .path: "/",
+      ]
+      if isSecure { properties[.secure] = "TRUE" }
+      configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
+      #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isSecure)
+    }
+  #endif
+
   private static func requestWithFields(of request: URLRequest, to url: URL) -> URLRequest {
     var next = request
     next.url = url

@@ -128,11 +128,18 @@ import Wynd
     }
   }
 
-  @Test(arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "javascript:alert(1)", "http://", "data:,x", "http:foo"])
+  @Test(arguments: [
+    "ftp://127.0.0.1/x", "file:///etc/passwd", "file://localhost/etc/passwd", "javascript:alert(1)", "http://",
+    "data:,x", "http:foo",
+  ])
   func aLocationThatIsNotHTTPIsAnError(_ location: String) async throws {
     let server = try LoopbackServer { $0.index == 0 ? .redirect(to: location) : .ok("passwd") }
     let result = await session.result(of: URLRequest(url: server.url()), policy: .never)
     #expect(result.error != nil || server.requests.count == 2 && location == "http:foo", "\(location): \(result)")
+    #if canImport(FoundationNetworking)
+      // Nothing was tried.
+      if location != "http:foo" { #expect(result.error?.urlError?.code == .unsupportedURL, "\(location): \(result)") }
+    #endif
   }
 
   @Test func aRedirectWithoutLocationIsTheAnswer() async throws {
