@@ -33,7 +33,7 @@
     /// libcurl keeps an idle connection for 118 s. Seconds since the last response → may it still be there?
     @Test func aConnectionIsRememberedForAsLongAsItMayBeUsedAgain() throws {
       let (session, other) = (URLSession(configuration: .ephemeral), URLSession(configuration: .ephemeral))
-      let url = URL(string: "http://a.example/x")
+      let url = URL(string: "http://kept.example/x")
       let start = ContinuousClock.now
       #expect(!LinuxConnections.mayExist(session, url, now: start))
       LinuxConnections.add(session, url, now: start)
@@ -44,8 +44,8 @@
       }
       #expect(!LinuxConnections.mayExist(other, url, now: start), "each session has its own connections")
       #expect(!LinuxConnections.mayExist(session, URL(string: "http://b.example/x"), now: start))
-      #expect(!LinuxConnections.mayExist(session, URL(string: "http://a.example:81/x"), now: start))
-      #expect(LinuxConnections.mayExist(session, URL(string: "http://a.example:80/y?z"), now: start))
+      #expect(!LinuxConnections.mayExist(session, URL(string: "http://kept.example:81/x"), now: start))
+      #expect(LinuxConnections.mayExist(session, URL(string: "http://kept.example:80/y?z"), now: start))
       // Each response renews it.
       LinuxConnections.add(session, url, now: start + .seconds(100))
       #expect(LinuxConnections.mayExist(session, url, now: start + .seconds(240)))
@@ -55,10 +55,10 @@
       let session = URLSession(configuration: .ephemeral)
       let start = ContinuousClock.now
       for port in 1...1500 {
-        LinuxConnections.add(session, URL(string: "http://a.example:\(port)/"), now: start + .milliseconds(port))
+        LinuxConnections.add(session, URL(string: "http://m.example:\(port)/"), now: start + .milliseconds(port))
       }
       for port in [1, 500, 999, 1000, 1001, 1002, 1500] {
-        #expect(LinuxConnections.mayExist(session, URL(string: "http://a.example:\(port)/"), now: start + .seconds(60)))
+        #expect(LinuxConnections.mayExist(session, URL(string: "http://m.example:\(port)/"), now: start + .seconds(60)))
       }
     }
   }
