@@ -267,4 +267,15 @@ open class DateFormatter: NSObject, @unchecked Sendable {
   open var dateFormat: String!
   open var isLenient = false
   open func date(from string: String) -> Date? { nil }
+  open func string(from date: Date) -> String { "" }
+}
+open class NSMutableDictionary: NSObject {
+  public subscript(key: Any) -> Any? {
+    get { nil }
+    set {}
+  }
+}
+open class Thread: NSObject {
+  open class var current: Thread { Thread() }
+  open var threadDictionary: NSMutableDictionary { NSMutableDictionary() }
 }
