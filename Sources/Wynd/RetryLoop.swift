@@ -95,7 +95,7 @@ nonisolated final class RetryLoop: Sendable {
         by: .retries(
           Task { [self, call] in
             var call = call
-            let ending = await retry(after: end, &call)
+            let ending = await self.retry(after: end, &call)
             finish(ending, call, false)
           }))
     }
