@@ -108,9 +108,10 @@ extension UploadTests {
   }
 
   /// A stream that breaks off has sent something, and the rest would be missing.
-  @Test(arguments: [nil, 100]) func streamThatFailsHalfwayIsNoSuccess(_ length: Int64?) async throws {
+  @Test(arguments: [nil, 100], [true, false])
+  func streamThatFailsHalfwayIsNoSuccess(_ length: Int64?, saysSoAtOnce: Bool) async throws {
     let server = try LoopbackServer { _ in .ok() }
-    let body = UploadBody.bodyStream(length: length) { HalfStream(data: Data()) }
+    let body = UploadBody.bodyStream(length: length) { HalfStream(saysSoAtOnce) }
     let result = await upload(server.url(), from: body, policy: .never)
     #expect(result.error != nil)
     #expect(server.requests.filter(\.isComplete).isEmpty)
@@ -127,16 +128,21 @@ extension UploadTests {
     #expect(server.requests.filter(\.isComplete).isEmpty)
   }
 
-  /// Gives five bytes, then fails.
+  /// Gives five bytes, then fails: by its answer to the next read, or by its status only.
   final class HalfStream: InputStream {
+    private let saysSoAtOnce: Bool
     private var isRead = false
+    init(_ saysSoAtOnce: Bool) {
+      self.saysSoAtOnce = saysSoAtOnce
+      super.init(data: Data())
+    }
     override func open() {}
     override func close() {}
-    override var streamStatus: Stream.Status { .open }
+    override var streamStatus: Stream.Status { isRead && !saysSoAtOnce ? .error : .open }
     override var hasBytesAvailable: Bool { true }
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
       defer { isRead = true }
-      if isRead { return -1 }
+      if isRead { return saysSoAtOnce ? -1 : 0 }
       for index in 0..<5 { buffer[index] = 65 }
       return 5
     }
