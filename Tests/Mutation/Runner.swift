@@ -60,6 +60,8 @@ import Foundation
     try workspace.refresh()
     let build = try workspace.build()
     guard build.passed else { throw TableError(description: "the sources do not compile:\n\(build.output)") }
+    // Tests of several suites start it.
+    _ = try workspace.build("wynd")
     try checkSuites()
     try checkUnchanged()
 
@@ -97,6 +99,11 @@ import Foundation
     if !named.passed { return (true, named.verdict) }
     if isQuick { return (false, "NOT BY ITS SUITES") }
     _ = try workspace.build("wynd")
+    defer {
+      // The next mutant is not to be asked for this mistake.
+      try? workspace.restore(mutant.file)
+      _ = try? workspace.build("wynd")
+    }
     let all = try workspace.testTwice(limit: 300)
     return all.passed ? (false, "SURVIVED") : (true, "whole suite: \(all.verdict)")
   }
