@@ -17,7 +17,7 @@ let package = Package(
       name: "Simulation",
       exclude: [
         "Wynd/Client", "Wynd/Endpoint", "Wynd/Transfer", "Wynd/Wynd.docc",
-        "Wynd/URLSession+performNetworkRequest.swift",
+        "Wynd/NetworkPerformer+performNetworkRequest.swift",
       ]),
     .target(name: "AllocationCounter"),
     .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation", "AllocationCounter"]),

@@ -137,7 +137,9 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
 
   var isInvalidated: Bool { false }
   func validationError(for request: URLRequest) -> String? { nil }
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
+  func prepare(
+    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
     Handle(self, request, completion)
   }
 

@@ -21,7 +21,7 @@ nonisolated final class RetryAttempt: Sendable {
 
   /// Prepares the attempt, and sends nothing yet: a session that is invalidated later can then still carry it.
   init(_ request: URLRequest, _ transport: any NetworkTransport) {
-    let handle = transport.prepare(request) { [self] in finish(.outcome($0)) }
+    let handle = transport.prepare(request, nil) { [self] in finish(.outcome($0)) }
     state.withLock { if $0.end == nil { $0.handle = handle } }
   }
 

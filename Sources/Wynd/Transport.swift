@@ -14,8 +14,10 @@ nonisolated protocol NetworkTransport: Sendable {
   /// The same for attempts that are made later than the caller's call, when its session may have been invalidated.
   var late: any NetworkTransport { get }
   /// Makes one attempt, which sends nothing before `resume()`. `completion` is called on any queue; only the first call
-  /// counts.
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle
+  /// counts. `transfer`: nil for a call whose bodies are in memory.
+  func prepare(
+    _ request: URLRequest, _ transfer: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle
 }
 
 nonisolated extension NetworkTransport {
@@ -99,17 +101,19 @@ nonisolated struct NetworkTransferBody: Sendable {
   var file: URL?
   /// Makes a new stream for each send.
   var stream: (@Sendable () throws -> InputStream)?
-  var sink: any NetworkBodyReceiver
+  var receiver: any NetworkBodyReceiver
+  #if !canImport(FoundationNetworking)
+    /// Makes the task, with a delegate that passes the response on.
+    var makeTask: @Sendable (URLSession, URLRequest, Self, @escaping NetworkTransport.Completion) -> URLSessionTask
+  #endif
 }
 
 /// The transport of calls on a session.
 nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
-  /// The body, if it is sent from a file.
-  var file: URL?
   var isLate = false
 
-  var late: any NetworkTransport { SessionTransport(session: session, file: file, isLate: true) }
+  var late: any NetworkTransport { SessionTransport(session: session, isLate: true) }
 
   func validationError(for request: URLRequest) -> String? {
     Self.validationError(for: request) ?? lengthError(for: request) ?? sessionError
@@ -123,27 +127,30 @@ nonisolated struct SessionTransport: NetworkTransport {
     #endif
   }
 
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
+  func prepare(
+    _ request: URLRequest, _ transfer: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
     let request = withUsableTimeout(request)
     #if canImport(FoundationNetworking)
-      return LinuxAttempt(session: session, request: request, file: file, isLate: isLate, completion: completion)
+      return LinuxAttempt(
+        session: session, request: request, transfer: transfer, isLate: isLate, completion: completion)
     #else
+      if let transfer { return transfer.makeTask(session, request, transfer, completion) }
       let redirects = RedirectHandler(request)
       let sender = NetworkLock(WeakTask())
-      let finish: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { data, response, error in
+      let task = session.dataTask(with: request) { data, response, error in
         completion(
           NetworkOutcome(
             data: data, response: response, error: error, hasFollowedRedirect: redirects.hasFollowed,
             mayHaveSent: sender.withLock { $0.task?.countOfBytesSent ?? 0 > 0 }, isOnDelegateQueue: true))
       }
-      let task = session.networkTask(with: request, file: file, completionHandler: finish)
       sender.withLock { $0.task = task }
       task.delegate = redirects
       return task
     #endif
   }
 
-  func withUsableTimeout(_ request: URLRequest) -> URLRequest {
+  private func withUsableTimeout(_ request: URLRequest) -> URLRequest {
     var request = request
     // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or crash.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
@@ -174,8 +181,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
       return "Transfer-Encoding is set by URLSession"
     }
-    guard request.httpBodyStream == nil, file == nil,
-      let length = request.value(forHTTPHeaderField: "Content-Length")
+    guard request.httpBodyStream == nil, let length = request.value(forHTTPHeaderField: "Content-Length")
     else { return nil }
     let size = request.httpBody?.count ?? 0
     return Int(length) == size ? nil : "Content-Length is \(length), and the body has \(size) bytes"
@@ -203,17 +209,6 @@ nonisolated struct SessionTransport: NetworkTransport {
         default: false
         }
       }
-  }
-}
-
-nonisolated extension URLSession {
-  /// A task with the body of the request, or that of a file.
-  func networkTask(
-    with request: URLRequest, file: URL?,
-    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
-  ) -> URLSessionTask {
-    if let file { return uploadTask(with: request, fromFile: file, completionHandler: completionHandler) }
-    return dataTask(with: request, completionHandler: completionHandler)
   }
 }
 

@@ -35,8 +35,8 @@ nonisolated struct Counting: NetworkMiddleware {
     var policy = RetryPolicy(maxRetries: 3)
     policy.onEvent = NetworkLog { print($0) }.onEvent
     client = NetworkClient(
-      baseURL: url, headers: [.userAgent("App/1")], policy: policy, middleware: [Counting()],
-      attemptMiddleware: [authentication, ResponseValidation(statusCodes: 200..<300) { _ in nil }])
+      baseURL: url, headers: [.userAgent("App/1")], policy: policy,
+      middleware: [Counting(), authentication, ResponseValidation(statusCodes: 200..<300) { _ in nil }])
   }
 
   func refresh() async {
@@ -50,5 +50,5 @@ nonisolated struct Counting: NetworkMiddleware {
 }
 
 func scripted(_ request: URLRequest) async throws -> Data {
-  try await NetworkClient(transport: .scripted([.status(503), .dropped, .ok("{}")])).performNetworkRequest(request)
+  try await NetworkClient(script: .scripted([.status(503), .dropped, .ok("{}")])).performNetworkRequest(request)
 }

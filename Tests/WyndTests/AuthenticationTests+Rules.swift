@@ -13,12 +13,12 @@ extension AuthenticationTests {
   static func client(
     _ script: NetworkScript, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
   ) -> NetworkClient {
-    NetworkClient(transport: script, baseURL: origin, policy: policy, attemptMiddleware: authentication)
+    NetworkClient(baseURL: origin, policy: policy, middleware: authentication, script: script)
   }
   static func client(
     _ server: LoopbackServer, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
   ) -> NetworkClient {
-    NetworkClient(baseURL: server.url(), policy: policy, attemptMiddleware: authentication)
+    NetworkClient(baseURL: server.url(), policy: policy, middleware: authentication)
   }
   /// What a middleware threw.
   static func reason(_ error: NetworkError?) -> (any Error)? {

@@ -38,7 +38,7 @@ extension AuthenticationTests {
     let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
       BearerToken("new\(refreshes.add())")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
     do throws(NetworkError) {
       _ = try await Self.get(client)
       Issue.record("answered")
@@ -59,7 +59,7 @@ extension AuthenticationTests {
     for code in [301, 302, 303, 307, 308] {
       let server = try LoopbackServer(script: .redirect(code, to: other.url("/stolen").absoluteString))
       let authentication = Authentication<APIKey>(for: server.url(), APIKey()) { _, _ in APIKey() }
-      let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+      let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
       _ = try await Self.get(client)
       #expect(server.requests.first?.value("X-Member") == "the secret")
     }
@@ -69,7 +69,7 @@ extension AuthenticationTests {
     let authentication = Authentication<APIKey>(for: try #require(URL(string: "http://127.0.0.1:1/")), APIKey()) {
       _, _ in APIKey()
     }
-    let client = NetworkClient(baseURL: other.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: other.url(), policy: Self.quick, middleware: [authentication])
     _ = try await Self.get(client)
     #expect(other.requests.last?.value("X-Member") == nil)
   }
@@ -126,7 +126,7 @@ extension AuthenticationTests {
       let data = try await client.performNetworkRequest(URLRequest(url: url), policy: ofItsOwn ? policy : nil)
       return BearerToken(String(decoding: data, as: UTF8.self))
     }
-    let client = NetworkClient(baseURL: server.url(), policy: policy, attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: policy, middleware: [authentication])
     #expect(try await Self.get(client).data == Data("ok".utf8))
   }
 
@@ -138,8 +138,7 @@ extension AuthenticationTests {
       return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
     }
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
-    let client = NetworkClient(
-      baseURL: server.url(), policy: RetryPolicy(budget: nil), attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: RetryPolicy(budget: nil), middleware: [authentication])
     var request = URLRequest(url: server.url("/password"))
     request.httpMethod = "POST"
     request.httpBody = Data("new password".utf8)
@@ -161,7 +160,7 @@ extension AuthenticationTests {
     let script = NetworkScript.scripted([.ok("x")])
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication<Key>(for: origin, field: "X-Api-Key") { _, _ in Key(key: "renewed") }
-    let client = NetworkClient(transport: script, attemptMiddleware: [authentication])
+    let client = NetworkClient(middleware: [authentication], script: script)
     var request = URLRequest(url: origin)
     request.setValue("own", forHTTPHeaderField: "X-Api-Key")
     _ = try await client.performNetworkRequest(request)
@@ -177,7 +176,7 @@ extension AuthenticationTests {
       session.invalidateAndCancel()
       return BearerToken("new")
     }
-    let client = NetworkClient(session: session, policy: Self.quick, attemptMiddleware: [authentication])
+    let client = NetworkClient(session: session, policy: Self.quick, middleware: [authentication])
     await #expect(throws: NetworkError.self) {
       try await client.performNetworkRequest(URLRequest(url: server.url()))
     }
@@ -205,8 +204,8 @@ extension AuthenticationTests {
     let script = NetworkScript.scripted(steps)
     let events = EventLog()
     let client = NetworkClient(
-      transport: script, baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add),
-      attemptMiddleware: [authentication])
+      baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add), middleware: [authentication],
+      script: script)
     let result: Result<NetworkResponse, NetworkError>
     do throws(NetworkError) {
       result = .success(

@@ -50,7 +50,7 @@ import Wynd
       let data = try await client.performNetworkRequest(URLRequest(url: url))
       return BearerToken(String(decoding: data, as: UTF8.self))
     }
-    return (NetworkClient(baseURL: server.url(), policy: quick, attemptMiddleware: [authentication]), authentication)
+    return (NetworkClient(baseURL: server.url(), policy: quick, middleware: [authentication]), authentication)
   }
   static func get(_ client: NetworkClient, _ path: String = "/") async throws(NetworkError) -> NetworkResponse {
     guard let url = URL(string: path) else { throw .cancelled }
@@ -94,7 +94,7 @@ import Wynd
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
       BearerToken("new\(renewals.add())")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
     let slow = Task { try await Self.get(client, "/slow") }
     await asked.wait()
     _ = try await Self.get(client, "/quick")
@@ -126,7 +126,7 @@ import Wynd
       }
       return BearerToken("ann renewed")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
     let order = Task { try await Self.get(client, "/order") }
     await asked.wait()
     authentication.credential = nil
@@ -145,7 +145,7 @@ import Wynd
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
       BearerToken("new\(renewals.add())")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
     #expect(renewals.value == 0)
   }
@@ -171,7 +171,7 @@ import Wynd
       }
     }
     let client = NetworkClient(
-      baseURL: server.url(), policy: Self.quick, attemptMiddleware: [authentication, Watch(rejected: rejected)])
+      baseURL: server.url(), policy: Self.quick, middleware: [authentication, Watch(rejected: rejected)])
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<20 {
         group.addTask {
@@ -213,9 +213,8 @@ import Wynd
         String(decoding: try await client.performNetworkRequest(URLRequest(url: url), maxRetries: 2), as: UTF8.self))
     }
     let client = NetworkClient(
-      baseURL: server.url(),
-      policy: RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 401 }),
-      attemptMiddleware: [authentication])
+      baseURL: server.url(), policy: RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 401 }),
+      middleware: [authentication])
     _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
     #expect(refreshes.value == 1)
     // Its own retries, which start on a timer, go without the credential too.

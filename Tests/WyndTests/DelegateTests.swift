@@ -66,7 +66,7 @@ import Testing
       let sent = request
       let outcome = Box<NetworkOutcome>()
       let cargo = NetworkTransferBody(
-        stream: { InputStream(data: Data()) }, sink: isRefused ? RefusingReceiver() : sink)
+        stream: { InputStream(data: Data()) }, to: isRefused ? RefusingReceiver() : sink)
       let guardian = TransferGuard(sent, cargo) { outcome.value = $0 }
       let session = URLSession(configuration: .ephemeral, delegate: guardian, delegateQueue: nil)
       let task = session.dataTask(with: sent)

@@ -25,7 +25,7 @@ import Wynd
   typealias Plain = Call<Data>
 
   static func client(_ script: NetworkScript, base: String = "https://a.example") -> NetworkClient {
-    NetworkClient(transport: script, baseURL: URL(string: base), policy: .never)
+    NetworkClient(baseURL: URL(string: base), policy: .never, script: script)
   }
 
   // MARK: Methods

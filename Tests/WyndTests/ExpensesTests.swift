@@ -73,13 +73,13 @@ final class Expenses: Sendable {
     client = NetworkClient(
       baseURL: baseURL, headers: [.userAgent("Expenses/1.0")],
       policy: RetryPolicy(backoff: .none, budget: nil, onEvent: onEvent),
-      middleware: [ResponseCache(cache, servesStaleIfError: true)], attemptMiddleware: [authentication])
+      middleware: [ResponseCache(cache, servesStaleIfError: true), authentication])
   }
 
   func signIn(_ user: String, _ password: String) async throws(NetworkError) {
     // Whoever signs in has no token yet.
     var client = client
-    client.attemptMiddleware = []
+    client.middleware = []
     let session = try await client.load(Login(user: user, password: password))
     authentication.signIn(SignIn(session: session), as: user)
   }

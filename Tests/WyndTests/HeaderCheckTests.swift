@@ -39,7 +39,7 @@ import Wynd
 
   @Test func aMethodIsMadeOfTheCharactersOfAToken() async throws {
     let script = NetworkScript.scripted([.ok("x")])
-    let client = NetworkClient(transport: script)
+    let client = NetworkClient(script: script)
     let url = try #require(URL(string: "https://a.example/"))
     for byte in UInt8(0)..<128 {
       let character = Character(UnicodeScalar(byte))

@@ -13,6 +13,7 @@ extension NetworkClientTests {
   struct Tracing: NetworkMiddleware {
     let name: String
     let trace: Trace
+    var stage = MiddlewareStage.attempt
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse {
@@ -41,13 +42,16 @@ extension NetworkClientTests {
     let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok($0.value("X-Way") ?? "") }
     let client = NetworkClient(
       baseURL: server.url(), policy: Self.quick,
-      middleware: [Tracing(name: "a", trace: trace), Tracing(name: "b", trace: trace)],
-      attemptMiddleware: [Tracing(name: "c", trace: trace), Tracing(name: "d", trace: trace)])
+      middleware: [
+        Tracing(name: "c", trace: trace), Tracing(name: "a", trace: trace, stage: .call),
+        Tracing(name: "d", trace: trace), Tracing(name: "b", trace: trace, stage: .call),
+      ])
     #expect(try await client.load(Item()) == "abcddcba")
     #expect(trace.text == "a> b> c> d> <d <c c> d> <d <c <b <a d=abcd! c=abcdd! b=abcddc! a=abcddcb!")
   }
 
   struct Closure: NetworkMiddleware {
+    var stage = MiddlewareStage.attempt
     let work: @Sendable (URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
@@ -56,9 +60,10 @@ extension NetworkClientTests {
   struct Refusal: Error, Equatable {}
 
   static func client(_ script: NetworkScript, _ middleware: Closure, attempt: Bool) -> NetworkClient {
-    NetworkClient(
-      transport: script, baseURL: URL(string: "https://a.example"), middleware: attempt ? [] : [middleware],
-      attemptMiddleware: attempt ? [middleware] : [])
+    var middleware = middleware
+    middleware.stage = attempt ? .attempt : .call
+    return NetworkClient(
+      baseURL: URL(string: "https://a.example"), middleware: [middleware], script: script)
   }
 
   @Test(arguments: [false, true]) func whatAMiddlewareThrowsArrivesAsItIs(_ attempt: Bool) async throws {
@@ -133,8 +138,7 @@ extension NetworkClientTests {
 
   @Test func cancellingReachesIntoTheAttempt() async throws {
     let server = try LoopbackServer(script: .hang)
-    let client = NetworkClient(
-      baseURL: server.url(), policy: Self.quick, attemptMiddleware: [Closure { try await $1($0) }])
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
     let ended = Gate()
     let result = Box<NetworkError>()
     let task = client.load(Item()) {
@@ -155,14 +159,13 @@ extension NetworkClientTests {
     let server = try LoopbackServer(script: .hang)
     let client = NetworkClient(
       baseURL: server.url(), policy: RetryPolicy(deadline: .milliseconds(200), budget: nil),
-      attemptMiddleware: [Closure { try await $1($0) }])
+      middleware: [Closure { try await $1($0) }])
     do throws(NetworkError) { _ = try await client.load(Item()) } catch { #expect(error.stopReason == .deadline) }
   }
 
   @Test func aPOSTThatMayHaveBeenAppliedIsNotRepeatedBehindAMiddlewareEither() async throws {
     let server = try LoopbackServer(script: .reset)
-    let client = NetworkClient(
-      baseURL: server.url(), policy: Self.quick, attemptMiddleware: [Closure { try await $1($0) }])
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
     var request = URLRequest(url: server.url(), method: "POST")
     request.httpBody = Data("order".utf8)
     do throws(NetworkError) {
@@ -179,19 +182,18 @@ extension NetworkClientTests {
     let script = NetworkScript.scripted([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
     let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
     let client = NetworkClient(
-      transport: script,
-      attemptMiddleware: [
+      middleware: [
         Closure { request, next in
           _ = try await next(request)
           return try await next(poll)
         }
-      ])
+      ], script: script)
     let order = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
     #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
     // Without the order, that refusal is one to try again after.
     let refused = NetworkScript.scripted([.status(status), .ok("done")])
-    let plain = NetworkClient(transport: refused, attemptMiddleware: [Closure { try await $1($0) }])
+    let plain = NetworkClient(middleware: [Closure { try await $1($0) }], script: refused)
     _ = try? await plain.performNetworkRequest(order)
     #expect(refused.requests.count == 2)
   }

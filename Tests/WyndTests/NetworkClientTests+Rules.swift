@@ -10,13 +10,24 @@ import Wynd
 extension NetworkClientTests {
   static let base = "https://a.example/v2"
 
+  /// Any middleware, once a call.
+  struct OnceACall: NetworkMiddleware {
+    let base: any NetworkMiddleware
+    var stage: MiddlewareStage { .call }
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse { try await base.respond(to: request, in: call, next: next) }
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+      -> Value
+    { try await base.parsed(value, from: response, in: call) }
+  }
+
   static func client(
     _ script: NetworkScript, base: String? = base, headers: [URLRequest.Header] = [],
     policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [], attempt: [any NetworkMiddleware] = []
   ) -> NetworkClient {
     var client = NetworkClient(
-      transport: script, baseURL: base.flatMap { URL(string: $0) }, policy: policy, middleware: call,
-      attemptMiddleware: attempt)
+      baseURL: base.flatMap { URL(string: $0) }, policy: policy, middleware: call.map(OnceACall.init) + attempt, script: script)
     client.headers = headers
     return client
   }

@@ -38,7 +38,7 @@ import Wynd
   @Test(arguments: addresses.indices) func anEndpointWithoutAHostIsResolvedAgainstTheBaseURL(_ row: Int) async throws {
     let (base, path, sent) = Self.addresses[row]
     let script = NetworkScript.scripted([.ok("x")])
-    let client = NetworkClient(transport: script, baseURL: base.flatMap { URL(string: $0) })
+    let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, script: script)
     do throws(NetworkError) {
       _ = try await client.load(Item(path: path))
       #expect(script.requests.first?.url?.absoluteString == sent)
@@ -59,14 +59,14 @@ import Wynd
 
   @Test func anEndpointWithAHostKeepsIt() async throws {
     let script = NetworkScript.scripted([.ok("x")])
-    let client = NetworkClient(transport: script, baseURL: URL(string: "https://a.example/v2"))
+    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), script: script)
     _ = try await client.load(Item(host: "b.example"))
     #expect(script.requests.first?.url?.absoluteString == "https://b.example/items")
   }
 
   @Test func aRequestWithoutAHostIsResolvedToo() async throws {
     let script = NetworkScript.scripted([.ok("x")])
-    var client = NetworkClient(transport: script, baseURL: URL(string: "https://a.example/v2/"))
+    var client = NetworkClient(baseURL: URL(string: "https://a.example/v2/"), script: script)
     for path in ["/items?page=2", "items?page=2", "https://b.example/items"] {
       _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: path))))
     }
@@ -95,7 +95,7 @@ import Wynd
 
   @Test func aKeyOfTheClientGoesToNoOtherOrigin() async throws {
     let script = NetworkScript.scripted([.ok("x")])
-    var client = NetworkClient(transport: script, baseURL: URL(string: "https://a.example"))
+    var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
     client.headers = [.init("X-Api-Key", "secret"), .userAgent("App")]
     for host in ["", "b.example"] { _ = try await client.load(Item(host: host)) }
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") } == ["secret", nil])
@@ -120,7 +120,7 @@ import Wynd
     let script = NetworkScript { request, _ in
       .answer(200, headers: [:], body: request.httpBody ?? Data(#"{"at":0}"#.utf8))
     }
-    var client = NetworkClient(transport: script, baseURL: URL(string: "https://a.example"))
+    var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     encoder.dateEncodingStrategy = .iso8601
     decoder.dateDecodingStrategy = .iso8601
@@ -135,7 +135,7 @@ import Wynd
   @Test func theRuleOfTheCallWinsOverTheEndpointsAndThatOverTheClients() async throws {
     let script = NetworkScript.scripted([.status(503)])
     let client = NetworkClient(
-      transport: script, baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 1))
+      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 1), script: script)
     func sends(_ work: () async throws -> Void) async -> Int {
       let before = script.requests.count
       try? await work()

@@ -104,7 +104,7 @@ import Testing
     let status = await Task { () -> Int? in
       do throws(NetworkError) {
         _ = try await session.performNetworkRequest(url)
-        _ = try await session.networkResponse(for: url)
+        _ = try await session.networkResponse(for: URLRequest(url: url))
         return nil
       } catch {
         return error.statusCode

@@ -73,7 +73,7 @@ import Wynd
     let log = EventLog()
     let policy = RetryPolicy(backoff: .constant(.milliseconds(1500)), onEvent: log.add)
     let url = try #require(URL(string: "https://u:SECRET@a.example/items?token=SECRET&page=2#SECRET"))
-    _ = try? await NetworkClient(transport: script).performNetworkRequest(URLRequest(url: url), policy: policy)
+    _ = try? await NetworkClient(script: script).performNetworkRequest(URLRequest(url: url), policy: policy)
     let prefix = "GET https://a.example/items?token=…&page=… "
     let lines = log.events.map(\.description)
     #expect(lines.allSatisfy { $0.hasPrefix(prefix) && !$0.contains("SECRET") && !$0.contains("\n") }, "\(lines)")
@@ -116,7 +116,7 @@ import Wynd
     let script = NetworkScript.scripted([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
     let url = try #require(URL(string: "https://a.example/items"))
     let policy = RetryPolicy(backoff: .constant(.seconds(2)))
-    let response = try await NetworkClient(transport: script).networkResponse(
+    let response = try await NetworkClient(script: script).networkResponse(
       for: URLRequest(url: url), policy: policy)
     #expect(response.data == Data("x".utf8))
     #expect(response.response.value(forHTTPHeaderField: "X-Page") == "7")

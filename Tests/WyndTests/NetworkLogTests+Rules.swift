@@ -14,7 +14,7 @@ extension NetworkLogTests {
     let print: @Sendable (String) -> Void = { line in lines.update { $0.append(line) } }
     let log = items.map { NetworkLog(showing: $0, print: print) } ?? NetworkLog(print: print)
     let client = NetworkClient(
-      transport: .scripted(steps), policy: RetryPolicy(maxRetries: maxRetries, onEvent: log.onEvent))
+      policy: RetryPolicy(maxRetries: maxRetries, onEvent: log.onEvent), script: .scripted(steps))
     _ = try? await client.performNetworkRequest(request)
     return lines.value ?? []
   }

@@ -14,10 +14,10 @@ import Wynd
     lines.value = []
     let log = NetworkLog(showing: items) { line in lines.value?.append(line) }
     let client = NetworkClient(
-      transport: .scripted([
+      policy: RetryPolicy(onEvent: log.onEvent),
+      script: .scripted([
         .status(503, "secret-body"), .dropped, .ok("x", headers: ["Set-Cookie": "a=secret-cookie"]),
-      ]),
-      policy: RetryPolicy(onEvent: log.onEvent))
+      ]))
     var request = URLRequest(
       url: try #require(URL(string: "https://u:secret-user@a.example/items?page=7&token=secret-token&q=word")))
     request.setValue("Bearer secret-bearer", forHTTPHeaderField: "Authorization")

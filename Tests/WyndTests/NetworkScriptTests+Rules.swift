@@ -8,7 +8,7 @@ import Wynd
 
 extension NetworkScriptTests {
   static func client(_ script: NetworkScript, policy: RetryPolicy = .never) -> NetworkClient {
-    NetworkClient(transport: script, policy: policy)
+    NetworkClient(policy: policy, script: script)
   }
   static func texts(_ client: NetworkClient, _ count: Int) async throws -> [String] {
     var texts: [String] = []
@@ -112,7 +112,7 @@ extension NetworkScriptTests {
       }
     }
     let script = NetworkScript.scripted([.ok("x")])
-    let client = NetworkClient(transport: script, middleware: [Mark()], attemptMiddleware: [Mark()])
+    let client = NetworkClient(middleware: [Mark(), Mark()], script: script)
     _ = try await client.performNetworkRequest(try Self.request())
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
   }
@@ -133,7 +133,7 @@ extension NetworkScriptTests {
       }
     }
     let may = Gate()
-    let client = NetworkClient(transport: script, policy: .never, attemptMiddleware: [Held(until: may)])
+    let client = NetworkClient(policy: .never, middleware: [Held(until: may)], script: script)
     let request = try Self.request()
     let result: NetworkResult = await withCheckedContinuation { continuation in
       let task = client.performNetworkRequest(request) { continuation.resume(returning: $0) }

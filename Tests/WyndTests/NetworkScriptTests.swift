@@ -14,7 +14,7 @@ import Wynd
 
   @Test func threeLines() async throws {
     let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
-    let data = try await NetworkClient(transport: script).performNetworkRequest(try Self.request())
+    let data = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
     #expect(data == Data("{}".utf8) && script.requests.count == 3)
     // Half of 0.5 s, and half of 1 s.
     #expect(script.elapsed == .milliseconds(750))
@@ -23,16 +23,16 @@ import Wynd
   @Test func aMinuteOfWaitingIsOverAtOnce() async throws {
     let script = NetworkScript.scripted([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
     let began = ContinuousClock.now
-    _ = try await NetworkClient(transport: script).performNetworkRequest(try Self.request())
+    _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
     #expect(script.elapsed >= .seconds(59))
     #expect(ContinuousClock.now - began < .seconds(20))
   }
 
   @Test func silenceTimesOutAndTheDeadlineEndsACall() async throws {
     let script = NetworkScript.scripted([.silence, .ok("x")])
-    _ = try await NetworkClient(transport: script).performNetworkRequest(try Self.request(30))
+    _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request(30))
     #expect(script.elapsed >= .seconds(30))
-    let silent = NetworkClient(transport: .scripted([]), policy: RetryPolicy(deadline: .seconds(10)))
+    let silent = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: .scripted([]))
     let request = try Self.request()
     do throws(NetworkError) {
       _ = try await silent.performNetworkRequest(request)
@@ -45,7 +45,7 @@ import Wynd
   @Test func noTimePassesAfterTheEnd() async throws {
     for _ in 0..<200 {
       let script = NetworkScript.scripted([.silence])
-      let client = NetworkClient(transport: script, policy: RetryPolicy(deadline: .seconds(10)))
+      let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: script)
       _ = try? await client.performNetworkRequest(try Self.request())
       #expect(script.elapsed == .seconds(10))
     }
@@ -54,8 +54,7 @@ import Wynd
   @Test func aDeadlineDoesNotEndACallThatIsUnderWay() async throws {
     for _ in 0..<200 {
       let script = NetworkScript.scripted([.dropped, .ok("x")])
-      let client = NetworkClient(
-        transport: script, policy: RetryPolicy(deadline: .seconds(1)), attemptMiddleware: [Passing()])
+      let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(1)), middleware: [Passing()], script: script)
       _ = try await client.performNetworkRequest(try Self.request())
     }
   }

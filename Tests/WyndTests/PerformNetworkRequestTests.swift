@@ -22,7 +22,7 @@ import Wynd
     session.performNetworkRequest(request) { _ in calls.add() }
     session.performNetworkRequest(url) { _ in calls.add() }
     session.performNetworkRequest(request, maxRetries: 3) { print($0, calls.add()) }
-    let task: NetworkTask = session.networkResponse(for: url) { result in calls.add() }
+    let task: NetworkTask = session.networkResponse(for: URLRequest(url: url)) { result in calls.add() }
     _ = task
     await Task { [session] in
       session.performNetworkRequest(request) { _ in calls.add() }
@@ -30,7 +30,7 @@ import Wynd
     }.value
     await calls.reaches(6)
     let data: Data = try await session.performNetworkRequest(url)
-    let response: NetworkResponse = try await session.networkResponse(for: url)
+    let response: NetworkResponse = try await session.networkResponse(for: URLRequest(url: url))
     #expect(data == response.data)
     #expect(calls.value == 6)
   }
@@ -44,7 +44,7 @@ import Wynd
     #expect(response.attempts.map { $0.error?.statusCode } == [503, nil])
     #expect(response.attempts.map(\.delay) == [.milliseconds(20), nil])
     #expect(response.attempts[1].startedAt >= response.attempts[0].duration + .milliseconds(20))
-    let first = try await session.networkResponse(for: server.url())
+    let first = try await session.networkResponse(for: URLRequest(url: server.url()))
     #expect(first.attempts.count == 1)
   }
 

@@ -53,7 +53,7 @@ extension RedirectTests {
     defer { session.invalidateAndCancel() }
     let server = try LoopbackServer { $0.target == "/b" ? .ok($0.value("X-Added") ?? "") : .redirect(to: "/b") }
     #expect(try await session.performNetworkRequest(server.url("/a")) == Data("by the delegate".utf8))
-    let refused = try await session.networkResponse(for: server.url("/refuse"))
+    let refused = try await session.networkResponse(for: URLRequest(url: server.url("/refuse")))
     #expect(refused.response.statusCode == 302)
     #expect(delegate.redirects == 2)
   }

@@ -154,7 +154,7 @@ extension RedirectTests {
       request.target == "/there" ? .ok() : .redirect(Int(request.target.dropFirst()) ?? 0, to: "/there")
     }
     for status in [300, 304] {
-      let response = try await session.networkResponse(for: server.url("/\(status)"))
+      let response = try await session.networkResponse(for: URLRequest(url: server.url("/\(status)")))
       #expect(response.response.statusCode == status)
     }
     #expect(!server.requests.contains { $0.target == "/there" })

@@ -144,7 +144,7 @@ import Wynd
 
   @Test func aRedirectWithoutLocationIsTheAnswer() async throws {
     let server = try LoopbackServer(script: .status(302, body: "nowhere"))
-    let response = try await session.networkResponse(for: server.url())
+    let response = try await session.networkResponse(for: URLRequest(url: server.url()))
     #expect(response.response.statusCode == 302)
     #if !canImport(FoundationNetworking)  // there URLSession itself throws the body of a 3xx away
       #expect(response.data == Data("nowhere".utf8))

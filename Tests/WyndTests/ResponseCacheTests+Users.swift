@@ -44,7 +44,7 @@ extension ResponseCacheTests {
     if onceACall {
       world.client.middleware.append(authentication)
     } else {
-      world.client.attemptMiddleware = [authentication]
+      world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication]
     }
     for source in [NetworkResponse.Source.network, .cache] {
       for user in ["ann", "bob"] {
@@ -124,7 +124,7 @@ extension ResponseCacheTests {
       return number == 1 ? .status(304) : .ok("\(number)", headers: Self.tagged)
     }
     let world = World(script)
-    world.client.attemptMiddleware = [Scope(user: user)]
+    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [Scope(user: user)]
     #expect(try await world.get() == ("0", .network))
     #expect(try await world.get() == ("2", .network))
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", nil])

@@ -32,11 +32,11 @@ import Wynd
       ResponseValidation(statusCodes: 200..<300), ResponseValidation { $0.data.isEmpty ? "empty" : nil },
     ] {
       var world = World([.ok("one", headers: Self.tagged), .status(304)])
-      world.client.attemptMiddleware = [validation]
+      world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [validation]
       _ = try await world.get()
       #expect(try await world.get().source == .revalidated)
       world = World([.status(304)])
-      world.client.attemptMiddleware = [validation]
+      world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [validation]
       await #expect(throws: NetworkError.self) { try await world.get() }
     }
   }
@@ -98,7 +98,7 @@ import Wynd
     let world = World([.ok("mine", headers: ["Cache-Control": "max-age=60"]), .ok("yours")])
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("mine")) { _, _ in BearerToken("new") }
-    world.client.attemptMiddleware = [authentication]
+    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication]
     #expect(try await world.get().text == "mine")
     #expect(try await world.get().source == .cache)
     authentication.credential = BearerToken("yours")
@@ -112,15 +112,15 @@ import Wynd
     func authentication(_ token: String, _ account: String?) -> Authentication<BearerToken> {
       Authentication(for: origin, BearerToken(token), as: account) { _, _ in BearerToken("renewed") }
     }
-    world.client.attemptMiddleware = [authentication("first", "ann")]
+    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication("first", "ann")]
     #expect(try await world.get().text == "one")
     #expect(try await world.get(after: 100).text == "two")
     #expect(world.script.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer renewed")
     #expect(try await world.get().source == .cache)
     // The next launch has the renewed token.
-    world.client.attemptMiddleware = [authentication("renewed", "ann")]
+    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "ann")]
     #expect(try await world.get().source == .cache)
-    world.client.attemptMiddleware = [authentication("renewed", "bob")]
+    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "bob")]
     #expect(try await world.get().source == .network)
   }
 
@@ -132,8 +132,7 @@ import Wynd
       return .ok("\(number)", headers: ["Cache-Control": "max-age=60"])
     }
     let client = NetworkClient(
-      transport: script, baseURL: origin, middleware: [ResponseCache(MemoryStore())],
-      attemptMiddleware: [authentication])
+      baseURL: origin, middleware: [ResponseCache(MemoryStore()), authentication], script: script)
     for expected in ["0", "1", "1"] { #expect(try await client.load(Text()) == expected) }
     authentication.credential = BearerToken("ann")
     #expect(try await client.load(Text()) == "2")
@@ -204,7 +203,7 @@ import Wynd
       _ = try await client.performNetworkRequest(URLRequest(url: origin))
       return BearerToken("b")
     }
-    world.client.attemptMiddleware = [authentication]
+    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication]
     _ = try await world.get()
     #expect(try await world.get() == ("old", .cache))
   }

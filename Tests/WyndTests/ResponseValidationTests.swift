@@ -12,7 +12,7 @@ import Wynd
     _ steps: [NetworkScript.Step], _ validation: ResponseValidation, method: String = "GET"
   ) async throws -> (sends: Int, error: NetworkError?) {
     let script = NetworkScript.scripted(steps)
-    let client = NetworkClient(transport: script, attemptMiddleware: [validation])
+    let client = NetworkClient(middleware: [validation], script: script)
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: method)
     do throws(NetworkError) {
       _ = try await client.performNetworkRequest(request, maxRetries: 3)
@@ -125,7 +125,7 @@ import Wynd
   func a304PassesWhereItWasAskedFor(_ field: String, _ passes: Bool) async throws {
     let script = NetworkScript.scripted([.status(304)])
     let client = NetworkClient(
-      transport: script, attemptMiddleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }])
+      middleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }], script: script)
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.setValue("x", forHTTPHeaderField: field)
     let response = try? await client.networkResponse(for: request, allowEmptyData: true)

@@ -28,13 +28,13 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable {
 }
 
 /// Adds a credential to each attempt, and renews it when it is rejected: once, whatever the number of calls that find out
-/// at the same time. Belongs among ``NetworkClient/attemptMiddleware``.
+/// at the same time.
 ///
 /// ```swift
 /// let authentication = Authentication<BearerToken>(for: baseURL) { old, client in
 ///   try await client.load(.newToken(after: old))
 /// }
-/// let client = NetworkClient(baseURL: baseURL, attemptMiddleware: [authentication])
+/// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
 /// authentication.credential = BearerToken(token)       // signed in; nil: signed out
 /// ```
 ///

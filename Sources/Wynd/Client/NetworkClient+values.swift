@@ -48,6 +48,7 @@ nonisolated extension NetworkClient {
     handler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let task = NetworkTask()
+    let queue = networkCaller.source.completionQueue
     task.isCarriedOut(
       by: .retries(
         Task {

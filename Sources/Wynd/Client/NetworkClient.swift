@@ -10,42 +10,44 @@ public import Foundation
 /// let client = NetworkClient(
 ///   baseURL: URL(string: "https://api.example.com/v2"),
 ///   headers: [.userAgent("Expenses/1.0")],
-///   middleware: [cache],                       // once a call
-///   attemptMiddleware: [authentication])       // once an attempt
+///   middleware: [cache, authentication])
 /// let expenses = try await client.load(.expenses)
+/// try await client.performNetworkDownload(URLRequest(url: report), to: file)
 /// ```
 ///
-/// A call goes from the left to the right, its answer back:
+/// A call passes the middleware of the ``MiddlewareStage/call`` stage once and that of the
+/// ``MiddlewareStage/attempt`` stage in every attempt; its response passes them in reverse:
 ///
-///     caller ─ middleware[0] ─ [1] ─ … ─ retry loop ─ attemptMiddleware[0] ─ [1] ─ … ─ URLSession
-///                                            │ again and again │
+///     caller ─ .call middleware ─ retry loop ─ .attempt middleware ─ URLSession
+///                                     │ again and again │
 ///
 /// It uses ``Endpoint``: who deletes that folder deletes this one too.
-nonisolated public struct NetworkClient: Sendable {
+nonisolated public struct NetworkClient: NetworkPerformer {
   /// What endpoints without a host, and requests whose URL has none, are resolved against: scheme, host, port and a path
   /// that comes before theirs.
   public var baseURL: URL?
+  /// What sends the requests.
+  public var session: URLSession
   /// Sent with every request that has no such fields of its own; what sounds like a credential only to the origin of
   /// ``baseURL``, if there is one.
   public var headers: [URLRequest.Header]
-  /// The rule of every call for which neither the call nor its endpoint has one.
+  /// The policy of every call for which neither the call nor its endpoint has one.
   public var policy: RetryPolicy
-  /// Once a call, around all its attempts: caching, logging. The first is the outermost. The policy's deadline counts from
-  /// where `next` is called, and ends what that does; so does a cancellation. What else a middleware does is its own to end.
-  public var middleware: [any NetworkMiddleware]
-  /// Once an attempt: tokens, signatures, validation. The first is the outermost. A retry starts on a timer, where task-local
-  /// values of the caller are not seen: what needs them belongs into ``middleware``.
-  public var attemptMiddleware: [any NetworkMiddleware]
-  /// For bodies and answers of endpoints that name no coder of their own; nil is JSON.
+  /// For bodies and responses of endpoints that name no coder of their own; nil is JSON.
   public var encoder: (any EndpointEncoder & Sendable)?
-  /// For bodies and answers of endpoints that name no coder of their own; nil is JSON.
+  /// For bodies and responses of endpoints that name no coder of their own; nil is JSON.
   public var decoder: (any EndpointDecoder & Sendable)?
-  private(set) var wire: Wire
-
-  enum Wire: Sendable {
-    case session(URLSession)
-    case script(NetworkScript)
-  }
+  /// What every call passes. Of each ``NetworkMiddleware/stage`` the first is the outermost. The policy's deadline counts
+  /// from where `next` is called, and ends what that does; so does a cancellation. What else a middleware does is its own
+  /// to end.
+  public var middleware: [any NetworkMiddleware]
+  /// Responds in place of the session, in a test: no network, and no time passes.
+  ///
+  /// ```swift
+  /// var client = AppNetwork.client                      // as the app has made it
+  /// client.script = .scripted([.status(503), .dropped, .ok("{}")])
+  /// ```
+  public var script: NetworkScript?
 
   /// Makes a client.
   ///
@@ -55,48 +57,29 @@ nonisolated public struct NetworkClient: Sendable {
   ///   - headers: For every request that has no such fields of its own.
   ///   - policy: The retry rule.
   ///   - encoder: For bodies of endpoints that name none; nil is JSON.
-  ///   - decoder: For answers to endpoints that name none; nil is JSON.
-  ///   - middleware: Once a call; the first is the outermost.
-  ///   - attemptMiddleware: Once an attempt; the first is the outermost.
+  ///   - decoder: For responses to endpoints that name none; nil is JSON.
+  ///   - middleware: What every call passes.
+  ///   - script: Responds in place of the session, in a test.
   public init(
     baseURL: URL? = nil, session: URLSession = .shared, headers: [URLRequest.Header] = [],
     policy: RetryPolicy = .default, encoder: (any EndpointEncoder & Sendable)? = nil,
     decoder: (any EndpointDecoder & Sendable)? = nil, middleware: [any NetworkMiddleware] = [],
-    attemptMiddleware: [any NetworkMiddleware] = []
+    script: NetworkScript? = nil
   ) {
     self.baseURL = baseURL
+    self.session = session
     self.headers = headers
     self.policy = policy
     self.encoder = encoder
     self.decoder = decoder
     self.middleware = middleware
-    self.attemptMiddleware = attemptMiddleware
-    wire = .session(session)
+    self.script = script
   }
 
-  /// Makes a client that is answered by a script, for tests: no network, and no time passes.
-  ///
-  /// ```swift
-  /// let client = NetworkClient(transport: .scripted([.status(503), .dropped, .ok("{}")]))
-  /// let data = try await client.performNetworkRequest(request)
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - transport: The script.
-  ///   - baseURL: As in the client that is tested.
-  ///   - policy: The retry rule. Its budget is left out.
-  ///   - middleware: Once a call.
-  ///   - attemptMiddleware: Once an attempt.
-  public init(
-    transport: NetworkScript, baseURL: URL? = nil, policy: RetryPolicy = .default,
-    middleware: [any NetworkMiddleware] = [], attemptMiddleware: [any NetworkMiddleware] = []
-  ) {
-    self.init(baseURL: baseURL, policy: policy, middleware: middleware, attemptMiddleware: attemptMiddleware)
-    wire = .script(transport)
-  }
-}
+  /// The calls of this client.
+  public var networkCaller: NetworkCaller { NetworkCaller(source: source, client: self) }
+  private var source: any NetworkLoopSource { script ?? session }
 
-nonisolated extension NetworkClient {
   /// A base URL of its parts: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
   /// - Parameters:
@@ -120,15 +103,41 @@ nonisolated extension NetworkClient {
 }
 
 // How a call is made.
-nonisolated extension NetworkClient {
+nonisolated extension NetworkClient: EndpointCallChain {
   #if compiler(>=6.2)
     @concurrent
   #endif
-  func send(
-    _ request: URLRequest, _ spool: MultipartSpool?, _ endpoint: (any Endpoint)?, _ policy: RetryPolicy,
-    allowEmptyData: Bool
-  ) async throws(NetworkError) -> NetworkResponse {
-    var request = request
+  func run(_ plan: NetworkCallPlan) async -> RetryLoop.CallResult {
+    do {
+      var plan = plan
+      plan.request = try resolved(plan.request)
+      try addHeaders(to: &plan.request)
+      // The call was begun in a task of its own: its session may have been invalidated since.
+      plan.isLate = true
+      plan.policy = plan.policy ?? policy
+      let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.transfer != nil)
+      let attemptMiddleware = middleware.filter { $0.stage == .attempt }
+      if !attemptMiddleware.isEmpty {
+        plan.transfer = { [transfer = plan.transfer, allowEmptyData = plan.allowEmptyData] session in
+          MiddlewareTransport(
+            base: transfer?(session) ?? session, middleware: attemptMiddleware, call: call,
+            allowEmptyData: allowEmptyData)
+        }
+      }
+      let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan, source] request in
+        var plan = plan
+        plan.request = request
+        let loop = source.loop(for: plan)
+        if loop.transport.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
+        return try await loop.run().get()
+      }
+      return .success(try await next(plan.request))
+    } catch {
+      return .failure(NetworkError(thrown: error))
+    }
+  }
+
+  private func addHeaders(to request: inout URLRequest) throws(NetworkError) {
     let isAtHome = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A key that is meant for the service goes nowhere else.
@@ -138,70 +147,9 @@ nonisolated extension NetworkClient {
       }
       request.setValue(field.value, forHTTPHeaderField: field.name)
     }
-    let call = NetworkCall(client: self, endpoint: endpoint)
-    let next = NetworkMiddlewareNext(middleware, in: call) { request in
-      try await answer(to: request, spool, call, policy, allowEmptyData)
-    }
-    do {
-      return try await next(request)
-    } catch {
-      throw NetworkError(thrown: error)
-    }
   }
 
-  /// All attempts.
-  private func answer(
-    to request: URLRequest, _ spool: MultipartSpool?, _ call: NetworkCall, _ policy: RetryPolicy, _ allowEmptyData: Bool
-  ) async throws(NetworkError) -> NetworkResponse {
-    func through(_ base: any NetworkTransport) -> any NetworkTransport {
-      attemptMiddleware.isEmpty
-        ? base
-        : MiddlewareTransport(
-          base: base, middleware: attemptMiddleware, call: call, allowEmptyData: allowEmptyData)
-    }
-    switch wire {
-    case .session(let session):
-      let transport = SessionTransport(session: session, file: spool?.file, isLate: true)
-      // The call was begun in a task of its own: its session may have been invalidated since.
-      if transport.isInvalidated { throw .urlError(URLError(.cancelled)) }
-      let base: any NetworkTransport = spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport
-      let loop = RetryLoop(request, policy: policy, allowEmptyData: allowEmptyData, transport: through(base))
-      return try await loop.run().get()
-    case .script(let script):
-      return try await script.run(request, policy, allowEmptyData, through)
-    }
-  }
-
-  /// Where handlers are called.
-  var queue: OperationQueue {
-    switch wire {
-    case .session(let session): session.delegateQueue
-    case .script(let script): script.queue
-    }
-  }
-
-  func start<Value: Sendable>(
-    _ completionHandler: @escaping @Sendable (Result<Value, NetworkError>) -> Void,
-    _ work: @escaping @Sendable () async throws(NetworkError) -> Value
-  ) -> NetworkTask {
-    let task = NetworkTask()
-    task.isCarriedOut(
-      by: .retries(
-        Task {
-          let result = await Self.result(of: work)
-          task.end()
-          queue.addOperation { completionHandler(result) }
-        }))
-    return task
-  }
-
-  static func result<Value>(
-    of work: () async throws(NetworkError) -> Value
-  ) async -> Result<Value, NetworkError> {
-    do throws(NetworkError) { return .success(try await work()) } catch { return .failure(error) }
-  }
-
-  func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
+  private func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
     guard let url = request.url, url.host?.isEmpty != false, url.scheme == nil else { return request }
     guard let baseURL, let parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else {
       throw .invalidRequest(reason: "there is no host, and no base URL")
@@ -216,10 +164,19 @@ nonisolated extension NetworkClient {
     return request
   }
 
-  static func policy(_ policy: RetryPolicy, _ maxRetries: Int?) -> RetryPolicy {
-    var policy = policy.with(maxRetries)
-    // A renewal that was held for a call that waits for it would wait for ever.
-    if !AuthenticationInProgress.current.isEmpty { policy.budget = nil }
-    return policy
+  func afterParsing<Value: Sendable>(
+    _ value: Value, from response: NetworkResponse, of endpoint: any Endpoint
+  ) async throws(NetworkError) -> Value {
+    let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
+    var value = value
+    do {
+      let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
+      for middleware in ordered.reversed() {
+        value = try await middleware.parsed(value, from: response, in: call)
+      }
+    } catch {
+      throw NetworkError(thrown: error)
+    }
+    return value
   }
 }

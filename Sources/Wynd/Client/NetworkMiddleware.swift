@@ -28,13 +28,16 @@
 ///
 /// An error that is thrown here reaches the caller as ``NetworkError/middlewareError(_:)``, a ``NetworkError`` as itself.
 nonisolated public protocol NetworkMiddleware: Sendable {
+  /// Once a call, or (the default) once an attempt.
+  var stage: MiddlewareStage { get }
+
   /// Goes on with `next`, once, again, or not at all.
   ///
   /// - Parameters:
   ///   - request: As those before have left it.
   ///   - call: What the request belongs to.
-  ///   - next: The rest of the way. It throws a ``NetworkError``: among ``NetworkClient/middleware`` the one that the whole
-  ///     call ended with, among ``NetworkClient/attemptMiddleware`` that of one attempt.
+  ///   - next: The rest of the way. It throws a ``NetworkError``: in the ``MiddlewareStage/call`` stage the one that the
+  ///     whole call ended with, in the ``MiddlewareStage/attempt`` stage that of one attempt.
   /// - Returns: The answer.
   /// - Throws: What the call ends with.
   func respond(
@@ -57,7 +60,17 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   func cacheScope(of request: URLRequest) -> String?
 }
 
+/// Where a ``NetworkMiddleware`` runs.
+nonisolated public enum MiddlewareStage: Sendable {
+  /// Once a call, around all its attempts: caching, a log of calls.
+  case call
+  /// Once an attempt: tokens, signatures, validation. What fails here is retried as any attempt.
+  case attempt
+}
+
 nonisolated extension NetworkMiddleware {
+  /// Once an attempt.
+  public var stage: MiddlewareStage { .attempt }
   /// The value as it is.
   public func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
     -> Value
@@ -72,6 +85,8 @@ nonisolated public struct NetworkCall: Sendable {
   public let client: NetworkClient
   /// What was loaded; nil for a bare request.
   public let endpoint: (any Endpoint)?
+  /// A download, an upload or a stream: the body of the response is not in the ``NetworkResponse``.
+  public let isTransfer: Bool
   let history = History()
 
   /// What an authentication has to know of what came before.
@@ -145,7 +160,9 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   var isInvalidated: Bool { base.isInvalidated }
   func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
+  func prepare(
+    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
     let sends = Sends()
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
       if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
@@ -186,14 +203,15 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
       lock.withLock {
         facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect || isApplied
         isApplied = isApplied || !isRefused
+        facts.hasProgressed = facts.hasProgressed || send.hasProgressed
         // A second send that was refused does not prove that the first did nothing.
         facts.mayHaveSent = facts.mayHaveSent || send.mayHaveSent || isAnswered
       }
     }
     func outcome(_ outcome: NetworkOutcome) -> NetworkOutcome {
       var outcome = outcome
-      (outcome.hasFollowedRedirect, outcome.mayHaveSent) = lock.withLock {
-        (facts.hasFollowedRedirect, facts.mayHaveSent)
+      (outcome.hasFollowedRedirect, outcome.mayHaveSent, outcome.hasProgressed) = lock.withLock {
+        (facts.hasFollowedRedirect, facts.mayHaveSent, facts.hasProgressed)
       }
       return outcome
     }

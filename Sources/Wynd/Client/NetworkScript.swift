@@ -5,20 +5,22 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// What a ``NetworkClient`` is answered with in a test: one answer after the other, the last for all that follow. No
+/// Responds to calls in a test: one step after the other, the last for all that follow. No
 /// network, no global state, and no time passes: a wait of a minute is over at once.
 ///
 /// ```swift
 /// let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
-/// let client = NetworkClient(transport: script)
+/// let client = NetworkClient(script: script)
 /// let data = try await client.performNetworkRequest(request)
 /// #expect(script.requests.count == 3)
 /// ```
-nonisolated public final class NetworkScript: @unchecked Sendable {
+nonisolated public final class NetworkScript: NetworkPerformer, NetworkLoopSource, @unchecked Sendable {
   /// What comes of one send.
   public enum Step: Sendable {
     /// An answer.
     case answer(Int, headers: [String: String], body: Data)
+    /// A response whose body comes in pieces, for a transfer or a stream; `isCut`: then the connection is lost.
+    case chunks(Int, headers: [String: String], [Data], isCut: Bool)
     /// A failure of the transport.
     case failure(URLError.Code)
     /// Nothing comes: the attempt times out, after the seconds of the request's `timeoutInterval`.
@@ -35,7 +37,7 @@ nonisolated public final class NetworkScript: @unchecked Sendable {
     public static let dropped = Step.failure(.networkConnectionLost)
   }
 
-  let queue = OperationQueue()
+  let completionQueue = OperationQueue()
   private let lock = NSLock()
   private let respond: @Sendable (URLRequest, Int) -> Step
   private var sent: [URLRequest] = []
@@ -44,7 +46,7 @@ nonisolated public final class NetworkScript: @unchecked Sendable {
   /// Answers by a closure that gets the request and its number, counted from 0.
   public init(_ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
     self.respond = respond
-    queue.maxConcurrentOperationCount = 1
+    completionQueue.maxConcurrentOperationCount = 1
   }
 
   /// Answers in this order; an empty script never answers.
@@ -52,22 +54,20 @@ nonisolated public final class NetworkScript: @unchecked Sendable {
     NetworkScript { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
   }
 
+  /// The calls that this script responds to.
+  public var networkCaller: NetworkCaller { NetworkCaller(source: self) }
+
   /// Every request that was sent, in order, as the last middleware left it.
   public var requests: [URLRequest] { lock.withLock { sent } }
   /// How long all calls together would have taken, had time passed: waits between attempts and time-outs.
   public var elapsed: Duration { lock.withLock { waited } }
 
-  func run(
-    _ request: URLRequest, _ policy: RetryPolicy, _ allowEmptyData: Bool,
-    _ through: (any NetworkTransport) -> any NetworkTransport
-  ) async throws(NetworkError) -> NetworkResponse {
-    var policy = policy
+  func loop(for call: NetworkCallPlan) -> RetryLoop {
+    var policy = call.policy ?? .default
     // Its clock is another.
     policy.budget = nil
     let clock = ScriptClock { [self] delay in lock.withLock { waited += delay } }
-    let transport = through(ScriptTransport(script: self, clock: clock))
-    let loop = RetryLoop(request, policy: policy, allowEmptyData: allowEmptyData, transport: transport, clock: clock)
-    return try await loop.run().get()
+    return call.loop(on: ScriptTransport(script: self, clock: clock), policy: policy, clock: clock)
   }
 
   fileprivate func step(for request: URLRequest) -> Step {
@@ -87,14 +87,16 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   var isInvalidated: Bool { false }
   func validationError(for request: URLRequest) -> String? { SessionTransport.validationError(for: request) }
 
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
+  func prepare(
+    _ request: URLRequest, _ transfer: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
     ScriptHandle { [self] in
       switch script.step(for: request) {
       case .answer(let status, let headers, let body):
-        let response = request.url.flatMap {
-          HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
-        }
-        completion(NetworkOutcome(data: body, response: response))
+        respond(to: request, transfer, status, headers, [body], error: nil, completion)
+      case .chunks(let status, let headers, let chunks, let isCut):
+        let error = isCut ? URLError(.networkConnectionLost) : nil
+        respond(to: request, transfer, status, headers, chunks, error: error, completion)
       case .failure(let code):
         completion(NetworkOutcome(error: URLError(code)))
       case .silence:
@@ -103,6 +105,51 @@ nonisolated private struct ScriptTransport: NetworkTransport {
           completion(NetworkOutcome(error: URLError(.timedOut)))
         }
         clock.passToNextTimer()
+      }
+    }
+  }
+
+  private func respond(
+    to request: URLRequest, _ transfer: NetworkTransferBody?, _ status: Int, _ headers: [String: String],
+    _ chunks: [Data], error: URLError?, _ completion: Completion
+  ) {
+    let head = request.url.flatMap {
+      HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+    }
+    var outcome = NetworkOutcome(data: chunks.reduce(Data(), +), response: head, error: error)
+    if let transfer, let head {
+      outcome.data = Data()
+      do throws(NetworkError) {
+        transfer.receiver.sent(try transfer.size ?? Int64(request.httpBody?.count ?? 0))
+        try transfer.receiver.receive(head)
+        for chunk in chunks { try transfer.receiver.receive(chunk) }
+      } catch {
+        outcome.error = error
+      }
+    }
+    completion(outcome)
+  }
+}
+
+nonisolated extension NetworkTransferBody {
+  /// Bytes of the body, which is read as a session would; nil if it is in the request.
+  fileprivate var size: Int64? {
+    get throws(NetworkError) {
+      do {
+        if let file { return Int64(try Data(contentsOf: file, options: .mappedIfSafe).count) }
+        guard let stream = try stream?() else { return nil }
+        stream.open()
+        defer { stream.close() }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        var size = Int64(0)
+        while true {
+          let count = stream.read(&buffer, maxLength: buffer.count)
+          if count < 0 { throw stream.streamError ?? CocoaError(.fileReadUnknown) }
+          if count == 0 { return size }
+          size += Int64(count)
+        }
+      } catch {
+        throw .transferFailed(error)
       }
     }
   }

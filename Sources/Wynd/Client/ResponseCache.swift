@@ -6,11 +6,11 @@
 #endif
 
 /// Keeps answers to GET and asks the server whether they are still right (RFC 9111); on Linux too, where `URLCache` stores
-/// nothing. Belongs among ``NetworkClient/middleware``.
+/// nothing. A download, an upload or a stream passes it by.
 ///
 /// ```swift
 /// let cache = ResponseCache(try DiskStore(folder, capacity: 50_000_000), servesStaleIfError: true)
-/// let client = NetworkClient(baseURL: baseURL, middleware: [cache], attemptMiddleware: [authentication])
+/// let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
 /// for try await expenses in client.values(of: .expenses) { show(expenses.value, isOld: expenses.source == .cache) }
 /// ```
 ///
@@ -23,6 +23,9 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   private let store: any ResponseStore
   private let servesStaleIfError: Bool
   private let now: @Sendable () -> Date
+
+  /// Once a call.
+  public var stage: MiddlewareStage { .call }
 
   /// Makes a cache.
   ///
@@ -54,7 +57,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     let wanted = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
     // A request with a condition of its own wants the answer to that.
     let own = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
-    guard method == "GET", request.httpBody == nil, request.httpBodyStream == nil, !wanted.has("no-store"),
+    guard method == "GET", !call.isTransfer, request.httpBody == nil, request.httpBodyStream == nil,
+      !wanted.has("no-store"),
       own.allSatisfy({ request.value(forHTTPHeaderField: $0) == nil })
     else {
       if Self.isOnlyAsked.get() { throw NotStored() }
@@ -110,8 +114,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 
   /// URL, and a hash of whatever proves who asks.
   private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
-    let client = call.client
-    let scopes = (client.middleware + client.attemptMiddleware).compactMap { $0.cacheScope(of: request) }
+    let scopes = call.client.middleware.compactMap { $0.cacheScope(of: request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // That is not who asks, and comes with changes only.
       SensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
@@ -123,9 +126,9 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 
   /// What the session adds on the way may tell one answer from another, or one user.
   private static func withFieldsOfSession(_ request: URLRequest, _ call: NetworkCall) -> URLRequest {
-    guard case .session(let session) = call.client.wire else { return request }
+    if call.client.script != nil { return request }
     var request = request
-    for case (let name as String, let value as String) in session.configuration.httpAdditionalHeaders ?? [:]
+    for case (let name as String, let value as String) in call.client.session.configuration.httpAdditionalHeaders ?? [:]
     where request.value(forHTTPHeaderField: name) == nil {
       request.setValue(value, forHTTPHeaderField: name)
     }

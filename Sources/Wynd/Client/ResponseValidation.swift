@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// What is an error, beyond a status of 400 and up. Belongs among ``NetworkClient/attemptMiddleware``.
+/// What is an error, beyond a status of 400 and up.
 ///
 /// ```swift
 /// ResponseValidation(statusCodes: 200..<300, contentTypes: ["application/json"])

@@ -6,25 +6,23 @@
 #endif
 
 nonisolated extension Endpoint {
-  /// The request that is sent. A multipart body with files is not in it: `load` sends that from disk.
+  /// The request that is sent.
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if URL, header fields or body cannot be made, or what
   ///   ``prepare(request:)`` throws.
-  public var request: URLRequest { get throws(NetworkError) { try makeRequest().request } }
+  public var request: URLRequest { get throws(NetworkError) { try makeRequest() } }
 
-  func makeRequest(baseURL: URL? = nil) throws(NetworkError) -> (request: URLRequest, spool: MultipartSpool?) {
+  func makeRequest(baseURL: URL? = nil) throws(NetworkError) -> URLRequest {
     var request = URLRequest(url: try url(baseURL: baseURL))
     if method != .get { request.httpMethod = method.rawValue }
     var fields = headers
     func indexOf(_ name: String) -> Int? { fields.firstIndex { $0.name.lowercased() == name.lowercased() } }
-    var spool: MultipartSpool?
     if let body {
       do {
         switch try body.content.get() {
         case .data(let data): request.httpBody = data
         case .parts(let parts, let boundary):
-          let multipart = MultipartSpool(parts: parts, boundary: boundary)
-          if multipart.hasFiles { spool = multipart } else { request.httpBody = try multipart.data() }
+          request.httpBody = try MultipartSpool(parts: parts, boundary: boundary).data()
           // Without its boundary no server can read it.
           if let own = indexOf("Content-Type"), !fields[own].value.contains("boundary=") {
             fields[own].value += "; boundary=\(boundary)"
@@ -48,13 +46,10 @@ nonisolated extension Endpoint {
     }
     if let flaw = SessionTransport.validationError(for: request) { throw .invalidRequest(reason: flaw) }
     let method = request.httpMethod?.uppercased() ?? "GET"
-    if request.httpBody != nil || spool != nil, method == "GET" || method == "HEAD" {
+    if request.httpBody != nil, method == "GET" || method == "HEAD" {
       throw .invalidRequest(reason: "\(method) takes no body")
     }
-    if request.httpBody != nil, spool != nil {
-      throw .invalidRequest(reason: "prepare(request:) sets a body where a multipart body is sent from disk")
-    }
-    return (request, spool)
+    return request
   }
 
   /// Will the body of the answer go through the decoder? `Data` and `String` are `Decodable` too, and do not.

@@ -22,7 +22,6 @@
 
     private struct State: Sendable {
       var request: URLRequest
-      var file: URL?
       // A redirect may have changed the method and removed the body.
       var hasBody = true
       /// Every redirect starts a new task; what comes late from an earlier one is ignored.
@@ -38,7 +37,7 @@
 
     /// `isLate`: the caller's session may have been invalidated since the call began.
     init(
-      session: URLSession, request: URLRequest, file: URL?, transfer: NetworkTransferBody? = nil, isLate: Bool = false,
+      session: URLSession, request: URLRequest, transfer: NetworkTransferBody?, isLate: Bool,
       completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) {
       self.session = session
@@ -47,7 +46,7 @@
       transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
-      state = NetworkLock(State(request: request, file: file))
+      state = NetworkLock(State(request: request))
       super.init()
       Self.removeCache(of: session)
       if transfers != nil { addPlaceholder() }
@@ -70,12 +69,12 @@
 
     /// The task of the first request, or of the one after a redirect.
     private func makeTask() {
-      let (request, file, hasBody, hop) = state.withLock { ($0.request, $0.file, $0.hasBody, $0.hop) }
+      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
       // URLSession drops the fraction, so 0.4 s would end at once, and knows only lower-case schemes.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
-      do { try outgoing.streamBody(from: file, or: hasBody ? transfer?.stream : nil) } catch {
+      do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       let task: URLSessionTask
@@ -83,7 +82,7 @@
         task = transfers.task(with: outgoing, for: self, hop: hop)
       } else {
         let carrier = carrier(hop)
-        task = carrier.networkTask(with: outgoing, file: nil) { [self] data, response, error in
+        task = carrier.dataTask(with: outgoing) { [self] data, response, error in
           let isOurs = carrier !== session
           let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
           // Cancelled with its session, also while it is a placeholder.
@@ -114,7 +113,7 @@
       let old = state.withLock { state -> State? in
         guard !state.isOver, state.hop == hop else { return nil }
         defer {
-          if next.httpMethod != state.request.httpMethod { (state.file, state.hasBody) = (nil, false) }
+          if next.httpMethod != state.request.httpMethod { state.hasBody = false }
           (state.request, state.hop, state.task, state.cancelTimer) = (next, hop + 1, nil, nil)
         }
         return state
@@ -206,8 +205,8 @@
     }
 
     private func sendsStream(_ request: URLRequest) -> Bool {
-      request.httpBodyStream != nil || state.withLock { $0.file != nil || $0.hasBody && transfer?.stream != nil }
-        || request.sendsBodyAsStream
+      request.httpBodyStream != nil || request.sendsBodyAsStream
+        || (transfer?.file != nil || transfer?.stream != nil) && state.withLock { $0.hasBody }
     }
 
     // MARK: Called by URLSession. A near-miss of a signature is never called, without a warning.

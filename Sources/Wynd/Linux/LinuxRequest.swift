@@ -11,14 +11,14 @@
 
     /// Replaces the body by a stream where URLSession would not send it right. A file: URLSession's own way of reading it
     /// stops the process if the connection dies meanwhile.
-    mutating func streamBody(from file: URL?, or makeStream: (@Sendable () throws -> InputStream)?) throws {
-      if let file {
+    mutating func streamBody(of transfer: NetworkTransferBody?) throws {
+      if let file = transfer?.file {
         guard let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize,
           FileManager.default.isReadableFile(atPath: file.path)
         else { throw CocoaError(.fileReadUnknown) }
         setValue(String(size), forHTTPHeaderField: "Content-Length")
         if size > 0 { httpBodyStream = LinuxBodyStream(size) { InputStream(url: file) } } else { httpBody = Data() }
-      } else if let makeStream {
+      } else if let makeStream = transfer?.stream {
         httpBodyStream = try makeStream()
       } else if sendsBodyAsStream, let httpBody {
         setValue(String(httpBody.count), forHTTPHeaderField: "Content-Length")

@@ -30,7 +30,7 @@
     private struct Flight {
       var attempt: LinuxAttempt
       var hop: Int
-      /// Its sink wants no more.
+      /// Its receiver wants no more.
       var hasFailed = false
     }
     private let lock = NSLock()
@@ -57,14 +57,16 @@
       lock.withLock { flights[task.taskIdentifier] }.flatMap { $0.attempt.isCurrent(task) ? $0 : nil }
     }
 
-    /// After all that the sinks have been given, and before anything that follows.
+    /// After all that the receivers have been given, and before anything that follows.
     func afterPieces(_ work: @escaping @Sendable () -> Void) {
       queue.addAtOnce { LinuxAttempt.queue.async(execute: work) }
     }
 
     private func take(_ task: URLSessionTask, _ pass: (any NetworkBodyReceiver) throws(NetworkError) -> Void) {
-      guard let flight = flight(task), !flight.hasFailed, let sink = flight.attempt.transfer?.sink else { return }
-      do throws(NetworkError) { try pass(sink) } catch {
+      guard let flight = flight(task), !flight.hasFailed, let receiver = flight.attempt.transfer?.receiver else {
+        return
+      }
+      do throws(NetworkError) { try pass(receiver) } catch {
         lock.withLock { flights[task.taskIdentifier]?.hasFailed = true }
         let attempt = flight.attempt
         if attempt.isCurrent(task) { attempt.end(NetworkOutcome(error: error)) }
@@ -79,18 +81,18 @@
     ) {
       completionHandler(.allow)
       guard let head = response as? HTTPURLResponse else { return }
-      take(dataTask) { sink throws(NetworkError) in try sink.receive(head) }
+      take(dataTask) { receiver throws(NetworkError) in try receiver.receive(head) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      take(dataTask) { sink throws(NetworkError) in try sink.receive(data) }
+      take(dataTask) { receiver throws(NetworkError) in try receiver.receive(data) }
     }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didSendBodyData _: Int64, totalBytesSent: Int64,
       totalBytesExpectedToSend _: Int64
     ) {
-      take(task) { sink in sink.sent(totalBytesSent) }
+      take(task) { receiver in receiver.sent(totalBytesSent) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

@@ -4,9 +4,28 @@ import Foundation
   import FoundationNetworking
 #endif
 
+/// The attempts of a download.
+nonisolated struct DownloadTransport: NetworkTransport {
+  let download: Download
+  let base: any NetworkTransport
+
+  func validationError(for request: URLRequest) -> String? {
+    if request.value(forHTTPHeaderField: "Range") != nil { return "a download makes its own Range" }
+    if request.httpMethod == "HEAD" { return "an answer to HEAD has no body" }
+    return base.validationError(for: request)
+  }
+
+  var isInvalidated: Bool { base.isInvalidated }
+
+  func prepare(
+    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
+    DownloadAttempt(download, base, request, completion)
+  }
+}
+
 /// One download over all its attempts: each asks for what is still missing.
-nonisolated final class Download: NetworkTransport, @unchecked Sendable {
-  let session: URLSession
+nonisolated final class Download: @unchecked Sendable {
   private let destination: URL
   private let options: DownloadOptions
   private let teller: ProgressTeller
@@ -22,23 +41,10 @@ nonisolated final class Download: NetworkTransport, @unchecked Sendable {
   private var isPieced = false
   private var file: URL?
 
-  init(_ session: URLSession, to destination: URL, _ options: DownloadOptions, _ progress: Progress?) {
-    self.session = session
+  init(to destination: URL, _ options: DownloadOptions, _ progress: Progress?) {
     self.destination = destination
     self.options = options
     teller = ProgressTeller(progress, options.onProgress)
-  }
-
-  func validationError(for request: URLRequest) -> String? {
-    if request.value(forHTTPHeaderField: "Range") != nil { return "a download makes its own Range" }
-    if request.httpMethod == "HEAD" { return "an answer to HEAD has no body" }
-    return SessionTransport(session: session).validationError(for: request)
-  }
-
-  var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
-
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
-    DownloadAttempt(self, request, completion)
   }
 
   /// What to ask for next; the attempt is the one whose pieces count.

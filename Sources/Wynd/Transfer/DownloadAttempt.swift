@@ -7,6 +7,7 @@ import Foundation
 /// One attempt of a download: one request, or two, if the first answer was no part of the file.
 nonisolated final class DownloadAttempt: NetworkBodyReceiver, NetworkRequestHandle, @unchecked Sendable {
   private let download: Download
+  private let base: any NetworkTransport
   private let request: URLRequest
   private let completion: @Sendable (NetworkOutcome) -> Void
 
@@ -17,9 +18,11 @@ nonisolated final class DownloadAttempt: NetworkBodyReceiver, NetworkRequestHand
   private var errorBody = Data()
 
   init(
-    _ download: Download, _ request: URLRequest, _ completion: @escaping @Sendable (NetworkOutcome) -> Void
+    _ download: Download, _ base: any NetworkTransport, _ request: URLRequest,
+    _ completion: @escaping @Sendable (NetworkOutcome) -> Void
   ) {
     self.download = download
+    self.base = base
     self.request = request
     self.completion = completion
   }
@@ -34,9 +37,7 @@ nonisolated final class DownloadAttempt: NetworkBodyReceiver, NetworkRequestHand
       errorBody = Data()
       let (asked, offset) = try download.begin(self, request)
       self.offset = offset
-      let session = download.session
-      let usable = SessionTransport(session: session).withUsableTimeout(asked)
-      flight.start { session.startNetworkTransfer(usable, NetworkTransferBody(sink: self)) { [self] in finished($0) } }
+      flight.start { base.prepare(asked, NetworkTransferBody(to: self)) { [self] in finished($0) } }
     } catch {
       completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
     }

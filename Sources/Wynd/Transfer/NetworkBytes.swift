@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-nonisolated extension URLSession {
+nonisolated extension NetworkPerformer {
   /// The body as it comes, piece by piece.
   ///
   /// ```swift
@@ -28,21 +28,26 @@ nonisolated extension URLSession {
   /// - Throws: ``NetworkError``, what went wrong before the first byte.
   public func networkBytes(
     for urlRequest: URLRequest, maxRetries: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    policy: RetryPolicy = .default
+    policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
     try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false, onProgress)
   }
 
   /// `startsWithHead`: an answer is a success before its first byte.
   func networkStream(
-    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy, startsWithHead: Bool,
+    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool,
     _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let stream = StreamTransport(session: self, startsWithHead: startsWithHead, onProgress: onProgress)
-    let answer = await RetryLoop(
-      urlRequest, policy: policy.with(maxRetries), allowEmptyData: true, transport: stream
-    ).run()
-    let storage = stream.takeStorage()
+    let last = NetworkLock<StreamTransport?>(nil)
+    let call = NetworkCallPlan(
+      request: urlRequest, policy: policy, maxRetries: maxRetries,
+      transfer: { base in
+        let stream = StreamTransport(base: base, startsWithHead: startsWithHead, onProgress: onProgress)
+        last.withLock { $0 = stream }
+        return stream
+      })
+    let answer = await networkCaller.run(call)
+    let storage = last.withLock { $0 }?.takeStorage()
     do throws(NetworkError) {
       let response = try answer.get().response
       guard let storage else { throw .noResponse }

@@ -17,7 +17,7 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable {
   public var retry: Duration?
 }
 
-nonisolated extension URLSession {
+nonisolated extension NetworkPerformer {
   /// The events that a server sends (`text/event-stream`). When the connection ends, it connects again, after the time
   /// that the server asked for (at least 0.1 s) or 3 s, with `Last-Event-ID`, so that the server can go on from there.
   ///
@@ -40,9 +40,9 @@ nonisolated extension URLSession {
   ///   - policy: Which failures to connect are tried again, how often, how soon, for how long.
   /// - Returns: A sequence; each iteration is a connection of its own.
   public func serverSentEvents(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy = .default
+    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
-    ServerSentEvents(session: self, request: urlRequest, maxRetries: maxRetries, policy: policy)
+    ServerSentEvents(performer: self, request: urlRequest, maxRetries: maxRetries, policy: policy)
   }
 }
 
@@ -50,16 +50,16 @@ nonisolated extension URLSession {
 nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = ServerSentEvent
-  let session: URLSession
+  let performer: any NetworkPerformer
   let request: URLRequest
   let maxRetries: Int?
-  let policy: RetryPolicy
+  let policy: RetryPolicy?
   var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
   /// A POST that was answered is not sent again.
   var isRepeatable: Bool {
     request.httpBodyStream == nil
-      && policy.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
+      && (policy ?? .default).safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
   }
 
   /// Gives event after event.
@@ -117,7 +117,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       parser.reconnect()
       // Also where the server took back the id that the request came with.
       request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
-      let stream = try await events.session.networkStream(
+      let stream = try await events.performer.networkStream(
         for: request, events.maxRetries, events.policy, startsWithHead: true)
       hasBeenConnected = true
       if stream.response.statusCode == 204 { return false }

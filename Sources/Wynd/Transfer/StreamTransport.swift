@@ -31,15 +31,15 @@ nonisolated final class StreamStorage: Sendable {
 
 /// The attempts until one has begun to give.
 nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
-  private let session: URLSession
+  private let base: any NetworkTransport
   private let startsWithHead: Bool
   private let progress = Progress(totalUnitCount: -1)
   private let teller: ProgressTeller
   private let lock = NSLock()
   private var last: StreamStorage?
 
-  init(session: URLSession, startsWithHead: Bool, onProgress: (@Sendable (TransferProgress) -> Void)?) {
-    self.session = session
+  init(base: any NetworkTransport, startsWithHead: Bool, onProgress: (@Sendable (TransferProgress) -> Void)?) {
+    self.base = base
     self.startsWithHead = startsWithHead
     teller = ProgressTeller(progress, onProgress)
   }
@@ -52,14 +52,13 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
     }
   }
 
-  var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
-  func validationError(for request: URLRequest) -> String? {
-    SessionTransport(session: session).validationError(for: request)
-  }
+  var isInvalidated: Bool { base.isInvalidated }
+  func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
-    let request = SessionTransport(session: session).withUsableTimeout(request)
-    let attempt = StreamAttempt(session, request, startsWithHead: startsWithHead, teller, completion)
+  func prepare(
+    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
+    let attempt = StreamAttempt(base, request, startsWithHead: startsWithHead, teller, completion)
     let storage = StreamStorage(attempt.buffer, attempt, progress)
     lock.withLock { last = storage }
     return attempt
@@ -67,7 +66,7 @@ nonisolated final class StreamTransport: NetworkTransport, @unchecked Sendable {
 }
 
 nonisolated final class StreamAttempt: NetworkBodyReceiver, NetworkRequestHandle, @unchecked Sendable {
-  private let session: URLSession
+  private let base: any NetworkTransport
   private let request: URLRequest
   private let startsWithHead: Bool
   private let teller: ProgressTeller
@@ -82,10 +81,10 @@ nonisolated final class StreamAttempt: NetworkBodyReceiver, NetworkRequestHandle
   private var isHandedOver = false
 
   init(
-    _ session: URLSession, _ request: URLRequest, startsWithHead: Bool, _ teller: ProgressTeller,
+    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ teller: ProgressTeller,
     _ completion: @escaping @Sendable (NetworkOutcome) -> Void
   ) {
-    self.session = session
+    self.base = base
     self.request = request
     self.startsWithHead = startsWithHead
     self.teller = teller
@@ -102,7 +101,7 @@ nonisolated final class StreamAttempt: NetworkBodyReceiver, NetworkRequestHandle
 
   func resume() {
     if flight.wasCancelled { return }
-    flight.start { session.startNetworkTransfer(request, NetworkTransferBody(sink: self)) { [self] in finished($0) } }
+    flight.start { base.prepare(request, NetworkTransferBody(to: self)) { [self] in finished($0) } }
   }
 
   func cancel() { flight.cancel() }

@@ -29,11 +29,11 @@ nonisolated final class TransferFlight: NetworkRequestHandle, @unchecked Sendabl
       return self.turn
     }
     let begun = begin()
-    let isInvalidated = lock.withLock {
+    let isCancelled = lock.withLock {
       if self.turn == turn { flight = begun }
-      return isCancelled
+      return self.isCancelled
     }
-    if isInvalidated { begun.cancel() }
+    if isCancelled { begun.cancel() } else { begun.resume() }
   }
 
   /// It has ended. Whoever holds it would hold everything that it holds.

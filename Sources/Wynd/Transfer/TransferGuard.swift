@@ -4,36 +4,25 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// How a transfer's attempt is made.
-nonisolated extension URLSession {
-  func startNetworkTransfer(
-    _ request: URLRequest, _ cargo: NetworkTransferBody, completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) -> any NetworkRequestHandle {
+nonisolated extension NetworkTransferBody {
+  init(file: URL? = nil, stream: (@Sendable () throws -> InputStream)? = nil, to receiver: any NetworkBodyReceiver) {
     #if canImport(FoundationNetworking)
-      let attempt = LinuxAttempt(
-        session: self, request: request, file: cargo.file, transfer: cargo, completion: completion)
-      attempt.resume()
-      return attempt
+      self.init(file: file, stream: stream, receiver: receiver)
     #else
-      // Pieces that come on several threads at once would be put together in any order.
-      if delegateQueue.maxConcurrentOperationCount != 1 {
-        let reason = "a transfer needs a session whose delegateQueue is serial"
-        completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: reason)))
-        return TransferFlight()
+      self.init(file: file, stream: stream, receiver: receiver) { session, request, transfer, completion in
+        let delegate = TransferGuard(request, transfer, completion)
+        let task: URLSessionTask
+        if let file = transfer.file {
+          task = session.uploadTask(with: request, fromFile: file)
+        } else if transfer.stream != nil {
+          task = session.uploadTask(withStreamedRequest: request)
+        } else {
+          task = session.dataTask(with: request)
+        }
+        delegate.task = task
+        task.delegate = delegate
+        return task
       }
-      let guardian = TransferGuard(request, cargo, completion)
-      let task: URLSessionTask
-      if let file = cargo.file {
-        task = uploadTask(with: request, fromFile: file)
-      } else if cargo.stream != nil {
-        task = uploadTask(withStreamedRequest: request)
-      } else {
-        task = dataTask(with: request)
-      }
-      guardian.task = task
-      task.delegate = guardian
-      task.resume()
-      return task
     #endif
   }
 }
@@ -74,7 +63,7 @@ nonisolated final class TransferGuard: NSObject, URLSessionDataDelegate, @unchec
   ) {
     guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
     do throws(NetworkError) {
-      try cargo.sink.receive(head)
+      try cargo.receiver.receive(head)
       completionHandler(.allow)
     } catch {
       failure = error
@@ -84,7 +73,7 @@ nonisolated final class TransferGuard: NSObject, URLSessionDataDelegate, @unchec
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     guard failure == nil else { return }
-    do throws(NetworkError) { try cargo.sink.receive(data) } catch {
+    do throws(NetworkError) { try cargo.receiver.receive(data) } catch {
       failure = error
       dataTask.cancel()
     }
@@ -94,7 +83,7 @@ nonisolated final class TransferGuard: NSObject, URLSessionDataDelegate, @unchec
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    cargo.sink.sent(totalBytesSent)
+    cargo.receiver.sent(totalBytesSent)
   }
 
   func urlSession(

@@ -7,7 +7,7 @@
     public import Foundation
   #endif
 
-  nonisolated extension URLSession {
+  nonisolated extension NetworkPerformer {
     /// As the other forms of `load`, for Combine: sends when somebody subscribes, anew for each; cancelling the
     /// subscription ends the call. `try await session.load(…)` stays the async form.
     ///

@@ -19,7 +19,7 @@ nonisolated public enum UploadBody: Sendable {
   case bodyStream(length: Int64? = nil, @Sendable () throws -> InputStream)
 }
 
-nonisolated extension URLSession {
+nonisolated extension NetworkPerformer {
   /// Uploads a body, in bounded memory unless it is `Data`, and tries again where that can help and can do no harm: a
   /// POST that the server may have applied is not repeated without an Idempotency-Key.
   ///
@@ -40,10 +40,10 @@ nonisolated extension URLSession {
   @discardableResult
   public func performNetworkUpload(
     _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
-    policy: RetryPolicy = .default
+    policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
-    let upload = Upload(session: self, body: body, teller: ProgressTeller(nil, options.onProgress))
-    return try await upload.loop(urlRequest, policy.with(maxRetries)).run().get()
+    let call = Upload.call(urlRequest, body, policy, maxRetries, ProgressTeller(nil, options.onProgress))
+    return try await networkCaller.run(call).get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -59,13 +59,12 @@ nonisolated extension URLSession {
   @discardableResult
   public func performNetworkUpload(
     _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
-    policy: RetryPolicy = .default,
+    policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
-    let upload = Upload(session: self, body: body, teller: ProgressTeller(progress, options.onProgress))
-    return upload.loop(urlRequest, policy.with(maxRetries))
-      .transfer(progress, on: delegateQueue, completion: completionHandler)
+    let call = Upload.call(urlRequest, body, policy, maxRetries, ProgressTeller(progress, options.onProgress))
+    return networkCaller.transfer(call, progress, completion: completionHandler)
   }
 }
 
@@ -80,7 +79,7 @@ nonisolated public struct UploadOptions: Sendable {
 
 /// One upload over all its attempts.
 nonisolated struct Upload: NetworkTransport {
-  let session: URLSession
+  let base: any NetworkTransport
   let body: UploadBody
   let teller: ProgressTeller
 
@@ -95,22 +94,25 @@ nonisolated struct Upload: NetworkTransport {
     return request
   }
 
-  func loop(_ request: URLRequest, _ policy: RetryPolicy) -> RetryLoop {
-    RetryLoop(Self.request(request), policy: policy, allowEmptyData: true, transport: self)
+  static func call(
+    _ request: URLRequest, _ body: UploadBody, _ policy: RetryPolicy?, _ maxRetries: Int?, _ teller: ProgressTeller
+  ) -> NetworkCallPlan {
+    NetworkCallPlan(
+      request: Self.request(request), policy: policy, maxRetries: maxRetries,
+      transfer: { Upload(base: $0, body: body, teller: teller) })
   }
 
-  var isInvalidated: Bool { SessionTransport(session: session).isInvalidated }
-  func validationError(for request: URLRequest) -> String? {
-    SessionTransport(session: session).validationError(for: request)
-  }
+  var isInvalidated: Bool { base.isInvalidated }
+  func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
-    let flight = TransferFlight { send(request, completion: completion) }
-    return flight
+  func prepare(
+    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+  ) -> any NetworkRequestHandle {
+    TransferFlight { send(request, completion: completion) }
   }
 
   private func send(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
-    var request = SessionTransport(session: session).withUsableTimeout(request)
+    var request = request
     var length: Int64?
     var failure: TransferError?
     switch body {
@@ -137,11 +139,11 @@ nonisolated struct Upload: NetworkTransport {
       completion(NetworkOutcome(error: NetworkError.transferFailed(failure)))
       return sink
     }
-    var cargo = NetworkTransferBody(sink: sink)
+    var cargo = NetworkTransferBody(to: sink)
     if case .file(let url) = body { cargo.file = url }
     if case .bodyStream(_, let stream) = body { cargo.stream = stream }
     teller.tell(0, of: length)
-    return session.startNetworkTransfer(request, cargo) { [teller] outcome in
+    return base.prepare(request, cargo) { [teller] outcome in
       var outcome = outcome
       outcome.data = sink.data
       if case .success = outcome.result(isHead: false, allowEmptyData: true) { sink.tellAll() }

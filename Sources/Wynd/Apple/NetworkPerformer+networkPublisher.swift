@@ -7,7 +7,7 @@
     public import Foundation
   #endif
 
-  nonisolated extension URLSession {
+  nonisolated extension NetworkPerformer {
     /// As `performNetworkRequest`, for Combine: sends when somebody subscribes, anew for each; cancelling the subscription
     /// ends the call.
     ///
@@ -25,7 +25,7 @@
     ///   - policy: Which failures are tried again, how often, how soon, for how long.
     /// - Returns: A publisher of one body, on the session's `delegateQueue`, or of an error.
     public func networkPublisher(
-      for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy = .default
+      for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
     ) -> AnyPublisher<Data, NetworkError> {
       NetworkTask.publisher { [self] in
         performNetworkRequest(

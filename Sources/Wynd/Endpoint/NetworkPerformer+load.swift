@@ -1,4 +1,3 @@
-import Dispatch
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -8,7 +7,7 @@ public import Foundation
 /// A parsed answer with its head, for paging and rate limits, and its history.
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   /// What the body was parsed into.
-  public let value: Value
+  public internal(set) var value: Value
   /// Status code and header fields.
   public let response: HTTPURLResponse
   /// The body as it came.
@@ -31,8 +30,8 @@ nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   }
 }
 
-nonisolated extension URLSession {
-  /// Sends what the endpoint describes, tries again as ``RetryPolicy`` says, and calls back once with the parsed answer.
+nonisolated extension NetworkPerformer {
+  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and calls back once with the parsed answer.
   ///
   /// ```swift
   /// session.load(.expenses) { result in print(result) }
@@ -43,7 +42,7 @@ nonisolated extension URLSession {
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the answer.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own.
+  ///   - policy: Wins over the endpoint's own, which wins over the client's.
   ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
   /// - Returns: A handle to cancel the call; it need not be kept.
   @discardableResult
@@ -54,7 +53,7 @@ nonisolated extension URLSession {
     loadResponse(endpoint, maxRetries: maxRetries, policy: policy) { completionHandler($0.map(\.value)) }
   }
 
-  /// Sends what the endpoint describes, tries again as ``RetryPolicy`` says, and returns the parsed answer.
+  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and returns the parsed answer.
   ///
   /// ```swift
   /// let estimate = try await session.load(.expenses)
@@ -63,7 +62,7 @@ nonisolated extension URLSession {
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the answer.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own.
+  ///   - policy: Wins over the endpoint's own, which wins over the client's.
   /// - Returns: The response.
   /// - Throws: ``NetworkError``; nothing else.
   public func load<E: Endpoint>(
@@ -77,7 +76,7 @@ nonisolated extension URLSession {
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the answer.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own.
+  ///   - policy: Wins over the endpoint's own, which wins over the client's.
   ///   - completionHandler: Gets the answer, or the error, on the session's `delegateQueue`.
   /// - Returns: A handle to cancel the call; it need not be kept.
   @discardableResult
@@ -85,11 +84,21 @@ nonisolated extension URLSession {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
+    let caller = networkCaller
+    if caller.client != nil {
+      return caller.start(completionHandler) { [self] in
+        do throws(NetworkError) {
+          return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
+        } catch {
+          return .failure(error)
+        }
+      }
+    }
     do throws(NetworkError) {
-      let loop = try loop(of: endpoint, maxRetries, policy)
-      return loop.start(on: delegateQueue) { completionHandler(endpoint.parsed($0)) }
+      let call = try NetworkCallPlan(endpoint, maxRetries, policy)
+      return caller.start(call) { completionHandler(endpoint.parsed($0)) }
     } catch {
-      delegateQueue.addOperation { completionHandler(.failure(error)) }
+      caller.source.completionQueue.addOperation { completionHandler(.failure(error)) }
       return NetworkTask()
     }
   }
@@ -99,74 +108,49 @@ nonisolated extension URLSession {
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the answer.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own.
+  ///   - policy: Wins over the endpoint's own, which wins over the client's.
   /// - Returns: The response, its head, its body and its history.
   /// - Throws: ``NetworkError``; nothing else.
+  #if compiler(>=6.2)
+    @concurrent
+  #endif
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
-    try await endpoint.parsed(loop(of: endpoint, maxRetries, policy).run()).get()
+    let caller = networkCaller
+    guard let client = caller.client as? any EndpointCallChain else {
+      return try await endpoint.parsed(caller.run(NetworkCallPlan(endpoint, maxRetries, policy))).get()
+    }
+    let call = try EndpointCoding.with(client.encoder, client.decoder) { () throws(NetworkError) in
+      try NetworkCallPlan(endpoint, maxRetries, policy, baseURL: client.baseURL)
+    }
+    let result = await client.run(call)
+    var parsed = try EndpointCoding.with(client.encoder, client.decoder) { () throws(NetworkError) in
+      try endpoint.parsed(result).get()
+    }
+    parsed.value = try await client.afterParsing(parsed.value, from: result.get(), of: endpoint)
+    return parsed
   }
+}
 
-  private func loop(
-    of endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?
-  ) throws(NetworkError) -> RetryLoop {
-    let (request, spool) = try endpoint.makeRequest()
-    let transport = SessionTransport(session: self, file: spool?.file)
+/// What a client does for endpoints.
+nonisolated protocol EndpointCallChain: NetworkCallChain {
+  var baseURL: URL? { get }
+  var encoder: (any EndpointEncoder & Sendable)? { get }
+  var decoder: (any EndpointDecoder & Sendable)? { get }
+  func afterParsing<Value: Sendable>(
+    _ value: Value, from response: NetworkResponse, of endpoint: any Endpoint
+  ) async throws(NetworkError) -> Value
+}
+
+nonisolated extension NetworkCallPlan {
+  fileprivate init(
+    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, baseURL: URL? = nil
+  ) throws(NetworkError) {
     // Whether an empty body will do, `parse` knows.
-    return RetryLoop(
-      request, policy: (policy ?? endpoint.policy ?? .default).with(maxRetries), allowEmptyData: true,
-      transport: spool.map { SpoolTransport(spool: $0, transport: transport) } ?? transport)
-  }
-}
-
-/// Writes the body before it is first sent: not on the caller's thread, which may be the main one, and so that the
-/// deadline counts and a cancellation is answered at once.
-nonisolated struct SpoolTransport: NetworkTransport {
-  let spool: MultipartSpool
-  let transport: SessionTransport
-
-  var isInvalidated: Bool { transport.isInvalidated }
-  func validationError(for request: URLRequest) -> String? { transport.validationError(for: request) }
-
-  func prepare(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
-    SpoolHandle { handle in
-      DispatchQueue.global(qos: .userInitiated).async {
-        do {
-          if !FileManager.default.fileExists(atPath: spool.file.path) { try spool.write { !handle.isCancelled } }
-          if handle.isCancelled { return }
-          if transport.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
-          handle.isCarriedOut(by: transport.prepare(request, completion: completion))
-        } catch {
-          completion(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
-        }
-      }
-    }
-  }
-}
-
-/// Writes the file, then sends it.
-nonisolated private final class SpoolHandle: NetworkRequestHandle {
-  private let begin: @Sendable (SpoolHandle) -> Void
-  private let state = NetworkLock<(isCancelled: Bool, next: (any NetworkRequestHandle)?)>((false, nil))
-
-  init(_ begin: @escaping @Sendable (SpoolHandle) -> Void) { self.begin = begin }
-
-  var isCancelled: Bool { state.withLock { $0.isCancelled } }
-  func resume() { if !isCancelled { begin(self) } }
-  func isCarriedOut(by next: any NetworkRequestHandle) {
-    let isCancelled = state.withLock { state in
-      state.next = next
-      return state.isCancelled
-    }
-    if isCancelled { next.cancel() } else { next.resume() }
-  }
-  func cancel() {
-    let next = state.withLock { state in
-      defer { state = (true, nil) }
-      return state.next
-    }
-    next?.cancel()
+    self.init(
+      request: try endpoint.makeRequest(baseURL: baseURL), policy: policy ?? endpoint.policy, maxRetries: maxRetries,
+      endpoint: endpoint)
   }
 }
 

@@ -48,7 +48,7 @@ nonisolated public struct NetworkDownload: Sendable {
   public let attempts: [RetryFailure.Attempt]
 }
 
-nonisolated extension URLSession {
+nonisolated extension NetworkPerformer {
   /// Downloads to a file, in bounded memory. When the line drops, the next attempt asks for the rest (`Range` with
   /// `If-Range`, RFC 9110 §§13–14), checks that it is given just that, and appends; if the file has changed meanwhile, or
   /// the server knows no ranges, it starts over.
@@ -75,11 +75,13 @@ nonisolated extension URLSession {
   @discardableResult
   public func performNetworkDownload(
     _ urlRequest: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
-    policy: RetryPolicy = .default
+    policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
-    let download = Download(self, to: destination, options, nil)
-    let loop = RetryLoop(urlRequest, policy: policy.with(maxRetries), allowEmptyData: true, transport: download)
-    return try download.close(await loop.run()).get()
+    let download = Download(to: destination, options, nil)
+    let call = NetworkCallPlan(
+      request: urlRequest, policy: policy, maxRetries: maxRetries,
+      transfer: { DownloadTransport(download: download, base: $0) })
+    return try download.close(await networkCaller.run(call)).get()
   }
 
   /// The same with a completion handler, and a `Progress`.
@@ -100,22 +102,24 @@ nonisolated extension URLSession {
   @discardableResult
   public func performNetworkDownload(
     _ urlRequest: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
-    policy: RetryPolicy = .default,
+    policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTransfer {
     let progress = Progress(totalUnitCount: -1)
-    let download = Download(self, to: destination, options, progress)
-    return RetryLoop(urlRequest, policy: policy.with(maxRetries), allowEmptyData: true, transport: download)
-      .transfer(progress, on: delegateQueue) { completionHandler(download.close($0)) }
+    let download = Download(to: destination, options, progress)
+    let call = NetworkCallPlan(
+      request: urlRequest, policy: policy, maxRetries: maxRetries,
+      transfer: { DownloadTransport(download: download, base: $0) })
+    return networkCaller.transfer(call, progress) { completionHandler(download.close($0)) }
   }
 }
 
-nonisolated extension RetryLoop {
-  /// Starts it as a transfer whose progress can end it.
+nonisolated extension NetworkCaller {
+  /// Starts a transfer whose progress can end it.
   func transfer(
-    _ progress: Progress, on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void
+    _ call: NetworkCallPlan, _ progress: Progress, completion: @escaping @Sendable (RetryLoop.CallResult) -> Void
   ) -> NetworkTransfer {
-    let task = start(on: queue, completion: completion)
+    let task = start(call, completion: completion)
     progress.cancellationHandler = { task.cancel() }
     return NetworkTransfer(progress: progress, task: task)
   }

@@ -1,0 +1,110 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// What carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
+///
+/// Every call is an extension of this protocol, so code that takes one of them works with all three:
+///
+/// ```swift
+/// struct Weather {
+///   let network: any NetworkPerformer
+///   func forecast() async throws -> Data { try await network.performNetworkRequest(url) }
+/// }
+/// Weather(network: URLSession.shared)
+/// Weather(network: NetworkScript.scripted([.ok("sunny")]))
+/// ```
+///
+/// No other type can conform: only these three can make a ``NetworkCaller``.
+nonisolated public protocol NetworkPerformer: Sendable {
+  /// How its calls are made.
+  var networkCaller: NetworkCaller { get }
+}
+
+nonisolated extension URLSession: NetworkPerformer {
+  /// The calls of this session.
+  public var networkCaller: NetworkCaller { NetworkCaller(source: self) }
+}
+
+/// How the calls of a ``NetworkPerformer`` are made.
+nonisolated public struct NetworkCaller: Sendable {
+  let source: any NetworkLoopSource
+  /// What a client adds.
+  var client: (any NetworkCallChain)?
+}
+
+/// Makes the loops of calls: a session, or a script.
+nonisolated protocol NetworkLoopSource: AnyObject, Sendable {
+  /// Where completion handlers are called.
+  var completionQueue: OperationQueue { get }
+  func loop(for call: NetworkCallPlan) -> RetryLoop
+}
+
+/// Carries out a call around its loop.
+nonisolated protocol NetworkCallChain: Sendable {
+  func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult
+}
+
+/// One call, before it is made.
+nonisolated struct NetworkCallPlan: Sendable {
+  var request: URLRequest
+  /// Nil: that of the client, or the default.
+  var policy: RetryPolicy?
+  var maxRetries: Int?
+  var allowEmptyData = true
+  /// The caller's session may have been invalidated since the call began.
+  var isLate = false
+  /// The endpoint that is loaded, for the middleware.
+  var endpoint: (any Sendable)?
+  /// A download, an upload or a stream: the transport of its attempts, around that of the session.
+  var transfer: (@Sendable (any NetworkTransport) -> any NetworkTransport)?
+
+  func loop(
+    on transport: any NetworkTransport, policy: RetryPolicy? = nil, clock: any RetryClock = ContinuousRetryClock()
+  ) -> RetryLoop {
+    var policy = policy ?? self.policy ?? .default
+    if let maxRetries { policy.maxRetries = maxRetries }
+    return RetryLoop(
+      request, policy: policy, allowEmptyData: allowEmptyData, transport: transfer?(transport) ?? transport,
+      clock: clock)
+  }
+}
+
+nonisolated extension URLSession: NetworkLoopSource {
+  var completionQueue: OperationQueue { delegateQueue }
+  func loop(for call: NetworkCallPlan) -> RetryLoop {
+    call.loop(on: SessionTransport(session: self, isLate: call.isLate))
+  }
+}
+
+nonisolated extension NetworkCaller {
+  func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult {
+    if let client { return await client.run(call) }
+    return await source.loop(for: call).run()
+  }
+
+  func start(
+    _ call: NetworkCallPlan, completion: @escaping @Sendable (RetryLoop.CallResult) -> Void
+  ) -> NetworkTask {
+    guard let client else { return source.loop(for: call).start(on: source.completionQueue, completion: completion) }
+    return start(completion) { await client.run(call) }
+  }
+
+  /// Async work for a completion handler.
+  func start<Value: Sendable>(
+    _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
+  ) -> NetworkTask {
+    let task = NetworkTask()
+    task.isCarriedOut(
+      by: .retries(
+        Task {
+          let value = await work()
+          task.end()
+          source.completionQueue.addOperation { completion(value) }
+        }))
+    return task
+  }
+}
