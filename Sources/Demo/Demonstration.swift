@@ -19,7 +19,8 @@ enum Demonstration {
         "A server on 127.0.0.1:\(server.port) will say 503, reset, cut its answer short, and only then be good.\n")
       var policy = RetryPolicy.default
       policy.onEvent = { Command.say(line(for: $0)) }
-      let response = try await URLSession.shared.networkResponse(for: URLRequest(url: server.url("/data")), policy: policy)
+      let response = try await URLSession.shared.networkResponse(
+        for: URLRequest(url: server.url("/data")), policy: policy)
       Command.say("\n\(String(decoding: response.data, as: UTF8.self))")
       Command.say("\(response.attempts.count) attempts, \(server.requests.count) requests at the server, nothing lost.")
       return 0

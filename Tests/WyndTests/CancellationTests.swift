@@ -64,7 +64,9 @@ import Wynd
           let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
           let policy = RetryPolicy(backoff: .none, deadline: deadline, budget: RetryBudget(), onEvent: log.add)
           group.addTask { [session] in
-            let task = Task { try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy).attempts }
+            let task = Task {
+              try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy).attempts
+            }
             for _ in 0..<number % 50 { await Task.yield() }
             if !number.isMultiple(of: 3) { task.cancel() }
             let result = await task.result

@@ -54,7 +54,9 @@ import Wynd
     #expect(try await session.performNetworkRequest(server.url(), allowEmptyData: true).isEmpty)
     let log = EventLog()
     let policy = RetryPolicy(budget: nil, onEvent: log.add)
-    #expect(try await session.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true, policy: policy).data.isEmpty)
+    #expect(
+      try await session.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true, policy: policy).data
+        .isEmpty)
     #expect(log.isOver)
   }
 

@@ -27,7 +27,8 @@ extension NetworkClientTests {
     policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [], attempt: [any NetworkMiddleware] = []
   ) -> NetworkClient {
     var client = NetworkClient(
-      baseURL: base.flatMap { URL(string: $0) }, policy: policy, middleware: call.map(OnceACall.init) + attempt, script: script)
+      baseURL: base.flatMap { URL(string: $0) }, policy: policy, middleware: call.map(OnceACall.init) + attempt,
+      script: script)
     client.headers = headers
     return client
   }
