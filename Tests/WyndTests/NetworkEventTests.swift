@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LoopbackServer
 import Testing
@@ -47,10 +48,14 @@ import Wynd
   }
 
   @Test func aListenerThatTakesLongGetsTheNextEventAfterIt() async throws {
-    let server = try LoopbackServer(script: .ok())
+    let hasResponded = DispatchSemaphore(value: 0)
+    let server = try LoopbackServer { _ in
+      hasResponded.signal()
+      return .ok()
+    }
     let log = EventLog()
     let policy = RetryPolicy(onEvent: { event in
-      if case .attemptStarted = event.kind { Thread.sleep(forTimeInterval: 0.2) }
+      if case .attemptStarted = event.kind { _ = hasResponded.wait(timeout: .now() + 60) }
       log.add(event)
     })
     _ = try await URLSession(configuration: .ephemeral).performNetworkRequest(server.url(), policy: policy)

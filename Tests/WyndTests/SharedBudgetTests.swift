@@ -85,28 +85,6 @@ import Wynd
     #expect(ContinuousClock.now - began < .seconds(8))
   }
 
-  /// A host that answers some calls and refuses others is not down: the calls need about as long as without a budget.
-  @Test
-  func aHostThatLimitsTheRateIsNotDown() async throws {
-    try await Turn.take {
-      let next = Box<ContinuousClock.Instant>(.now)
-      // One request in 50 ms is served.
-      let server = try LoopbackServer { _ in
-        var isServed = false
-        next.update { time in
-          isServed = ContinuousClock.now >= time
-          if isServed { time = .now + .milliseconds(50) }
-        }
-        return isServed ? .ok("x") : .status(429)
-      }
-      let policy = RetryPolicy(budget: RetryBudget())
-      let began = ContinuousClock.now
-      let errors = await all(50) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
-      #expect(errors.allSatisfy { $0 == nil })
-      #expect(ContinuousClock.now - began < .seconds(35))
-    }
-  }
-
   private func all(
     _ count: Int, _ work: @escaping @Sendable () async -> NetworkError?
   ) async -> [NetworkError?] {
