@@ -15,30 +15,29 @@ nonisolated public enum Backoff: Sendable, Equatable {
   /// `random` is uniform in 0 ..< 1.
   func delay(retry: Int, random: Double) -> Duration {
     switch self {
-    case .none: .zero
-    case .constant(let wait): min(max(.zero, wait), .seconds(9_000_000_000))
+    case .none: return .zero
+    case .constant(let wait): return min(max(.zero, wait), .unlimited)
     case .exponential(let base, let cap):
       // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
-      Duration.bounded(
-        seconds: min(
-          cap.secondsAsDouble,
-          base.secondsAsDouble * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1))
-          * min(max(random, 0), 1))
+      let doubled = base.secondsAsDouble * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1)
+      return .bounded(seconds: min(cap.secondsAsDouble, doubled) * min(max(random, 0), 1))
+    }
+  }
+
+  /// The sum of the longest waits before that many retries.
+  func longest(retries: Int) -> Duration {
+    let retries = min(max(retries, 0), 1_000_000_000)
+    // From the 64th on all are alike.
+    return (0..<min(retries, 64)).reduce(delay(retry: 64, random: 1) * max(retries - 64, 0)) {
+      $0 + delay(retry: $1, random: 1)
     }
   }
 }
 
-nonisolated extension Backoff {
-  /// The sum of the longest waits before that many retries.
-  func longest(retries: Int) -> Duration {
-    // From the 64th on all are alike.
-    let first = (0..<min(max(retries, 0), 64)).reduce(Duration.zero) { $0 + delay(retry: $1, random: 1) }
-    let others = delay(retry: 64, random: 1).secondsAsDouble * Double(max(retries - 64, 0))
-    return min(first + .bounded(seconds: others), .seconds(9_000_000_000))
-  }
-}
-
 nonisolated extension Duration {
+  /// Longer than any call. Sums of it do not overflow.
+  static let unlimited = Duration.seconds(9_000_000_000)
+
   // `components` traps where the seconds do not fit into an Int64.
   var secondsAsDouble: Double { self / .seconds(1) }
 

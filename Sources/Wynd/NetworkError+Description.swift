@@ -9,27 +9,42 @@ public import Foundation
 nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
   /// One line for a log.
   public var description: String {
+    if let failure {
+      let count = failure.attempts.count
+      return "\(failure.lastError); gave up after \(count) attempt\(count == 1 ? "" : "s"): \(failure.stopReason)"
+    }
+    if let inner { return "\(summary): \(inner)" }
+    let url = received?.response.url?.redactedForLog ?? "(no URL)"
+    let from = received.map { " from \(url), \($0.data?.count ?? 0) bytes" } ?? ""
     switch self {
     case .urlError(let error):
-      let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { " for \($0.redactedForLog)" } ?? ""
-      return (Self.name(of: error.code).map { $0 + ", " } ?? "") + "URLError \(error.code.rawValue)" + url
-    case .generalError(let error): return "unknown error: \(Self.kind(of: error))"
-    case .noResponse: return "neither an error nor a response"
-    case .invalidResponseType(let response):
-      return "the response is not HTTP: \(response.url?.redactedForLog ?? "(no URL)")"
-    case .noResponseData(let response): return "empty body: \(Self.status(of: response))"
-    case .endpointError(let response, let data): return "\(Self.status(of: response)), \(data?.count ?? 0) bytes"
-    case .inaccessible(let failure):
-      let count = failure.attempts.count == 1 ? "1 attempt" : "\(failure.attempts.count) attempts"
-      return "\(failure.lastError); gave up after \(count): \(failure.stopReason)"
-    case .cancelled: return "cancelled"
-    case .invalidRequest(let reason): return "invalid request: \(reason)"
-    case .undecodable(let error, let response, let data):
-      return "\(Self.reason(of: error)): \(Self.status(of: response)), \(data.count) bytes"
-    case .serviceError(let error, let response, _): return "\(Self.kind(of: error)): \(Self.status(of: response))"
-    case .middlewareError(let error): return "middleware failed: \(Self.kind(of: error))"
-    case .transferFailed(let error): return "transfer failed: \(Self.kind(of: error))"
-    case .responseTooLarge(let limit): return "the body is larger than \(limit) bytes"
+      let url = error.userInfo[NSURLErrorFailingURLErrorKey] as? URL
+      return summary + (url.map { " for \($0.redactedForLog)" } ?? "")
+    case .invalidResponseType(let response): return "\(summary): \(response.url?.redactedForLog ?? "(no URL)")"
+    case .undecodable(let error, _, _): return "\(Self.reason(of: error)): \(summary)\(from)"
+    case .serviceError(let error, _, _): return "\(Self.kind(of: error)): \(summary)\(from)"
+    case .generalError(let error), .middlewareError(let error), .transferFailed(let error):
+      return "\(summary): \(Self.kind(of: error))"
+    default: return summary + from
+    }
+  }
+
+  /// What happened, without a URL, and without anything that an error of the app says.
+  private var summary: String {
+    switch self {
+    case .urlError(let error): "\(Self.name(of: error.code))URLError \(error.code.rawValue)"
+    case .endpointError(let response, _), .serviceError(_, let response, _), .undecodable(_, let response, _):
+      "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
+    case .inaccessible(let failure): failure.lastError.summary
+    case .noResponse: "neither an error nor a response"
+    case .invalidResponseType: "the response is not HTTP"
+    case .noResponseData(let response): "\(response.statusCode) without a body"
+    case .invalidRequest(let reason): "invalid request: \(reason)"
+    case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
+    case .transferFailed: "the file could not be transferred"
+    case .middlewareError: "a middleware failed"
+    case .generalError: "unknown error"
+    case .cancelled: "cancelled"
     }
   }
 
@@ -42,35 +57,29 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     }
   }
 
-  private static func status(of response: HTTPURLResponse) -> String {
-    "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
-      + (response.url.map { " from \($0.redactedForLog)" } ?? "")
-  }
-
   /// An error that is not ours may hold anything in its texts, a token too: only its type and code are printed.
   private static func kind(of error: any Error) -> String {
     if let error = error as? any LoggableError { return error.description }
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
   }
 
-  private static func name(of code: URLError.Code) -> String? {
+  private static func name(of code: URLError.Code) -> String {
     switch code {
-    case .timedOut: "timed out"
-    case .cancelled: "cancelled by the session"
-    case .cannotFindHost, .dnsLookupFailed: "host not found"
-    case .cannotConnectToHost: "connection refused"
-    case .networkConnectionLost: "connection lost"
-    case .notConnectedToInternet: "offline"
-    case .secureConnectionFailed: "TLS failed"
+    case .timedOut: "timed out, "
+    case .cancelled: "cancelled by the session, "
+    case .cannotFindHost, .dnsLookupFailed: "host not found, "
+    case .cannotConnectToHost: "connection refused, "
+    case .networkConnectionLost: "connection lost, "
+    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive: "no internet connection, "
+    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired: "no secure connection, "
     case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
       .serverCertificateNotYetValid:
-      "certificate not trusted"
-    case .badServerResponse, .cannotParseResponse: "not an HTTP response"
-    case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding"
-    case .httpTooManyRedirects: "too many redirects"
-    case .badURL: "invalid URL"
-    case .unsupportedURL: "unsupported URL"
-    default: nil
+      "certificate not trusted, "
+    case .badServerResponse, .cannotParseResponse: "not an HTTP response, "
+    case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding, "
+    case .httpTooManyRedirects: "too many redirects, "
+    case .badURL, .unsupportedURL: "invalid URL, "
+    default: ""
     }
   }
 }
@@ -81,29 +90,21 @@ nonisolated extension NetworkError: LoggableError {}
 
 // What could not be decoded: the place and the types, nothing of the body.
 nonisolated extension NetworkError {
-  /// «users[3].email: expected String, found null»
+  /// "users[3].email: expected String, found null"
   private static func reason(of error: any Error) -> String {
     switch error as? DecodingError {
     case .typeMismatch(let type, let context):
-      // «Expected to decode Int but found a string instead.» A type of the app's own may put anything there.
-      let words = context.debugDescription.components(separatedBy: " found ").dropFirst().first ?? ""
-      let found = words.split { !$0.isLetter }.lazy.map(String.init).first(where: kinds.contains)
+      // "Expected to decode Int but found a string instead." A type of the app's own may put anything there.
+      let words = context.debugDescription.components(separatedBy: " found ").last?.components(separatedBy: " ") ?? []
+      let found = words.first { ["string", "number", "bool", "array", "dictionary"].contains($0) }
       return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
     case .valueNotFound(let type, let context):
       return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
-    case .dataCorrupted(let context):
-      // «Cannot initialize Color from invalid String value tok_4711»; a decoder of the app's own may say anything.
-      let text = context.debugDescription.components(separatedBy: " value ")[0]
-      let isKnown = ["The given data was not valid JSON", "Cannot initialize ", "not text in "].contains {
-        text.hasPrefix($0)
-      }
-      return "\(place(context.codingPath)): \(isKnown ? oneLine(text, 120) : "is not valid")"
+    case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
     default: return "not decodable: \(kind(of: error))"
     }
   }
-
-  private static let kinds: Set = ["string", "number", "bool", "array", "dictionary", "null", "date", "data"]
 
   static func place(_ path: [any CodingKey]) -> String {
     let text = path.reduce("") { text, key in
@@ -117,13 +118,10 @@ nonisolated extension NetworkError {
   }
 
   static func oneLine(_ text: String, _ limit: Int) -> String {
-    let scalars = text.unicodeScalars.lazy.prefix(limit).map { scalar -> Character in
-      switch scalar.properties.generalCategory {
-      case .control, .format, .lineSeparator, .paragraphSeparator: " "
-      default: Character(scalar)
-      }
-    }
-    return String(scalars) + (text.unicodeScalars.count > limit ? "…" : "")
+    let scalars = text.unicodeScalars
+    // The control characters include those that format, such as a change of direction.
+    let line = String(scalars.prefix(limit)).components(separatedBy: .controlCharacters.union(.newlines))
+    return line.joined(separator: " ") + (scalars.count > limit ? "…" : "")
   }
 }
 
@@ -131,65 +129,27 @@ nonisolated extension NetworkError: LocalizedError {
   /// A sentence for the person in front of the screen. On Apple's platforms that of a `URLError` is the system's own, in the
   /// person's language.
   public var errorDescription: String? {
-    switch self {
-    case .inaccessible(let failure):
-      switch failure.stopReason {
-      case .retryAfterTooLong(let asked): "The server is busy. Please try again in \(asked.logText)."
-      case .notSafeToRepeat:
-        failure.lastError.sentence + " The server may have received the request: please check before you send it again."
-      default: failure.lastError.errorDescription
-      }
-    // The app's own text needs no advice of ours.
-    case .middlewareError(let error as any LocalizedError) where error.errorDescription != nil: error.errorDescription
-    default: sentence + (shouldRetry ? " Please try again later." : "")
+    switch stopReason {
+    case .retryAfterTooLong(let asked): return "The server is busy. Please try again in \(asked.logText)."
+    case .notSafeToRepeat:
+      return sentence + " The server may have received the request: please check before you send it again."
+    default: break
     }
+    if let inner { return inner.errorDescription }
+    // The app's own text needs no advice of ours.
+    if case .middlewareError(let error as any LocalizedError) = self, let text = error.errorDescription { return text }
+    return sentence + (shouldRetry ? " Please try again later." : "")
   }
 
   /// What happened, without advice.
   private var sentence: String {
-    switch self {
-    case .urlError(let error): Self.sentence(of: error)
-    case .inaccessible(let failure): failure.lastError.sentence
-    case .cancelled: "The request was cancelled."
-    case .endpointError(let response, _), .serviceError(_, let response, _):
-      switch response.statusCode {
-      case 401: "The server asks you to sign in (status 401)."
-      case 403: "The server does not allow this (status 403)."
-      case 404, 410: "The server does not have this (status \(response.statusCode))."
-      case 408, 425, 429, 503, 529: "The server is busy (status \(response.statusCode))."
-      case 500...: "The server has a problem (status \(response.statusCode))."
-      default: "The server refused the request (status \(response.statusCode))."
-      }
-    case .noResponse, .invalidResponseType, .noResponseData, .undecodable:
-      "The server sent a response that could not be read."
-    case .invalidRequest(let reason): "The request could not be made: \(reason)."
-    case .middlewareError(let error as NetworkError): error.sentence
-    case .middlewareError(let error): (error as? any LocalizedError)?.errorDescription ?? "The request failed."
-    case .generalError: "The request failed."
-    case .transferFailed: "The file could not be transferred."
-    case .responseTooLarge(let limit): "The server's response is larger than \(limit) bytes."
-    }
-  }
-
-  private static func sentence(of error: URLError) -> String {
-    #if canImport(FoundationNetworking)
-      switch error.code {
-      case .timedOut: "The server did not respond in time."
-      case .cannotFindHost, .dnsLookupFailed: "The server was not found."
-      case .cannotConnectToHost: "The server could not be reached."
-      case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive:
-        "There is no internet connection."
-      case .networkConnectionLost: "The connection was lost."
-      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
-        .serverCertificateHasBadDate, .serverCertificateNotYetValid, .clientCertificateRejected,
-        .clientCertificateRequired:
-        "No secure connection to the server could be made."
-      case .badURL, .unsupportedURL: "The address is not valid."
-      default: "The connection failed (code \(error.code.rawValue))."
-      }
-    #else
-      error.localizedDescription
+    if let inner { return inner.sentence }
+    if case .undecodable = self { return "The server sent a response that could not be read." }
+    if case .middlewareError(let error as any LocalizedError) = self, let text = error.errorDescription { return text }
+    #if !canImport(FoundationNetworking)
+      if case .urlError(let error) = self { return error.localizedDescription }
     #endif
+    return "The request failed: \(summary)."
   }
 }
 

@@ -28,32 +28,26 @@ nonisolated enum SensitiveHeader {
   /// From now on the field is sensitive, whatever its name. The last 64 such names are remembered.
   static func add(_ name: String) {
     let name = name.lowercased()
-    if !hasSecretWord(name) { added.withLock { $0 = $0.filter { $0 != name }.suffix(63) + [name] } }
+    added.withLock { $0 = $0.filter { $0 != name }.suffix(63) + [name] }
   }
   private static let added = NetworkLock<[String]>([])
 
-  /// Whole words count, so X-Author and X-Keyboard are ordinary fields. Words may also be run together (authtoken).
+  /// Whole words count, so X-Author and X-Keyboard are ordinary fields.
   private static func hasSecretWord(_ name: String) -> Bool {
-    // «X-Api-Key», «accessToken», «APIKey» → their words
-    let characters = Array(name)
-    var words = [""]
-    for (index, character) in characters.enumerated() {
-      let isFirst =
-        character.isUppercase && index > 0
-        && (!characters[index - 1].isUppercase || characters.dropFirst(index + 1).first?.isLowercase == true)
-      if isFirst || !character.isLetter { words.append("") }
-      if character.isLetter { words[words.count - 1].append(character) }
+    // "accessToken" and "APIKey" become "access-Token" and "API-Key".
+    var (words, previous) = ("", Character("-"))
+    for (character, next) in zip(name, name.dropFirst() + "-") {
+      if character.isUppercase, previous.isLowercase || next.isLowercase { words.append("-") }
+      words.append(character.isLetter ? character : "-")
+      previous = character
     }
-    return words.contains { word in
-      let word = word.lowercased()
-      let singular = word.count > 3 && word.hasSuffix("s") ? String(word.dropLast()) : word
-      return secretWords.contains(singular) || secretEndings.contains { singular.hasSuffix($0) }
+    return words.lowercased().split(separator: "-").contains { word in
+      secrets.contains { "-\(word)".hasSuffix($0) || "-\(word)".hasSuffix($0 + "s") }
     }
   }
-  private static let secretWords = [
-    "authorization", "authentication", "authenticate", "key", "sig", "sid", "pin", "pwd", "otp", "assertion",
-  ]
-  private static let secretEndings = [
+  // Words may be run together (authtoken); with a hyphen, only the whole word counts.
+  private static let secrets = [
+    "-authorization", "-authentication", "-authenticate", "-key", "-sig", "-sid", "-pin", "-pwd", "-otp", "-assertion",
     "auth", "cookie", "token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "session",
     "sessionid", "sessid", "signature", "jwt", "apikey", "accesskey", "authkey", "secretkey", "privatekey",
   ]
@@ -90,13 +84,9 @@ nonisolated enum Redirects {
 
 /// The delegate of a task: rewrites the requests of its redirects.
 nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
-  private struct State {
-    var current: URLRequest
-    var hasFollowed = false
-  }
-  private let state: NetworkLock<State>
+  private let state: NetworkLock<(current: URLRequest, hasFollowed: Bool)>
 
-  init(_ request: URLRequest) { state = NetworkLock(State(current: request)) }
+  init(_ request: URLRequest) { state = NetworkLock((request, false)) }
 
   var hasFollowed: Bool { state.withLock { $0.hasFollowed } }
 
@@ -116,25 +106,15 @@ nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Senda
   }
 }
 
-// The delegate of a task hides the session's own: what it implements, the session's delegate no longer gets. The methods
-// are optional on Apple's platforms, and have default implementations elsewhere.
+// The delegate of a task hides the session's own: what it implements, the session's delegate no longer gets.
 nonisolated extension URLSession {
   func askDelegateAboutRedirect(
     task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    guard let delegate = delegate as? any URLSessionTaskDelegate else { return completionHandler(request) }
-    #if canImport(FoundationNetworking)
-      delegate.urlSession(
-        self, task: task, willPerformHTTPRedirection: response, newRequest: request,
-        completionHandler: completionHandler)
-    #else
-      if delegate.urlSession?(
-        self, task: task, willPerformHTTPRedirection: response, newRequest: request,
-        completionHandler: completionHandler) == nil
-      {
-        completionHandler(request)
-      }
-    #endif
+    // An optional method on Apple's platforms.
+    let ask = (delegate as? any URLSessionTaskDelegate)?
+      .urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
+    if let ask { ask(self, task, response, request, completionHandler) } else { completionHandler(request) }
   }
 }

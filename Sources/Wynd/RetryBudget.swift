@@ -4,12 +4,12 @@ import Foundation
 ///
 /// In an outage every call on its own sends up to eleven requests, many times the load that the server could not carry in
 /// the first place. With a budget, a retry is skipped when several calls to its origin have failed since the origin last
-/// answered, the last one less than a second ago, and the answer is older than that. A skipped retry is not counted as an attempt: the call waits
-/// its next backoff step instead, and its last retry is always sent. So a call never takes longer than its own retries
-/// could have taken, and never sends more than it would have sent alone.
+/// responded, the last one less than a second ago, and that response is older than a second. A skipped retry is not counted
+/// as an attempt: the call waits its next backoff step instead, and its last retry is always sent. So a call never takes
+/// longer than its own retries could have taken, and never sends more than it would have sent alone.
 ///
-/// An answer is any response that is not an overload (a 404, too), so a server that answers some calls is not down. First attempts are never skipped, nor is a retry after a
-/// failure that never reached a server, nor a call that is alone with its origin.
+/// Any response counts that is not an overload (a 404, too), so a server that answers some calls is not down. First attempts
+/// are never skipped, nor is a retry after a failure that never reached a server, nor a call that is alone with its origin.
 ///
 /// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:
 ///
@@ -27,22 +27,20 @@ nonisolated public final class RetryBudget: Sendable {
 
   /// The most origins that are remembered; after that the one that failed longest ago is forgotten.
   static let capacity = 256
-  /// How long a failure or an answer tells something.
+  /// How long a failure or a response tells something about the origin.
   private static let window = Duration.seconds(1)
+  /// Failures that are further apart are not of one outage: the longest wait of the default backoff.
+  private static let longestGap = Duration.seconds(20)
 
   /// An origin that has failed lately.
   private struct Failing {
     var lastFailure: Duration
     var lastAnswer: Duration?
-    /// The calls that have failed since: the number of the first, and whether there is another.
+    /// The calls that have failed since the last response: the number of the first, and whether there is another.
     var firstCall: UInt64?
     var isShared = false
   }
-  private struct State {
-    var origins: [NetworkOrigin: Failing] = [:]
-    var lastCall: UInt64 = 0
-  }
-  private let state = NetworkLock(State())
+  private let state = NetworkLock<(origins: [NetworkOrigin: Failing], lastCall: UInt64)>(([:], 0))
 
   var count: Int { state.withLock { $0.origins.count } }
 
@@ -62,20 +60,21 @@ nonisolated public final class RetryBudget: Sendable {
     state.withLock { state in
       state.lastCall += call == nil ? 1 : 0
       let (origin, call) = (NetworkOrigin(url), call ?? state.lastCall)
-      if state.origins[origin] == nil, state.origins.count >= Self.capacity {
+      let known = state.origins[origin]
+      var failing = Failing(lastFailure: now, lastAnswer: known?.lastAnswer, firstCall: call)
+      if let known, let firstCall = known.firstCall, now - known.lastFailure <= Self.longestGap {
+        (failing.firstCall, failing.isShared) = (firstCall, known.isShared || firstCall != call)
+      }
+      state.origins[origin] = failing
+      if state.origins.count > Self.capacity {
         let oldest = state.origins.min { $0.value.lastFailure < $1.value.lastFailure }
         if let oldest { state.origins[oldest.key] = nil }
       }
-      var failing = state.origins[origin] ?? Failing(lastFailure: now)
-      failing.lastFailure = now
-      failing.firstCall = failing.firstCall ?? call
-      failing.isShared = failing.isShared || failing.firstCall != call
-      state.origins[origin] = failing
       return call
     }
   }
 
-  /// Several calls have failed at the origin, the last of them just now, and nothing was answered lately: an origin that
+  /// Several calls have failed at the origin, the last of them just now, and it has not responded lately: an origin that
   /// answers some calls is not down.
   func isFailing(_ url: URL?, now: Duration) -> Bool {
     state.withLock { state in

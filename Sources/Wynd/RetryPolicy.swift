@@ -193,9 +193,9 @@ nonisolated extension RetryPolicy {
     guard safety(error, request, call).isSafe else { return .stop(.notSafeToRepeat(method: request.method)) }
     if request.hasBodyStream { return .stop(.bodyNotReplayable) }
     if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
-    if error.isPersistent, call.persistentFailures > 2 { return .stop(.persistentFailure) }
+    if call.persistentFailures > 2 { return .stop(.persistentFailure) }
 
-    var delay = backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
+    var delay = backoffDelay(call, random)
     var source = NetworkEvent.DelaySource.backoff
     var floor = Duration.zero
     if let response = error.response, response.statusCode >= 400,
@@ -205,8 +205,7 @@ nonisolated extension RetryPolicy {
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // The server's word is a floor: with the backoff on top, clients that were told the same second do not return
       // together. The backoff takes no time that the call does not have.
-      let left = ((timeLeft(call) ?? .seconds(9_000_000_000)) - asked) / 2
-      delay = asked + max(.zero, min(delay, left, waitLeft(call)))
+      delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
       (source, floor) = (.server(field: field), asked)
     } else if delay > waitLeft(call) {
       return .stop(.maxRetries)
@@ -216,9 +215,9 @@ nonisolated extension RetryPolicy {
       // The last retry comes at the limit, so every outage shorter than that is survived.
       delay = min(delay, limit - call.unreachableFor)
     }
-    let mayBeSuspended = call.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
     if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
-      // `maxRetryTime` passed during the only attempt: the app was suspended.
+      // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
+      let mayBeSuspended = call.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
       guard mayBeSuspended, call.elapsed - call.progressedAt > maxRetryTime, maxRetryTime > .zero else {
         return .stop(.maxRetryTime)
       }
@@ -232,29 +231,29 @@ nonisolated extension RetryPolicy {
   /// The call goes on as long as its own retries could have taken with the longest jitter. The last wait ends at a random
   /// moment before that, and is followed by a retry that is not skipped.
   func delayOfSkippedRetry(_ call: inout RetryCallState, random: Double) -> Duration? {
-    if call.mustNotSkip { return nil }
-    let own = backoff.longest(retries: maxRetries) + call.askedFor - call.waited
-    let left = min(own, timeLeft(call) ?? own)
+    let left = min(waitLeft(call), timeLeft(call))
     // Without a wait there is nothing to spread.
-    guard left > .zero else { return nil }
+    if call.mustNotSkip || left <= .zero { return nil }
     call.skippedRetries += 1
-    let delay = backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
+    let delay = backoffDelay(call, random)
     if delay < left { return delay }
     call.mustNotSkip = true
     return left * min(max(random, 0), 1)
   }
 
+  private func backoffDelay(_ call: RetryCallState, _ random: Double) -> Duration {
+    backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
+  }
+
   /// What is left of the time that the waits of the call's own retries could take with the longest jitter. Without skipped
   /// retries they cannot take more.
   private func waitLeft(_ call: RetryCallState) -> Duration {
-    if call.skippedRetries == 0 { return .seconds(9_000_000_000) }
-    return backoff.longest(retries: maxRetries) + call.askedFor - call.waited
+    backoff.longest(retries: maxRetries) + call.askedFor - call.waited
   }
 
   /// Until the first of the limits.
-  private func timeLeft(_ call: RetryCallState) -> Duration? {
-    [deadline.map { $0 - call.elapsed }, maxRetryTime.map { $0 + call.progressedAt - call.elapsed }].compactMap { $0 }
-      .min()
+  private func timeLeft(_ call: RetryCallState) -> Duration {
+    min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + call.progressedAt) - call.elapsed
   }
 
   /// Whether it is safe to repeat the request after this failure. Decided from the request, never from the request of the

@@ -238,6 +238,18 @@ extension SimulationTests {
       #expect(!budget.isFailing(URL(string: "http://h1.example/"), now: .seconds(1000)))
     }
 
+    @Test func failuresThatAreFarApartAreNotOfOneOutage() {
+      let budget = RetryBudget()
+      let url = URL(string: "http://a.example/x")
+      _ = budget.failed(url, call: nil, now: .seconds(1))
+      _ = budget.failed(url, call: nil, now: .seconds(3600))
+      #expect(!budget.isFailing(url, now: .seconds(3600)), "an hour apart, each is alone")
+      _ = budget.failed(url, call: nil, now: .seconds(3620))
+      #expect(budget.isFailing(url, now: .seconds(3620)))
+      _ = budget.failed(url, call: nil, now: .seconds(3641))
+      #expect(!budget.isFailing(url, now: .seconds(3641)), "the calls before that no longer count")
+    }
+
     @Test func anOriginIsFailingForASecondAfterTheLastOfSeveralCalls() {
       let budget = RetryBudget()
       let url = URL(string: "http://a.example/x")

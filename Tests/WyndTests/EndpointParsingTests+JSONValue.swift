@@ -22,7 +22,7 @@ extension EndpointParsingTests {
     }
     for body in [#"{"c":"tok_4711\nFORGED"}"#, #"{"c":"\#(String(repeating: "x", count: 140_000))"}"#] {
       let text = text([String: Color].self, body)
-      #expect(text.hasPrefix("…: Cannot initialize Color from invalid String: 200"), "\(text)")
+      #expect(text.hasPrefix("…: is not valid: 200"), "\(text)")
       #expect(!text.contains { $0.isNewline } && text.count < 500)
     }
     // The key of a dictionary is part of the body, the name of a property is not.
