@@ -113,7 +113,8 @@ nonisolated extension NetworkClient {
       throw NetworkError(thrown: error)
     }
     return EndpointResponse(
-      value: value, response: parsed.response, data: parsed.data, attempts: parsed.attempts, source: parsed.source)
+      value: value, response: parsed.response, data: parsed.data, attempts: parsed.attempts, source: parsed.source,
+      revalidationError: parsed.revalidationError)
   }
 
   /// Sends what the endpoint describes and calls back once with the parsed answer.

@@ -159,6 +159,7 @@ nonisolated extension NetworkClient {
         : MiddlewareTransport(
           base: base, middleware: attemptMiddleware, call: call, allowEmptyData: allowEmptyData)
     }
+    let policy = call.hasFallback.withLock { $0 } ? policy.with(0) : policy
     switch wire {
     case .session(let session):
       let transport = SessionTransport(session: session, file: spool?.file, isLate: true)

@@ -73,6 +73,8 @@ nonisolated public struct NetworkCall: Sendable {
   /// What was loaded; nil for a bare request.
   public let endpoint: (any Endpoint)?
   let history = History()
+  /// Whether a cache can serve a stored response if this call fails, so that one attempt is enough.
+  let hasFallback = NetworkLock(false)
 
   /// What an authentication has to know of what came before.
   final class History: @unchecked Sendable {
