@@ -17,6 +17,9 @@ nonisolated public struct NetworkResponse: Sendable {
   public var attempts: [RetryFailure.Attempt] { failures + (success.map { [$0] } ?? []) }
   /// Where it came from.
   public internal(set) var source = Source.network
+  /// Why a ``ResponseCache`` served what may be out of date: the server could not be reached or was failing. Nil for every
+  /// other response.
+  public internal(set) var revalidationError: NetworkError?
   /// Where an answer can come from.
   public enum Source: Sendable {
     /// The server sent it.

@@ -94,11 +94,12 @@ func cached(_ text: String) {
   guard let head = response(200, fields), let not = response(304, fields) else { return }
   let request = URLRequest(url: base)
   let answer = NetworkResponse(data: Data(text.utf8), response: head)
-  guard let stored = StoredResponse(answer, to: request, at: now) else { return }
+  guard let stored = StoredResponse(answer, to: request, at: now), stored.isStorable else { return }
   require(!CacheControl(at(0)).has("no-store"), "stored although it must not be")
-  require(stored.matches(request), "stored, and not found")
+  require(stored.matching(request) != nil, "stored, and not found")
   require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh for ever")
-  require(stored.renewed(by: not, at: now).served(as: .revalidated)?.data == answer.data, "another body")
+  let renewed = StoredResponse(NetworkResponse(data: Data(), response: not), renewing: stored, to: request, at: now)
+  require(renewed?.served(as: .revalidated)?.data == answer.data, "another body")
   let data = try? PropertyListEncoder().encode(stored)
   require(data.flatMap { try? PropertyListDecoder().decode(StoredResponse.self, from: $0) } != nil, "not read again")
 }

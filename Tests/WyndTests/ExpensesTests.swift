@@ -170,9 +170,10 @@ final class Expenses: Sendable {
     let offline = try await app.client.loadResponse(.expenses, maxRetries: 1)
     #expect(offline.source == .cache)
     #expect(offline.value.map(\.title) == ["Lunch", "Taxi"])
+    #expect(offline.revalidationError?.urlError != nil)
     var shown: [[Expense]] = []
-    do { for try await list in app.client.values(of: .expenses, policy: .never) { shown.append(list.value) } } catch {
-      Issue.record("\(error)")
+    await #expect(throws: NetworkError.self) {
+      for try await list in app.client.values(of: .expenses, policy: .never) { shown.append(list.value) }
     }
     #expect(shown.map(\.count) == [2])
 

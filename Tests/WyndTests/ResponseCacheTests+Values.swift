@@ -35,18 +35,6 @@ extension ResponseCacheTests {
     #expect(try await Self.becomesTrue { server.openRequests == 0 })
   }
 
-  @Test func cancelledCallbackFormIsAnsweredOnce() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
-    let results = Box<[Result<EndpointResponse<String>, NetworkError>]>([])
-    let task = client.loadCachedFirst(Greeting()) { result in results.update { $0.append(result) } }
-    #expect(try await Self.becomesTrue { server.openRequests == 1 })
-    task.cancel()
-    #expect(try await Self.becomesTrue { results.value?.isEmpty == false })
-    #expect(results.value?.count == 1)
-    guard case .failure(.cancelled)? = results.value?.first else { Issue.record("not cancelled"); return }
-  }
-
   @Test func requestWithNoCacheAsksTheServer() async throws {
     let world = World([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
     _ = try await world.get()

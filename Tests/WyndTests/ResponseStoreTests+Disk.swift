@@ -53,6 +53,9 @@ extension ResponseStoreTests {
   @Test func onlyTheUserCanReadWhatIsStored() async throws {
     let folder = try Folder()
     let cache = folder.file("cache/a")
+    // Also if somebody else has made the folder.
+    try FileManager.default.createDirectory(
+      at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     try DiskStore(cache).store(try await Self.response(), for: "a")
     let names = try FileManager.default.contentsOfDirectory(atPath: cache.path)
     func permissions(_ url: URL) throws -> Int? {
@@ -89,7 +92,7 @@ extension ResponseStoreTests {
     }
   }
 
-  @Test func whatAnInterruptedWriteLeftIsRemovedAndOtherFilesStay() async throws {
+  @Test func ofTwoFilesForOneKeyTheLastOneCountsAndOtherFilesStay() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response("new"), for: "a")
     let name = try #require(folder.names.first)
@@ -97,10 +100,8 @@ extension ResponseStoreTests {
     let other = try Folder()
     try DiskStore(other.url).store(try await Self.response("old"), for: "a")
     let old = try Data(contentsOf: other.file(try #require(other.names.first)))
-    let strangers = ["readme", "..x", "\(key).-1", "\(key).99999999999999999999"]
-    for left in ["\(UUID().uuidString).partial"] + strangers { try old.write(to: folder.file(left)) }
-    try Data().write(to: folder.file("\(String(repeating: "0", count: 32)).3"))
-    // Of two for one key, the one that was used last counts.
+    let strangers = ["readme", "..x", "\(key).-1", "\(key).99999999999999999999", "\(key).\(Int.max)"]
+    for left in strangers { try old.write(to: folder.file(left)) }
     try FileManager.default.moveItem(at: folder.file(name), to: folder.file("\(key).77"))
     try old.write(to: folder.file("\(key).7"))
     let store = try DiskStore(folder.url)
@@ -117,6 +118,31 @@ extension ResponseStoreTests {
     #expect(mine.prefix(32) != yours.prefix(32))
     try FileManager.default.moveItem(at: folder.file(mine), to: folder.file(yours))
     #expect(try DiskStore(folder.url).response(for: "b") == nil)
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func noUserNameAndNoPasswordIsOnDisk() async throws {
+    let folder = try Folder()
+    let world = ResponseCacheTests.World(
+      NetworkScript { _, number in .ok("\(number)", headers: ResponseCacheTests.fresh) },
+      store: try DiskStore(folder.url))
+    for source in [NetworkResponse.Source.network, .cache] {
+      for (text, user) in [("0", "ann"), ("1", "bob")] {
+        let url = try #require(URL(string: "https://\(user):secret@a.example/"))
+        #expect(try await world.response(URLRequest(url: url)) == (text, source))
+      }
+    }
+    #expect(folder.names.count == 2)
+    for name in folder.names {
+      let bytes = try Data(contentsOf: folder.file(name))
+      #expect(["ann", "bob", "secret"].allSatisfy { bytes.range(of: Data($0.utf8)) == nil })
+    }
+  }
+
+  @Test func nothingIsLeftForTheNextProcessAfterASignOut() async throws {
+    let folder = try Folder()
+    for key in ["a", "b"] { try DiskStore(folder.url).store(try await Self.response(), for: key) }
+    try DiskStore(folder.url).removeAll()
     #expect(folder.names.isEmpty)
   }
 

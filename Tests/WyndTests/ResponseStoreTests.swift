@@ -85,6 +85,16 @@ import Wynd
     }
   }
 
+  @Test func removingEndsWhatIsStoredForTheURLAndNothingElse() async throws {
+    let response = try await Self.response()
+    let keys = ["https://a.example/", "https://a.example/ 1", "https://a.example/ 2", "https://a.example/b 1"]
+    try Self.withStores(45_000) { store in
+      for key in keys { store.store(response, for: key) }
+      store.remove(keys[1])
+      #expect(Self.keys(store, keys) == [keys[3]])
+    }
+  }
+
   @Test func aResponseThatWouldTakeMoreThanAQuarterIsNotKept() async throws {
     let (large, small) = (try await Self.response(bytes: 10_000), try await Self.response())
     try Self.withStores(30_000) { store in

@@ -5,13 +5,9 @@ nonisolated struct CacheControl {
   private var directives: [String: String] = [:]
 
   init(_ field: String?) {
-    let parts = (field ?? "").utf8.split(separator: 44)
-    // Nobody reads that many: the last might forbid what the first allows.
-    if parts.count > 64 { directives["no-store"] = "" }
-    for part in parts.prefix(64) {
-      let pair = (String(part) ?? "").split(separator: "=", maxSplits: 1).map {
-        $0.trimmingCharacters(in: .whitespaces).lowercased()
-      }
+    for part in (field ?? "").lowercased().split(separator: ",") {
+      let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      // If a directive is repeated, the first one counts (RFC 9111 §4.2.1).
       guard let name = pair.first, directives[name] == nil else { continue }
       directives[name] = pair.count > 1 ? pair[1] : ""
     }
@@ -19,13 +15,8 @@ nonisolated struct CacheControl {
 
   func has(_ name: String) -> Bool { directives[name] != nil }
 
-  /// Seconds. What cannot be read is 0 (RFC 9111 §4.2.1); nil if nothing is said.
+  /// Seconds, at most 2³¹. A value that cannot be parsed is 0 (RFC 9111 §4.2.1); nil if there is no max-age.
   var maxAge: Int? {
-    directives["max-age"].map { text in
-      let digits =
-        text.hasPrefix("\"") && text.hasSuffix("\"") && text.count > 1 ? String(text.dropFirst().dropLast()) : text
-      guard !digits.isEmpty, digits.utf8.allSatisfy({ 48...57 ~= $0 }) else { return 0 }
-      return min(Int(digits) ?? .max, 1 << 31)
-    }
+    directives["max-age"].map { min(RetryAfter.digits($0.trimmingCharacters(in: ["\""])) ?? 0, 1 << 31) }
   }
 }

@@ -1,118 +1,85 @@
 public import Foundation
 
-/// In a folder of its own, up to a number of bytes; what was used longest ago goes first. Survives the end of the process
-/// at any moment; a file that cannot be read is dropped.
+/// Keeps responses in a folder of its own, up to a number of bytes. The least recently used one is evicted first.
 ///
-/// When an answer was last used is in the name of its file: the dates of files need a privacy manifest.
-nonisolated public final class DiskStore: ResponseStore, @unchecked Sendable {
+/// The process may end at any moment: a file that is incomplete or was changed is dropped when it is read. The name of a
+/// file says when it was last used, because reading the dates of files needs a privacy manifest.
+nonisolated public final class DiskStore: ResponseStore {
   private let folder: URL
-  private let capacity: Int
-  private let lock = NSLock()
-  private var entries: [String: (lastUse: Int, size: Int)] = [:]
-  private var size = 0
-  private var uses = 0
+  private let files: NetworkLock<LeastRecentlyUsed<URL>>
 
-  private struct Entry: Codable {
-    var key: String
-    var response: StoredResponse
-  }
-
-  /// Opens or makes the folder, which nothing else may use.
+  /// Opens or makes the folder. Nothing else may use it.
   ///
   /// - Parameters:
-  ///   - folder: A folder, in the caches of the app.
+  ///   - folder: A folder in the app's caches.
   ///   - capacity: Bytes.
   /// - Throws: If the folder cannot be made or read.
   public init(_ folder: URL, capacity: Int = 50_000_000) throws {
-    self.folder = folder
-    self.capacity = capacity
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey]) {
-      let parts = file.lastPathComponent.split(separator: ".")
-      let bytes = try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize
-      // What an interrupted write left behind.
-      if file.pathExtension == "partial" || bytes == 0 { try? FileManager.default.removeItem(at: file) }
-      guard parts.count == 2, parts[0].utf8.count == 32, let use = Int(parts[1]), use >= 0, let bytes, bytes > 0
-      else { continue }
-      let name = String(parts[0])
-      if let other = entries[name] {
-        try? FileManager.default.removeItem(at: url(name, min(use, other.lastUse)))
-        if use < other.lastUse { continue }
-        size -= other.size
-      }
-      entries[name] = (use, bytes)
-      size += bytes
-      uses = max(uses, min(use, Int.max / 2))
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+    let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
+      .compactMap { file in Int(file.pathExtension).map { (file: file, use: $0) } }
+      .filter { 0...1 << 60 ~= $0.use }
+    var files = LeastRecentlyUsed<URL>(capacity: capacity) { try? FileManager.default.removeItem(at: $0) }
+    for (file, use) in found.sorted(by: { $0.use < $1.use }) {
+      files.lastUse = use - 1
+      let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+      files.insert(file, size: size, for: file.deletingPathExtension().lastPathComponent)
     }
-    lock.withLock { makeRoom() }
+    self.folder = folder
+    self.files = NetworkLock(files)
   }
 
-  /// What is stored; it counts as used.
+  /// The response that is stored for this key. Reading it counts as a use.
   public func response(for key: String) -> StoredResponse? {
-    let name = ResponseCache.stableHash(key)
-    return lock.withLock {
-      guard let entry = entries[name] else { return nil }
-      guard let data = try? Data(contentsOf: url(name, entry.lastUse)),
-        let stored = try? PropertyListDecoder().decode(Entry.self, from: data), stored.key == key
+    let name = Self.name(key)
+    return files.withLock { files in
+      guard let file = files.take(name) else { return nil }
+      let data = (try? Data(contentsOf: file)) ?? Data()
+      let content = data.dropFirst(16)
+      guard data.prefix(16) == Self.checksum(content, key),
+        let response = try? PropertyListDecoder().decode(StoredResponse.self, from: content)
       else {
-        drop(name)
+        files.delete(file)
         return nil
       }
-      uses += 1
-      if (try? FileManager.default.moveItem(at: url(name, entry.lastUse), to: url(name, uses))) != nil {
-        entries[name]?.lastUse = uses
-      }
-      return stored.response
+      let renamed = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
+      try? FileManager.default.moveItem(at: file, to: renamed)
+      files.insert(renamed, size: data.count, for: name)
+      return response
     }
   }
 
-  /// Keeps it, unless it alone would take more than a quarter of the room, or cannot be written.
+  /// Stores a response, unless it takes more than a quarter of the capacity.
   public func store(_ response: StoredResponse, for key: String) {
-    let name = ResponseCache.stableHash(key)
-    let encoder = PropertyListEncoder()
-    encoder.outputFormat = .binary
-    guard let data = try? encoder.encode(Entry(key: key, response: response)), data.count <= capacity / 4 else {
-      return remove(key)
-    }
-    lock.withLock {
-      uses += 1
-      let new = uses
-      // Under its own name only when it is whole.
-      let partial = folder.appendingPathComponent("\(UUID().uuidString).partial")
-      do {
-        guard
-          FileManager.default.createFile(
-            atPath: partial.path, contents: data, attributes: [.posixPermissions: 0o600])
-        else { throw CocoaError(.fileWriteUnknown) }
-        try FileManager.default.moveItem(at: partial, to: url(name, new))
-      } catch {
-        try? FileManager.default.removeItem(at: partial)
-        return
-      }
-      drop(name)
-      entries[name] = (new, data.count)
-      size += data.count
-      makeRoom()
+    let name = Self.name(key)
+    let content = (try? PropertyListEncoder().encode(response)) ?? Data()
+    let data = Self.checksum(content, key) + content
+    files.withLock { files in
+      files.remove(name)
+      guard data.count <= files.capacity / 4 else { return }
+      let file = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
+      // A file that cannot be written completely is dropped when it is read.
+      try? data.write(to: file)
+      try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+      files.insert(file, size: data.count, for: name)
     }
   }
 
-  /// Forgets one.
-  public func remove(_ key: String) { lock.withLock { drop(ResponseCache.stableHash(key)) } }
-  /// Forgets all.
-  public func removeAll() { lock.withLock { for name in entries.keys { drop(name) } } }
-
-  private func url(_ name: String, _ use: Int) -> URL { folder.appendingPathComponent("\(name).\(use)") }
-
-  /// Under the lock.
-  private func drop(_ name: String) {
-    guard let entry = entries.removeValue(forKey: name) else { return }
-    size -= entry.size
-    try? FileManager.default.removeItem(at: url(name, entry.lastUse))
+  /// Removes the responses for this URL.
+  public func remove(_ key: String) {
+    let url = Self.name(key).prefix(16)
+    files.withLock { $0.removeAll { $0.hasPrefix(url) } }
   }
 
-  /// Under the lock.
-  private func makeRoom() {
-    while size > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key { drop(oldest) }
+  /// Removes everything.
+  public func removeAll() { files.withLock { $0.removeAll { _ in true } } }
+
+  /// A hash of the URL, and one of the key.
+  private static func name(_ key: String) -> String { StoreKey.hash(StoreKey.url(key).utf8) + StoreKey.hash(key.utf8) }
+
+  /// With the key, so that a file with another name is dropped too.
+  private static func checksum(_ content: Data, _ key: String) -> Data {
+    Data(StoreKey.hash(Array(key.utf8) + content).utf8)
   }
 }

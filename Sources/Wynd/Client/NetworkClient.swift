@@ -127,6 +127,7 @@ nonisolated extension NetworkClient: EndpointCallChain {
       let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan, source] request in
         var plan = plan
         plan.request = request
+        if call.hasFallback.withLock({ $0 }) { plan.maxRetries = 0 }
         let loop = source.loop(for: plan)
         if loop.transport.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
         return try await loop.run().get()

@@ -88,6 +88,8 @@ nonisolated public struct NetworkCall: Sendable {
   /// A download, an upload or a stream: the body of the response is not in the ``NetworkResponse``.
   public let isTransfer: Bool
   let history = History()
+  /// Whether a cache can serve a stored response if this call fails, so that one attempt is enough.
+  let hasFallback = NetworkLock(false)
 
   /// What an authentication has to know of what came before.
   final class History: @unchecked Sendable {

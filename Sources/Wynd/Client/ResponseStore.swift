@@ -4,152 +4,130 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Where a ``ResponseCache`` keeps its answers. Called from any thread.
+/// Where a ``ResponseCache`` keeps its responses. Called from any thread.
+///
+/// A key is a URL, a space, and what distinguishes the requests to this URL, such as a hash of the credential.
 nonisolated public protocol ResponseStore: Sendable {
-  /// What is stored under this key, if anything that can be read.
+  /// The response that is stored for this key, or nil.
   func response(for key: String) -> StoredResponse?
-  /// Keeps an answer, in place of an earlier one. It may be dropped whenever there is no room.
+  /// Stores a response in place of an earlier one. A store may drop it at any time to make room.
   func store(_ response: StoredResponse, for key: String)
-  /// Forgets one answer.
+  /// Removes the response for this key, and those for all other keys with the same URL.
   func remove(_ key: String)
-  /// Forgets everything, at a sign-out.
+  /// Removes everything. Call this when the user signs out.
   func removeAll()
 }
 
-/// An answer as it is stored. `Codable`, and no more than that to a store.
+/// A response as a ``ResponseStore`` keeps it. `Codable`, and opaque to a store.
 nonisolated public struct StoredResponse: Sendable, Codable {
-  let url: URL
-  var headers: [String: String]
-  let body: Data
-  var storedAt: Date
-  /// Hashes of what the request had in the fields that Vary names.
-  let vary: [String: String]
+  private let url: URL
+  private let body: Data
+  private let storedAt: Date
+  /// With names in lower case.
+  private var headers: [String: String]
+  /// A hash of what the request had in the fields that Vary names.
+  private var variant = ""
 
-  /// About so many bytes.
+  /// An estimate, in bytes.
   public var size: Int { body.count + headers.reduce(200) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
-  /// Nil if it must not be stored, or could never be served.
-  init?(_ response: NetworkResponse, to request: URLRequest, at date: Date) {
+  /// Of a 200, or of a 304 that renews a stored response (RFC 9111 §3.2). Nil for any other status, and for a response that
+  /// came from another URL after a redirect.
+  init?(
+    _ response: NetworkResponse, renewing old: StoredResponse? = nil, to request: URLRequest, at date: Date = Date()
+  ) {
     let head = response.response
-    let control = CacheControl(head.value(forHTTPHeaderField: "Cache-Control"))
-    // After a redirect it is the answer of another address.
-    guard let url = request.url, !control.has("no-store"), head.expectsNoSecretVariant,
-      head.url.map({ $0.absoluteString.prefix { $0 != "#" } }) == url.absoluteString.prefix(while: { $0 != "#" }),
-      head.value(forHTTPHeaderField: "ETag") ?? head.value(forHTTPHeaderField: "Last-Modified") != nil
-        || Self.lifetime(head.value(forHTTPHeaderField:), at: date) > 0
+    guard let url = Self.address(request.url), Self.address(head.url) == url,
+      head.statusCode == (old == nil ? 200 : 304)
     else { return nil }
     self.url = url
-    headers = Self.fields(of: head) { _ in true }
-    body = response.data
+    body = old?.body ?? response.data
     storedAt = date
-    vary = Dictionary(
-      head.variantFields.map { ($0, Self.variant(request, $0)) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  func header(_ name: String) -> String? { headers[name.lowercased()] }
-  var control: CacheControl { CacheControl(header("Cache-Control")) }
-
-  func matches(_ request: URLRequest) -> Bool {
-    vary.allSatisfy { Self.variant(request, $0.key) == $0.value }
-  }
-
-  func isFresh(at date: Date) -> Bool {
-    let passed = date.timeIntervalSince(storedAt)
-    let age = header("Age").flatMap { RetryAfter.digits($0.prefix { $0 != "," }) }.map(Double.init) ?? 0
-    return passed >= 0 && !control.has("no-cache") && passed + age < Self.lifetime(header, at: storedAt)
-  }
-
-  /// Seconds from the server's own clock on (RFC 9111 §4.2.1); an Expires that is no date has passed.
-  private static func lifetime(_ field: (String) -> String?, at date: Date) -> Double {
-    if let seconds = CacheControl(field("Cache-Control")).maxAge { return Double(seconds) }
-    func seconds(_ name: String) -> Double? {
-      field(name).flatMap { RetryAfter.httpDate($0, now: date) }.map(Double.init)
+    headers = Self.fields(of: head)
+    if let old {
+      // The body stays, and so do the fields that describe it.
+      for name in ["content-type", "content-length", "content-range"] { headers[name] = nil }
+      headers.merge(old.headers.filter { !["age", "date"].contains($0.key) }) { new, _ in new }
     }
-    guard let end = seconds("Expires") else { return 0 }
-    return min(end - (seconds("Date") ?? date.timeIntervalSince1970), Double(1 << 31))
+    // The length of a body that was decoded is another one.
+    if header("Content-Length") != "\(body.count)" { headers["content-length"] = nil }
+    variant = variant(of: request)
   }
 
-  /// With the fields of a 304 (RFC 9111 §3.2).
-  func renewed(by head: HTTPURLResponse, at date: Date) -> StoredResponse {
-    var new = self
-    new.storedAt = date
-    (new.headers["age"], new.headers["date"]) = (nil, nil)
-    // They describe the body that is stored.
-    let ofBody = ["content-encoding", "content-type", "content-length", "content-range"]
-    new.headers.merge(Self.fields(of: head) { !ofBody.contains($0) }) { $1 }
-    return new
-  }
-
-  func served(as source: NetworkResponse.Source) -> NetworkResponse? {
-    guard let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: headers) else {
-      return nil
-    }
-    var response = NetworkResponse(data: body, response: head)
-    response.source = source
-    return response
-  }
-
-  /// Lower-case; without cookies, and without what is no longer true of a decoded body.
-  private static func fields(of head: HTTPURLResponse, where isKept: (String) -> Bool) -> [String: String] {
+  /// Without cookies, without the coding of a body that was decoded, and without the fields of one connection (RFC 9111
+  /// §3.1).
+  private static func fields(of head: HTTPURLResponse) -> [String: String] {
     var fields: [String: String] = [:]
-    for case (let name as String, let value as String) in head.allHeaderFields {
-      let name = name.lowercased()
-      if ["set-cookie", "content-encoding", "content-length", "transfer-encoding"].contains(name) { continue }
-      if isKept(name) { fields[name] = value }
-    }
+    for case (let name as String, let value as String) in head.allHeaderFields { fields[name.lowercased()] = value }
+    let notStored = [
+      "set-cookie", "content-encoding", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+      "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+    ]
+    for name in notStored + names(fields["connection"]) { fields[name] = nil }
     return fields
   }
 
-  private static func variant(_ request: URLRequest, _ field: String) -> String {
-    request.value(forHTTPHeaderField: field).map(ResponseCache.stableHash) ?? ""
+  /// The names of fields in Vary or Connection.
+  private static func names(_ field: String?) -> [String] {
+    (field ?? "").lowercased().split { ", \t".contains($0) }.map(String.init)
   }
-}
 
-nonisolated extension HTTPURLResponse {
-  fileprivate var variantFields: [String] {
-    (value(forHTTPHeaderField: "Vary") ?? "").split(separator: ",")
-      .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }.filter { !$0.isEmpty }
+  func header(_ name: String) -> String? { headers[name.lowercased()] }
+  private var control: CacheControl { CacheControl(header("Cache-Control")) }
+  var hasValidator: Bool { header("ETag") ?? header("Last-Modified") != nil }
+  var mayReplaceError: Bool { !control.has("must-revalidate") && !control.has("no-cache") }
+
+  /// False if it must not be stored or could never be served. Cookies are added by the session, where the cache does not
+  /// see them, so a response that depends on them could be another user's.
+  var isStorable: Bool {
+    !control.has("no-store") && (hasValidator || lifetime > 0)
+      && Self.names(header("Vary")).allSatisfy { $0 != "*" && $0 != "cookie" }
   }
-  /// Cookies are added by the session, unseen: what depends on them, or on anything, is nobody else's.
-  fileprivate var expectsNoSecretVariant: Bool {
-    !variantFields.contains { $0 == "*" || $0 == "cookie" }
+
+  /// Nil if Vary says that the request may get another response.
+  func matching(_ request: URLRequest) -> StoredResponse? { variant == variant(of: request) ? self : nil }
+
+  private func variant(of request: URLRequest) -> String {
+    let fields = Self.names(header("Vary")).map { "\($0):\(request.value(forHTTPHeaderField: $0) ?? "")" }
+    return StoreKey.hash(fields.joined(separator: "\n").utf8)
   }
-}
 
-/// In memory, up to a number of bytes; what was used longest ago goes first.
-nonisolated public final class MemoryStore: ResponseStore, @unchecked Sendable {
-  private let capacity: Int
-  private let lock = NSLock()
-  private var entries: [String: (response: StoredResponse, lastUse: Int)] = [:]
-  private var size = 0
-  private var uses = 0
+  /// Whether it may be served without a request to the server. `maxAge` is the limit of the request.
+  func isFresh(at date: Date, maxAge: Int? = nil) -> Bool {
+    date >= storedAt && !control.has("no-cache") && age(at: date) < min(lifetime, Double(maxAge ?? 1 << 31))
+  }
 
-  /// Makes one that holds so many bytes.
-  public init(capacity: Int = 20_000_000) { self.capacity = capacity }
+  /// RFC 9111 §4.2.3.
+  private func age(at date: Date) -> Double {
+    let apparent = storedAt.timeIntervalSince1970 - (seconds("Date") ?? .infinity)
+    let age = header("Age").flatMap { RetryAfter.digits($0.prefix { $0 != "," }) } ?? 0
+    return max(0, apparent, Double(age)) + date.timeIntervalSince(storedAt)
+  }
 
-  /// What is stored; it counts as used.
-  public func response(for key: String) -> StoredResponse? {
-    lock.withLock {
-      uses += 1
-      entries[key]?.lastUse = uses
-      return entries[key]?.response
+  /// By the server's own clock (RFC 9111 §4.2.1). An Expires that is no date has passed.
+  private var lifetime: Double {
+    control.maxAge.map(Double.init)
+      ?? (seconds("Expires") ?? -.infinity) - (seconds("Date") ?? storedAt.timeIntervalSince1970)
+  }
+
+  private func seconds(_ name: String) -> Double? {
+    header(name).flatMap { RetryAfter.httpDate($0, now: storedAt) }.map(Double.init)
+  }
+
+  func served(as source: NetworkResponse.Source, because error: NetworkError? = nil) -> NetworkResponse? {
+    var fields = headers
+    if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
+    let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
+    return head.map {
+      NetworkResponse(
+        data: body, response: $0, source: source, revalidationError: error, failures: [], success: nil)
     }
   }
-  /// Keeps it, unless it alone would take more than a quarter of the room.
-  public func store(_ response: StoredResponse, for key: String) {
-    lock.withLock {
-      drop(key)
-      guard response.size <= capacity / 4 else { return }
-      uses += 1
-      entries[key] = (response, uses)
-      size += response.size
-      while size > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key { drop(oldest) }
-    }
-  }
-  /// Forgets one.
-  public func remove(_ key: String) { lock.withLock { drop(key) } }
-  /// Forgets all.
-  public func removeAll() { lock.withLock { (entries, size) = ([:], 0) } }
 
-  private func drop(_ key: String) { size -= entries.removeValue(forKey: key)?.response.size ?? 0 }
+  /// Without what is not sent: the fragment, and the user name and password, which must not be stored.
+  static func address(_ url: URL?) -> URL? {
+    var parts = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+    for part in [\URLComponents.user, \.password, \.fragment] { parts?[keyPath: part] = nil }
+    return parts?.url
+  }
 }

@@ -16,17 +16,20 @@ nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   public let attempts: [RetryFailure.Attempt]
   /// Where it came from: from the server, unless a client has a cache.
   public let source: NetworkResponse.Source
+  /// Why a ``ResponseCache`` served what may be out of date; see ``NetworkResponse/revalidationError``.
+  public let revalidationError: NetworkError?
 
   /// Makes one, for the tests of what uses it.
   public init(
     value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = [],
-    source: NetworkResponse.Source = .network
+    source: NetworkResponse.Source = .network, revalidationError: NetworkError? = nil
   ) {
     self.value = value
     self.response = response
     self.data = data
     self.attempts = attempts
     self.source = source
+    self.revalidationError = revalidationError
   }
 }
 
@@ -163,7 +166,7 @@ nonisolated extension Endpoint {
         return .success(
           EndpointResponse(
             value: value, response: answer.response, data: answer.data, attempts: answer.attempts,
-            source: answer.source))
+            source: answer.source, revalidationError: answer.revalidationError))
       } catch {
         return .failure(error as? NetworkError ?? .undecodable(error, answer.response, answer.data))
       }

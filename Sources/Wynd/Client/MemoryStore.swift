@@ -1,0 +1,81 @@
+/// Keeps responses in memory, up to a number of bytes. The least recently used one is evicted first.
+nonisolated public final class MemoryStore: ResponseStore {
+  private let entries: NetworkLock<LeastRecentlyUsed<StoredResponse>>
+
+  /// Makes a store that holds this many bytes.
+  public init(capacity: Int = 20_000_000) { entries = NetworkLock(LeastRecentlyUsed(capacity: capacity) { _ in }) }
+
+  /// The response that is stored for this key. Reading it counts as a use.
+  public func response(for key: String) -> StoredResponse? {
+    entries.withLock { entries in
+      let response = entries.take(key)
+      if let response { entries.insert(response, size: response.size, for: key) }
+      return response
+    }
+  }
+
+  /// Stores a response, unless it takes more than a quarter of the capacity.
+  public func store(_ response: StoredResponse, for key: String) {
+    entries.withLock { entries in
+      entries.remove(key)
+      if response.size <= entries.capacity / 4 { entries.insert(response, size: response.size, for: key) }
+    }
+  }
+
+  /// Removes the responses for this URL.
+  public func remove(_ key: String) { entries.withLock { $0.removeAll { StoreKey.url($0) == StoreKey.url(key) } } }
+
+  /// Removes everything.
+  public func removeAll() { entries.withLock { $0.removeAll { _ in true } } }
+}
+
+/// What a store holds, bounded by its size. The least recently used value is evicted first.
+nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
+  let capacity: Int
+  /// Called with every value that is replaced, evicted or removed.
+  let delete: @Sendable (Value) -> Void
+  /// The number of the last use.
+  var lastUse = 0
+  private var size = 0
+  private var entries: [String: (value: Value, size: Int, use: Int)] = [:]
+
+  init(capacity: Int, delete: @escaping @Sendable (Value) -> Void) {
+    self.capacity = capacity
+    self.delete = delete
+  }
+
+  /// Takes a value out, without deleting it.
+  mutating func take(_ key: String) -> Value? {
+    let entry = entries.removeValue(forKey: key)
+    size -= entry?.size ?? 0
+    return entry?.value
+  }
+
+  /// Adds a value as the one that was used last.
+  mutating func insert(_ value: Value, size: Int, for key: String) {
+    remove(key)
+    lastUse += 1
+    entries[key] = (value, size, lastUse)
+    self.size += size
+    while self.size > capacity, let oldest = entries.min(by: { $0.value.use < $1.value.use }) {
+      remove(oldest.key)
+    }
+  }
+
+  mutating func remove(_ key: String) { take(key).map(delete) }
+
+  mutating func removeAll(where isRemoved: (String) -> Bool) {
+    for key in entries.keys.filter(isRemoved) { remove(key) }
+  }
+}
+
+/// What ``ResponseStore`` says of its keys.
+nonisolated enum StoreKey {
+  static func url(_ key: String) -> Substring { key.prefix { $0 != " " } }
+
+  /// FNV-1a, the same in every process. It hides a text and tells it from others; it is not cryptographic.
+  static func hash(_ bytes: some Sequence<UInt8>) -> String {
+    let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
+    return String(("000000000000000" + String(hash, radix: 16)).suffix(16))
+  }
+}
