@@ -98,13 +98,12 @@ nonisolated extension NetworkCaller {
     _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
   ) -> NetworkTask {
     let task = NetworkTask()
-    task.isCarriedOut(
-      by: .retries(
-        Task {
-          let value = await work()
-          task.end()
-          source.completionQueue.addOperation { completion(value) }
-        }))
+    let work = Task {
+      let value = await work()
+      task.end()
+      source.completionQueue.addOperation { completion(value) }
+    }
+    task.setCancellation(work.cancel)
     return task
   }
 }

@@ -1,13 +1,9 @@
 /// A call that was started with a completion handler. Letting go of it does not end the call.
 nonisolated public struct NetworkTask: Sendable {
-  enum Carrier: Sendable {
-    case attempt(RetryAttempt)
-    case retries(Task<Void, Never>)
-  }
   private struct State: Sendable {
     var isCancelled = false
     var hasEnded = false
-    var carrier: Carrier?
+    var cancel: (@Sendable () -> Void)?
   }
   private let state = NetworkLock(State())
 
@@ -15,37 +11,28 @@ nonisolated public struct NetworkTask: Sendable {
   /// request that is on its way may still reach the server. Does nothing once the call has ended. May be called from any
   /// thread, more than once.
   public func cancel() {
-    let carrier = state.withLock { state in
+    let cancel = state.withLock { state in
       state.isCancelled = true
-      return state.carrier
+      return state.cancel
     }
-    carrier?.cancel()
+    cancel?()
   }
 
-  /// What `cancel()` ends from now on.
-  func isCarriedOut(by carrier: Carrier) {
+  /// What `cancel()` does from now on.
+  func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
-      if !state.hasEnded { state.carrier = carrier }
+      if !state.hasEnded { state.cancel = cancel }
       return state.isCancelled
     }
-    if isCancelled { carrier.cancel() }
+    if isCancelled { cancel() }
   }
 
   /// The call has ended: a handle that is kept keeps nothing of it.
   func end() {
     // Released without the lock: what it captured may cancel another call in its deinit.
     _ = state.withLock { state in
-      defer { (state.carrier, state.hasEnded) = (nil, true) }
-      return state.carrier
-    }
-  }
-}
-
-nonisolated extension NetworkTask.Carrier {
-  fileprivate func cancel() {
-    switch self {
-    case .attempt(let attempt): attempt.cancel()
-    case .retries(let task): task.cancel()
+      defer { (state.cancel, state.hasEnded) = (nil, true) }
+      return state.cancel
     }
   }
 }

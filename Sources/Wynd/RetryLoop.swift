@@ -16,7 +16,9 @@ nonisolated final class RetryLoop: Sendable {
   let transport: any NetworkTransport
   let clock: any RetryClock
   private let began: Duration
-  private let events: EventDispatcher?
+  /// Events are delivered one after the other on a queue of the call's own: a listener that takes long delays its own call
+  /// only. Nil without a listener.
+  private let events: DispatchQueue?
 
   init(
     _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
@@ -28,7 +30,7 @@ nonisolated final class RetryLoop: Sendable {
     self.transport = transport
     self.clock = clock
     began = clock.now
-    events = policy.onEvent.map(EventDispatcher.init)
+    events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
   }
 
   /// What is known of the call so far.
@@ -46,15 +48,15 @@ nonisolated final class RetryLoop: Sendable {
   /// For an async caller, whose cancellation ends the call.
   func run() async -> CallResult {
     var call = Call()
-    let ending: Ending
-    if let error = transport.validationError(for: request) {
-      ending = (.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable))
+    var ending: Ending
+    if let refused = endingWithoutAttempt(call) {
+      ending = refused
     } else {
       let end = await send(RetryAttempt(request, transport), &call)
       ending = await retry(after: end, &call)
     }
     emit(ending.event, call)
-    await events?.flush()
+    if let events { await withCheckedContinuation { continuation in events.async { continuation.resume() } } }
     return ending.result
   }
 
@@ -65,41 +67,42 @@ nonisolated final class RetryLoop: Sendable {
     let finish: @Sendable (Ending, Call, Bool) -> Void = { [self] ending, call, isOnQueue in
       task.end()
       emit(ending.event, call)
-      if let events {
-        events.flush { queue.addOperation { completion(ending.result) } }
-      } else if isOnQueue {
-        completion(ending.result)
-      } else {
-        queue.addOperation { completion(ending.result) }
-      }
+      if isOnQueue, events == nil { return completion(ending.result) }
+      let complete: @Sendable () -> Void = { queue.addOperation { completion(ending.result) } }
+      if let events { events.async(execute: complete) } else { complete() }
     }
     var call = Call()
-    if let error = transport.validationError(for: request) {
-      finish((.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable)), call, false)
-      return task
-    }
-    if let deadline = policy.deadline, deadline <= .zero {
-      finish(stop(.deadline, call), call, false)
+    if let ending = endingWithoutAttempt(call) {
+      finish(ending, call, false)
       return task
     }
     let attempt = RetryAttempt(request, transport)
-    task.isCarriedOut(by: .attempt(attempt))
+    task.setCancellation(attempt.cancel)
     begin(&call)
     attempt.start(deadline: policy.deadline, clock: clock) { [self, call] end in
       var call = call
-      if !mayBeRetried(end) {
+      guard mayBeRetried(end) else {
+        var isOnQueue = false
+        if case .outcome(let outcome) = end { isOnQueue = outcome.isOnDelegateQueue }
         let ending = conclude(end, &call) ?? stop(.notRetryable, call)
-        return finish(ending, call, end.isOnDelegateQueue)
+        return finish(ending, call, isOnQueue)
       }
-      task.isCarriedOut(
-        by: .retries(
-          Task { [self, call] in
-            var call = call
-            let ending = await self.retry(after: end, &call)
-            finish(ending, call, false)
-          }))
+      let retries = Task { [self, call] in
+        var call = call
+        let ending = await self.retry(after: end, &call)
+        finish(ending, call, false)
+      }
+      task.setCancellation(retries.cancel)
     }
     return task
+  }
+
+  /// Nil if there is anything to send, and time for it.
+  private func endingWithoutAttempt(_ call: Call) -> Ending? {
+    if let error = transport.validationError(for: request) {
+      return (.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable))
+    }
+    return policy.deadline ?? .seconds(1) <= .zero ? stop(.deadline, call) : nil
   }
 
   /// Whether there is anything to decide after this attempt.
@@ -236,24 +239,9 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ call: Call) {
-    guard let events else { return }
-    events.send(
-      NetworkEvent(request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind()))
-  }
-}
-
-/// Calls `onEvent` on a queue of the call's own: events come one after the other, and a closure that takes long delays its
-/// own call only.
-nonisolated private struct EventDispatcher: Sendable {
-  let onEvent: @Sendable (NetworkEvent) -> Void
-  private let queue = DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated)
-
-  init(_ onEvent: @escaping @Sendable (NetworkEvent) -> Void) { self.onEvent = onEvent }
-
-  func send(_ event: NetworkEvent) { queue.async { [onEvent] in onEvent(event) } }
-  /// After all events so far.
-  func flush(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
-  func flush() async {
-    await withCheckedContinuation { continuation in flush { continuation.resume() } }
+    guard let events, let onEvent = policy.onEvent else { return }
+    let event = NetworkEvent(
+      request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind())
+    events.async { onEvent(event) }
   }
 }

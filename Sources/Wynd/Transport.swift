@@ -82,12 +82,6 @@ nonisolated struct NetworkOutcome: Sendable {
   }
 }
 
-extension RetryAttempt.End {
-  nonisolated var isOnDelegateQueue: Bool {
-    if case .outcome(let outcome) = self { outcome.isOnDelegateQueue } else { false }
-  }
-}
-
 /// Takes the body of a response as it comes. Called serially, until the attempt's completion; an error ends the attempt.
 nonisolated protocol NetworkBodyReceiver: AnyObject, Sendable {
   func receive(_ head: HTTPURLResponse) throws(NetworkError)
