@@ -36,13 +36,8 @@ nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
   let delete: @Sendable (Value) -> Void
   /// The number of the last use.
   var lastUse = 0
-  private var size = 0
-  private var entries: [String: (value: Value, size: Int, use: Int)] = [:]
-
-  init(capacity: Int, delete: @escaping @Sendable (Value) -> Void) {
-    self.capacity = capacity
-    self.delete = delete
-  }
+  private(set) var size = 0
+  private(set) var entries: [String: (value: Value, size: Int, use: Int)] = [:]
 
   /// Takes a value out, without deleting it.
   mutating func take(_ key: String) -> Value? {

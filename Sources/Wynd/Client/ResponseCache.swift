@@ -19,8 +19,9 @@
 /// and the `cachePolicy` of a request are respected. It is a private cache, so `private` responses are stored.
 ///
 /// A response to one credential is never served to another, whether the request, the session or an ``Authentication``
-/// adds the credential. A response that depends on cookies is not stored if it says so (`Vary: Cookie`). Other fields that
-/// `Vary` may name must be set before the cache sees the request, not once an attempt.
+/// adds the credential; sessions with different `httpAdditionalHeaders` share nothing either. A response that depends on
+/// cookies is not stored if it says so (`Vary: Cookie`). Other fields that `Vary` may name must be set before the cache
+/// sees the request, not once an attempt.
 ///
 /// A request that may change something (POST, PUT, PATCH, DELETE) removes what is stored for its URL, for all credentials.
 nonisolated public struct ResponseCache: NetworkMiddleware {
@@ -59,7 +60,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     if isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
     guard isCacheable else {
       // What it may have changed is out of date, even if it failed (RFC 9111 §4.4).
-      defer { if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod) { store.remove(key) } }
+      let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
+      defer { if !isSafe { store.remove(key) } }
       return try await next(request)
     }
     var unconditional = request
