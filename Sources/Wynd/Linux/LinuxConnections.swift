@@ -8,11 +8,7 @@
   /// nothing was sent, while the server has read and applied the request. So that error proves it only where there was no
   /// connection to use again.
   nonisolated enum LinuxConnections {
-    private struct State {
-      var lastResponses: [String: ContinuousClock.Instant] = [:]
-      var limit = 1000
-    }
-    private static let state = NetworkLock(State())
+    private static let lastResponses = NetworkLock<[String: ContinuousClock.Instant]>([:])
     private static let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
@@ -24,17 +20,15 @@
 
     static func add(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) {
       let place = place(session, url)
-      state.withLock { state in
-        state.lastResponses[place] = now
-        guard state.lastResponses.count > state.limit else { return }
-        state.lastResponses = state.lastResponses.filter { isFresh($0.value, now) }
-        state.limit = max(1000, 2 * state.lastResponses.count)
+      lastResponses.withLock { all in
+        let isNew = all.updateValue(now, forKey: place) == nil
+        if isNew, all.count.isMultiple(of: 1000) { all = all.filter { isFresh($0.value, now) } }
       }
     }
 
     static func mayExist(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) -> Bool {
       let place = place(session, url)
-      return state.withLock { $0.lastResponses[place].map { isFresh($0, now) } ?? false }
+      return lastResponses.withLock { $0[place].map { isFresh($0, now) } ?? false }
     }
 
     /// libcurl does not use a connection again that was idle for more than 118 s.
