@@ -27,6 +27,8 @@
       /// Every redirect starts a new task; what comes late from an earlier one is ignored.
       var hop = 0
       var task: URLSessionTask?
+      /// The body of the task is a stream.
+      var sendsStream = false
       var cancelTimer: (@Sendable () -> Void)?
       /// A task of the caller's session, for one that runs on ours: what cancels the caller's session ends the attempt, and
       /// what waits for its tasks waits for it.
@@ -54,12 +56,15 @@
     }
 
     func resume() {
-      guard let (request, task) = state.withLock({ $0.isOver ? nil : ($0.request, $0.task) }), let task else { return }
+      let current = state.withLock { $0 }
+      guard let task = current.task else { return }
       // URLSession counts whole seconds, so a fraction needs a timer. A body this small leaves at once, so silence after it
       // is the server's; while a larger one is sent, only URLSession knows whether it moves. The counter is 0 before the
       // headers of the response have come; after that, URLSession's own timer rules.
-      let isSmall = !sendsStream(request) && request.httpBody?.count ?? 0 <= 16_384
-      if timeout != timeout.rounded(.up), isSmall { startTimer { $0.countOfBytesExpectedToReceive == 0 } }
+      let isSmall = !current.sendsStream && current.request.httpBody?.count ?? 0 <= 16_384
+      if timeout != timeout.rounded(.up), isSmall {
+        startTimer(current.hop) { task.countOfBytesExpectedToReceive == 0 }
+      }
       task.resume()
     }
 
@@ -73,26 +78,28 @@
       var outgoing = request
       // URLSession drops the fraction, so 0.4 s would end at once, and knows only lower-case schemes.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
-      if let url = outgoing.url.flatMap(Self.withLowercaseScheme) { outgoing.url = url }
+      if let url = outgoing.url, let scheme = url.scheme, scheme != scheme.lowercased() {
+        outgoing.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
+      }
       do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       let task: URLSessionTask
       if let transfers {
-        task = transfers.task(with: outgoing, for: self, hop: hop)
+        task = transfers.task(with: outgoing, for: self)
       } else {
         let carrier = carrier(hop)
         task = carrier.dataTask(with: outgoing) { [self] data, response, error in
           let isOurs = carrier !== session
+          // Cancelled with its session, perhaps as a placeholder: whatever runs is cancelled too.
+          if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
           let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
-          // Cancelled with its session, also while it is a placeholder.
-          let isCancelled = (error as? URLError)?.code == .cancelled && !isOurs
-          finished(outcome, hop: isCancelled ? nil : hop)
+          end(outcome, hop: hop, isFinished: true)
         }
         task.delegate = self
       }
       let isOver = state.withLock { state in
-        if !state.isOver { state.task = task }
+        if !state.isOver { (state.task, state.sendsStream) = (task, outgoing.httpBodyStream != nil) }
         return state.isOver
       }
       if isOver { Self.queue.async { task.cancel() } }
@@ -106,25 +113,22 @@
     /// The redirect is never answered: URLSession would send a 307 without its body and resolve a relative Location wrongly,
     /// and an answer that meets a time-out or a cancellation crashes.
     private func follow(_ next: URLRequest, from hop: Int) {
-      if hop >= 20 { return end(URLError(.httpTooManyRedirects)) }
+      if hop >= 20 { return end(URLError(.httpTooManyRedirects), hop: hop) }
       // The first send has read the stream; a second would be empty, and look like a success.
-      if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted)) }
-      if SessionTransport.validationError(for: next) != nil { return end(URLError(.badURL)) }
+      if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted), hop: hop) }
+      if SessionTransport.validationError(for: next) != nil { return end(URLError(.badURL), hop: hop) }
       let old = state.withLock { state -> State? in
         guard !state.isOver, state.hop == hop else { return nil }
         defer {
           if next.httpMethod != state.request.httpMethod { state.hasBody = false }
+          state.placeholder = state.placeholder ?? state.task
           (state.request, state.hop, state.task, state.cancelTimer) = (next, hop + 1, nil, nil)
         }
         return state
       }
       guard let old else { return }
       old.cancelTimer?()
-      if hop == 0, !isLate, transfers == nil {
-        state.withLock { if !$0.isOver { $0.placeholder = old.task } }
-      } else {
-        old.task?.cancel()
-      }
+      if old.placeholder != nil { old.task?.cancel() }
       makeTask()
       resume()
     }
@@ -139,30 +143,23 @@
 
     // MARK: The end
 
-    /// The task has completed.
-    func finished(_ outcome: NetworkOutcome, hop: Int?) {
-      if let ended = takeEnd(hop: hop) { settle(outcome, ended) }
-    }
-
-    /// Something else ends the attempt.
-    func end(_ outcome: NetworkOutcome, hop: Int? = nil) {
-      guard let ended = takeEnd(hop: hop) else { return }
+    /// Whatever ends the attempt first counts, and nothing that comes late from the task before a redirect. `isFinished`: it
+    /// is the task that has ended.
+    func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
+      let ended = state.withLock { state -> State? in
+        if state.isOver || hop ?? state.hop != state.hop { return nil }
+        state.isOver = true
+        defer { (state.task, state.cancelTimer, state.placeholder) = (nil, nil, nil) }
+        return state
+      }
+      guard let ended else { return }
+      if isFinished { return settle(outcome, ended) }
       Self.queue.async { [self] in
         ended.task?.cancel()
         settle(outcome, ended)
       }
     }
     private func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
-
-    /// For whoever comes first.
-    private func takeEnd(hop: Int?) -> State? {
-      state.withLock { state in
-        if state.isOver || hop ?? state.hop != state.hop { return nil }
-        state.isOver = true
-        defer { (state.task, state.cancelTimer, state.placeholder) = (nil, nil, nil) }
-        return state
-      }
-    }
 
     private func settle(_ outcome: NetworkOutcome, _ ended: State) {
       ended.cancelTimer?()
@@ -176,26 +173,24 @@
         if let placeholder = ended.placeholder { Self.queue.async { placeholder.cancel() } }
         return completion(outcome)
       }
-      transfers.afterPieces { [completion, outcome] in
+      transfers.afterChunks { [completion, outcome] in
         completion(outcome)
         ended.placeholder?.cancel()
       }
     }
 
-    func isCurrent(_ task: URLSessionTask) -> Bool { state.withLock { $0.task === task } }
-
-    private func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
+    /// nil: the attempt has ended, or followed a redirect.
+    func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
 
     /// Ends the attempt after its time-out, if it is still the same task's turn, and `isDue` then.
-    private func startTimer(isDue: @escaping @Sendable (URLSessionTask) -> Bool = { _ in true }) {
-      guard let (task, hop) = state.withLock({ $0.isOver ? nil : ($0.task, $0.hop) }), let task else { return }
+    private func startTimer(_ hop: Int, isDue: @escaping @Sendable () -> Bool = { true }) {
       let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
-        if isDue(task) { self?.end(URLError(.timedOut), hop: hop) }
+        if isDue() { self?.end(URLError(.timedOut), hop: hop) }
       }
-      setTimer(cancelTimer, hop: hop)
+      setTimer(cancelTimer, hop)
     }
 
-    private func setTimer(_ cancelTimer: (@Sendable () -> Void)?, hop: Int) {
+    private func setTimer(_ cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
       let old = state.withLock { state -> (@Sendable () -> Void)? in
         if state.isOver || state.hop != hop { return cancelTimer }
         defer { state.cancelTimer = cancelTimer }
@@ -204,30 +199,32 @@
       old?()
     }
 
-    private func sendsStream(_ request: URLRequest) -> Bool {
-      request.httpBodyStream != nil || request.sendsBodyAsStream
-        || (transfer?.file != nil || transfer?.stream != nil) && state.withLock { $0.hasBody }
-    }
-
     // MARK: Called by URLSession. A near-miss of a signature is never called, without a warning.
 
+    /// The delegate of the caller's session expects to be asked on its queue, also about tasks on a session of ours.
+    private func onDelegateQueue(_ carrier: URLSession, _ ask: @escaping @Sendable () -> Void) {
+      if carrier === session || session.delegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
+    }
+
     func urlSession(
-      _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      _ carrier: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
-      LinuxConnections.add(carrier(hop), request.url)
+      LinuxConnections.add(carrier, request.url)
       guard let proposed = request.following(response, in: session.configuration) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
       // A delegate that never answers would leave the call without a result.
-      if session.delegate != nil { startTimer() }
-      session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
-        Self.queue.async { [self] in
-          // Without a request the 3xx is the response, without its body.
-          guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
-          follow(chosen, from: hop)
+      if session.delegate != nil { startTimer(hop) }
+      onDelegateQueue(carrier) { [self] in
+        session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
+          Self.queue.async { [self] in
+            // Without a request the 3xx is the response, without its body.
+            guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
+            follow(chosen, from: hop)
+          }
         }
       }
     }
@@ -240,31 +237,31 @@
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      let request = state.withLock { $0.request }
+      let sendsStream = state.withLock { $0.sendsStream }
       end(URLError(.networkConnectionLost), hop: hop(of: task))
-      completionHandler(sendsStream(request) ? UnreadableStream(data: Data()) : nil)
+      completionHandler(sendsStream ? LinuxBodyStream(nil) { nil } : nil)
     }
 
     /// After a 401 with a Basic challenge that nobody answers, URLSession up to 6.3.1 never completes the task
     /// (swift-corelibs-foundation#5457). Its response is reported here, without its body. Where the defect is mended, the
     /// task's own completion is on the delegate queue before this, and wins.
     func urlSession(
-      _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      _ carrier: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
       let decide: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
         [self] choice, credential in
         Self.queue.async { [self] in
-          guard isCurrent(task) else { return }
-          setTimer(nil, hop: hop)
+          guard self.hop(of: task) != nil else { return }
+          setTimer(nil, hop)
           // «Use a credential» without one crashes.
           let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
           completionHandler(choice, credential)
           guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
             let response = challenge.failureResponse
           else { return }
-          carrier(hop).delegateQueue.addOperation { [self] in
+          carrier.delegateQueue.addOperation { [self] in
             end(NetworkOutcome(data: Data(), response: response), hop: hop)
           }
         }
@@ -273,8 +270,10 @@
         return decide(.performDefaultHandling, nil)
       }
       // A delegate that never answers would leave the call without a result.
-      startTimer()
-      delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
+      startTimer(hop)
+      onDelegateQueue(carrier) { [self] in
+        delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
+      }
     }
 
     // MARK: What URLSession can take
@@ -284,14 +283,6 @@
     private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
       let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
       return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
-    }
-
-    private static func withLowercaseScheme(_ url: URL) -> URL? {
-      guard let scheme = url.scheme, scheme != scheme.lowercased(),
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-      else { return nil }
-      parts.scheme = scheme.lowercased()
-      return parts.url
     }
 
     /// URLSession looks into a session's cache on a thread of its own, and a cancellation that meets the end of that look

@@ -5,35 +5,34 @@
   nonisolated extension URLRequest {
     /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused with whatever is left of a body from
     /// memory: nothing. A stream can be made unreadable.
-    var sendsBodyAsStream: Bool {
-      httpBody?.isEmpty == false && url?.scheme?.lowercased() == "https"
-    }
+    private var sendsBodyAsStream: Bool { httpBody?.isEmpty == false && url?.scheme?.lowercased() == "https" }
 
     /// Replaces the body by a stream where URLSession would not send it right. A file: URLSession's own way of reading it
     /// stops the process if the connection dies meanwhile.
     mutating func streamBody(of transfer: NetworkTransferBody?) throws {
+      let make: () -> InputStream?
+      var length = value(forHTTPHeaderField: "Content-Length").map { Int($0) ?? -1 }
       if let file = transfer?.file {
         guard let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize,
           FileManager.default.isReadableFile(atPath: file.path)
         else { throw CocoaError(.fileReadUnknown) }
-        setValue(String(size), forHTTPHeaderField: "Content-Length")
-        if size > 0 { httpBodyStream = LinuxBodyStream(size) { InputStream(url: file) } } else { httpBody = Data() }
-      } else if let makeStream = transfer?.stream {
-        httpBodyStream = try makeStream()
+        length = size
+        make = { InputStream(url: file) }
+      } else if let stream = try transfer?.stream?() ?? httpBodyStream {
+        make = { stream }
       } else if sendsBodyAsStream, let httpBody {
-        setValue(String(httpBody.count), forHTTPHeaderField: "Content-Length")
-        httpBodyStream = LinuxBodyStream(httpBody.count) { InputStream(data: httpBody) }
+        length = httpBody.count
+        make = { InputStream(data: httpBody) }
+      } else {
+        return
       }
-      guard let stream = httpBodyStream else { return }
-      let length = value(forHTTPHeaderField: "Content-Length")
       if let length {
-        guard let bytes = Int(length), bytes >= 0 else { throw CocoaError(.fileReadUnknown) }
+        if length < 0 { throw CocoaError(.fileReadUnknown) }
+        setValue(String(length), forHTTPHeaderField: "Content-Length")
         // Both fields would be sent, and the server could take the body for the next request. A blank one is not sent.
         setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
-        if !(stream is LinuxBodyStream) { httpBodyStream = LinuxBodyStream(bytes) { stream } }
-      } else {
-        httpBodyStream = LinuxBodyStream(nil) { stream }
       }
+      if length == 0 { httpBody = Data() } else { httpBodyStream = LinuxBodyStream(length, make) }
     }
 
     /// The next request after a 3xx (RFC 9110 §15.4): POST becomes GET after 301 and 302, everything but HEAD after 303; what
@@ -69,10 +68,11 @@
     private let make: () -> InputStream?
     private let length: Int?
     private var base: InputStream?
-    private var left = 0
+    private var left: Int
 
     init(_ length: Int?, _ make: @escaping () -> InputStream?) {
       (self.length, self.make) = (length, make)
+      left = length ?? .max
       super.init(data: Data())
     }
 
@@ -98,11 +98,5 @@
       if length != nil { left -= count }
       return count
     }
-  }
-
-  /// Promises bytes, and fails to give them.
-  nonisolated final class UnreadableStream: InputStream {
-    override var hasBytesAvailable: Bool { true }
-    override func read(_: UnsafeMutablePointer<UInt8>, maxLength _: Int) -> Int { -1 }
   }
 #endif
