@@ -119,9 +119,9 @@ nonisolated extension NetworkError {
 
   static func oneLine(_ text: String, _ limit: Int) -> String {
     let scalars = text.unicodeScalars
-    // The control characters include those that format, such as a change of direction.
-    let line = String(scalars.prefix(limit)).components(separatedBy: .controlCharacters.union(.newlines))
-    return line.joined(separator: " ") + (scalars.count > limit ? "…" : "")
+    let hidden: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
+    let line = scalars.prefix(limit).map { hidden.contains($0.properties.generalCategory) ? " " : Character($0) }
+    return String(line) + (scalars.count > limit ? "…" : "")
   }
 }
 

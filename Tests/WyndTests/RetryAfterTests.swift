@@ -66,7 +66,7 @@ import Testing
     ("Sun Nov  6 08:49:37 1994", 784_111_777), ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
     // Edges of the calendar.
     ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
-    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
+    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Tuesday, 29-Feb-00 12:00:00 GMT", 951_825_600),
     ("Thu, 29 Feb 1900 12:00:00 GMT", nil), ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400),
     ("Sun, 29 Feb 2015 00:00:00 GMT", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ("Sat, 01 Jan 0000 00:00:00 GMT", nil), ("Sun Nov 10 08:00:00 1000", nil), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
