@@ -32,7 +32,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   /// What happened, without a URL, and without anything that an error of the app says.
   private var summary: String {
     switch self {
-    case .urlError(let error): "\(Self.name(of: error.code))URLError \(error.code.rawValue)"
+    case .urlError(let error): "\(Self.name(of: error.code).map { $0 + ", " } ?? "")URLError \(error.code.rawValue)"
     case .endpointError(let response, _), .serviceError(_, let response, _), .undecodable(_, let response, _):
       "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
     case .inaccessible(let failure): failure.lastError.summary
@@ -63,23 +63,23 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
   }
 
-  private static func name(of code: URLError.Code) -> String {
+  private static func name(of code: URLError.Code) -> String? {
     switch code {
-    case .timedOut: "timed out, "
-    case .cancelled: "cancelled by the session, "
-    case .cannotFindHost, .dnsLookupFailed: "host not found, "
-    case .cannotConnectToHost: "connection refused, "
-    case .networkConnectionLost: "connection lost, "
-    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive: "no internet connection, "
-    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired: "no secure connection, "
+    case .timedOut: "timed out"
+    case .cancelled: "cancelled by the session"
+    case .cannotFindHost, .dnsLookupFailed: "host not found"
+    case .cannotConnectToHost: "connection refused"
+    case .networkConnectionLost: "connection lost"
+    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive: "no internet connection"
+    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired: "no secure connection"
     case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
       .serverCertificateNotYetValid:
-      "certificate not trusted, "
-    case .badServerResponse, .cannotParseResponse: "not an HTTP response, "
-    case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding, "
-    case .httpTooManyRedirects: "too many redirects, "
-    case .badURL, .unsupportedURL: "invalid URL, "
-    default: ""
+      "certificate not trusted"
+    case .badServerResponse, .cannotParseResponse: "not an HTTP response"
+    case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding"
+    case .httpTooManyRedirects: "too many redirects"
+    case .badURL, .unsupportedURL: "invalid URL"
+    default: nil
     }
   }
 }
@@ -146,9 +146,13 @@ nonisolated extension NetworkError: LocalizedError {
     if let inner { return inner.sentence }
     if case .undecodable = self { return "The server sent a response that could not be read." }
     if case .middlewareError(let error as any LocalizedError) = self, let text = error.errorDescription { return text }
-    #if !canImport(FoundationNetworking)
-      if case .urlError(let error) = self { return error.localizedDescription }
-    #endif
+    if case .urlError(let error) = self {
+      #if canImport(FoundationNetworking)
+        if let name = Self.name(of: error.code) { return "The request failed: \(name)." }
+      #else
+        return error.localizedDescription
+      #endif
+    }
     return "The request failed: \(summary)."
   }
 }

@@ -12,7 +12,7 @@ nonisolated enum RetryAfter {
   /// The wait the server asks for, and the field that says so; nil if there is none that can be parsed.
   ///
   /// If Retry-After is present and invalid, no other field is used: a guess at what the server meant could be an hour off.
-  static func wait(asked response: HTTPURLResponse, now: Date) -> (Duration, field: String)? {
+  static func wait(asked response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
     if let value = response.value(forHTTPHeaderField: "Retry-After") {
       return seconds(value, after: serverTime(response, now: now), now: now).map { (.seconds($0), "Retry-After") }
     }

@@ -196,17 +196,13 @@ nonisolated extension RetryPolicy {
     if call.persistentFailures > 2 { return .stop(.persistentFailure) }
 
     var delay = backoffDelay(call, random)
-    var source = NetworkEvent.DelaySource.backoff
-    var floor = Duration.zero
-    if let response = error.response, response.statusCode >= 400,
-      let (asked, field) = RetryAfter.wait(asked: response, now: now)
-    {
+    let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
+    if let asked = server?.wait {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // The server's word is a floor: with the backoff on top, clients that were told the same second do not return
       // together. The backoff takes no time that the call does not have.
       delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
-      (source, floor) = (.server(field: field), asked)
     } else if delay > waitLeft(call) {
       return .stop(.maxRetries)
     }
@@ -218,12 +214,12 @@ nonisolated extension RetryPolicy {
     if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
       // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
       let mayBeSuspended = call.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
-      guard mayBeSuspended, call.elapsed - call.progressedAt > maxRetryTime, maxRetryTime > .zero else {
-        return .stop(.maxRetryTime)
-      }
+      let hasPassed = call.elapsed - call.progressedAt > maxRetryTime && maxRetryTime > .zero
+      if !mayBeSuspended || !hasPassed { return .stop(.maxRetryTime) }
     }
     if let deadline, call.elapsed + delay >= deadline { return .stop(.deadline) }
-    return .retry(after: delay, source, asked: floor)
+    return .retry(
+      after: delay, server.map { .server(field: $0.field) } ?? .backoff, asked: server?.wait ?? .zero)
   }
 
   /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.

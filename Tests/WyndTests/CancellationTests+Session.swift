@@ -64,6 +64,19 @@ extension CancellationTests {
     await owner.isTold.reaches(1)
   }
 
+  /// After a redirect the request is sent on another session on Linux.
+  @Test func cancellingTheSessionCancelsTheRequestAfterARedirect() async throws {
+    let server = try LoopbackServer { $0.target == "/hop" ? .redirect(to: "/there") : .stall }
+    let session = URLSession(configuration: .default)
+    let request = URLRequest(url: server.url("/hop"))
+    let task = Task { await session.result(of: request, policy: .never).error }
+    await until { server.requests.count == 2 }
+    session.invalidateAndCancel()
+    let error = await task.value
+    #expect(error?.urlError?.code == .cancelled, "\(String(describing: error))")
+    await until { server.openRequests == 0 }
+  }
+
   @Test func aSessionThatIsCancelledDuringRedirectsStopsNothingElse() async throws {
     for round in 0..<100 {
       let server = try LoopbackServer { $0.index < 16 ? .redirect(to: "/\($0.index)") : .stall }

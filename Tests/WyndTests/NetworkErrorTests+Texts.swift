@@ -34,9 +34,9 @@ extension NetworkErrorTests {
   #if canImport(FoundationNetworking)
     @Test func aTransportErrorIsNamedAndAdviceIsGivenWhereItMayPass() {
       let rows: [(URLError.Code, String)] = [
-        (.timedOut, "timed out, URLError -1001." + Self.advice),
-        (.notConnectedToInternet, "no internet connection, URLError -1009." + Self.advice),
-        (.serverCertificateUntrusted, "certificate not trusted, URLError -1202."),
+        (.timedOut, "timed out." + Self.advice),
+        (.notConnectedToInternet, "no internet connection." + Self.advice),
+        (.serverCertificateUntrusted, "certificate not trusted."),
         (.unknown, "URLError -1." + Self.advice),
       ]
       for (code, text) in rows {

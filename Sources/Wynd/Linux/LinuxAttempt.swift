@@ -22,9 +22,8 @@
 
     private struct State: Sendable {
       var request: URLRequest
-      // The body, unless it is in memory. A redirect may change the method and remove it.
-      var file: URL?
-      var stream: (@Sendable () throws -> InputStream)?
+      // A redirect may have changed the method and removed the body.
+      var hasBody = true
       /// Every redirect starts a new task; what comes late from an earlier one is ignored.
       var hop = 0
       var task: URLSessionTask?
@@ -49,7 +48,7 @@
       transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
-      state = NetworkLock(State(request: request, file: transfer?.file, stream: transfer?.stream))
+      state = NetworkLock(State(request: request))
       super.init()
       Self.removeCache(of: session)
       if transfers != nil { addPlaceholder() }
@@ -75,14 +74,14 @@
 
     /// The task of the first request, or of the one after a redirect.
     private func makeTask() {
-      let (request, file, stream, hop) = state.withLock { ($0.request, $0.file, $0.stream, $0.hop) }
+      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
       // URLSession drops the fraction, so 0.4 s would end at once, and knows only lower-case schemes.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url, let scheme = url.scheme, scheme != scheme.lowercased() {
         outgoing.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
       }
-      do { try outgoing.streamBody(from: file, or: stream) } catch {
+      do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       let task: URLSessionTask
@@ -121,7 +120,7 @@
       let old = state.withLock { state -> State? in
         guard !state.isOver, state.hop == hop else { return nil }
         defer {
-          if next.httpMethod != state.request.httpMethod { (state.file, state.stream) = (nil, nil) }
+          if next.httpMethod != state.request.httpMethod { state.hasBody = false }
           state.placeholder = state.placeholder ?? state.task
           (state.request, state.hop, state.task, state.cancelTimer) = (next, hop + 1, nil, nil)
         }

@@ -9,16 +9,16 @@
 
     /// Replaces the body by a stream where URLSession would not send it right. A file: URLSession's own way of reading it
     /// stops the process if the connection dies meanwhile.
-    mutating func streamBody(from file: URL?, or makeStream: (@Sendable () throws -> InputStream)?) throws {
+    mutating func streamBody(of transfer: NetworkTransferBody?) throws {
       let make: () -> InputStream?
       var length = value(forHTTPHeaderField: "Content-Length").map { Int($0) ?? -1 }
-      if let file {
+      if let file = transfer?.file {
         guard let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize,
           FileManager.default.isReadableFile(atPath: file.path)
         else { throw CocoaError(.fileReadUnknown) }
         length = size
         make = { InputStream(url: file) }
-      } else if let stream = try makeStream?() ?? httpBodyStream {
+      } else if let stream = try transfer?.stream?() ?? httpBodyStream {
         make = { stream }
       } else if sendsBodyAsStream, let httpBody {
         length = httpBody.count

@@ -7,7 +7,7 @@
   /// nobody else, so they run on a session of ours, one for each session of the caller's, with its configuration; redirects
   /// and challenges go on to its delegate.
   nonisolated struct LinuxTransfers: Sendable {
-    private static let known = NetworkLock<[ObjectIdentifier: LinuxTransfers]>([:])
+    private static let known = NetworkLock<[LinuxTransfers]>([])
 
     private weak var caller: URLSession?
     let session: URLSession
@@ -18,13 +18,15 @@
     /// one that is dropped early can stop the process (swift-corelibs-foundation#5203).
     static func of(_ session: URLSession) -> LinuxTransfers {
       known.withLock { known in
-        for (key, transfers) in known where transfers.caller == nil {
-          known[key] = nil
+        known.removeAll { transfers in
+          guard transfers.caller == nil else { return false }
           // It holds its delegate until then.
           transfers.session.finishTasksAndInvalidate()
+          return true
         }
-        let transfers = known[ObjectIdentifier(session)] ?? LinuxTransfers(like: session)
-        known[ObjectIdentifier(session)] = transfers
+        if let transfers = known.first(where: { $0.caller === session }) { return transfers }
+        let transfers = LinuxTransfers(like: session)
+        known.append(transfers)
         return transfers
       }
     }
@@ -57,8 +59,8 @@
     private func attempt(_ task: URLSessionTask) -> LinuxAttempt? { attempts.withLock { $0[task.taskIdentifier] } }
 
     private func pass(_ task: URLSessionTask, _ pass: (any NetworkBodyReceiver) throws(NetworkError) -> Void) {
-      guard let owner = attempt(task), let hop = owner.hop(of: task), let receiver = owner.transfer?.receiver else { return }
-      do throws(NetworkError) { try pass(receiver) } catch { owner.end(NetworkOutcome(error: error), hop: hop) }
+      guard let owner = attempt(task), let hop = owner.hop(of: task), let body = owner.transfer else { return }
+      do throws(NetworkError) { try pass(body.receiver) } catch { owner.end(NetworkOutcome(error: error), hop: hop) }
     }
 
     // MARK: Called by URLSession
