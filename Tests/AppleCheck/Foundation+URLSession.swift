@@ -6,6 +6,7 @@ import Dispatch
 public class URLRequest: NSObject, @unchecked Sendable {
   public enum CachePolicy: UInt, Sendable {
     case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
+    case returnCacheDataElseLoad, returnCacheDataDontLoad, reloadRevalidatingCacheData
   }
   public var cachePolicy: CachePolicy {
     get { .useProtocolCachePolicy }
@@ -103,6 +104,7 @@ public struct URLError: Error, Sendable {
     public static let dnsLookupFailed = Code(rawValue: -1006)
     public static let httpTooManyRedirects = Code(rawValue: -1007)
     public static let notConnectedToInternet = Code(rawValue: -1009)
+    public static let resourceUnavailable = Code(rawValue: -1008)
     public static let badServerResponse = Code(rawValue: -1011)
     public static let cannotDecodeRawData = Code(rawValue: -1015)
     public static let cannotDecodeContentData = Code(rawValue: -1016)

@@ -28,7 +28,8 @@ public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
 public typealias TimeInterval = Double
-public struct Date: Sendable, Codable {
+public struct Date: Sendable, Codable, Comparable {
+  public static func < (a: Date, b: Date) -> Bool { false }
   public init() {}
   public init(timeIntervalSince1970: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
@@ -98,6 +99,7 @@ public struct URL: Sendable, Hashable, Codable {
   public var hasDirectoryPath: Bool { false }
   public var standardizedFileURL: URL { self }
   public func appendingPathExtension(_ name: String) -> URL { self }
+  public func deletingPathExtension() -> URL { self }
   public func deletingLastPathComponent() -> URL { self }
   public func resolvingSymlinksInPath() -> URL { self }
   public func withUnsafeFileSystemRepresentation<T>(_ body: (UnsafePointer<CChar>?) throws -> T) rethrows -> T {
@@ -144,6 +146,7 @@ public struct FileAttributeKey: Hashable, Sendable {
 open class FileManager: NSObject {
   nonisolated(unsafe) public static let `default` = FileManager()
   open var temporaryDirectory: URL { fatalError() }
+  open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
   open func createFile(atPath: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil) -> Bool { true }
   open func removeItem(at url: URL) throws {}
   open func moveItem(at source: URL, to destination: URL) throws {}
@@ -200,7 +203,8 @@ open class OperationQueue: NSObject, @unchecked Sendable {
   open func addOperation(_ block: @escaping @Sendable () -> Void) {}
   open var maxConcurrentOperationCount = 0
 }
-public struct CharacterSet: Sendable {
+public struct CharacterSet: Sendable, ExpressibleByArrayLiteral {
+  public init(arrayLiteral elements: Unicode.Scalar...) {}
   public static var whitespaces: CharacterSet { CharacterSet() }
   init() {}
   public init(charactersIn string: String) {}
@@ -233,6 +237,11 @@ extension String {
 
 open class InputStream: NSObject {
   public init(data: Data) {}
+  public init?(url: URL) { nil }
+  open func open() {}
+  open func close() {}
+  open func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int { 0 }
+  open var streamError: (any Error)? { nil }
 }
 open class Progress: NSObject, @unchecked Sendable {
   public init(totalUnitCount: Int64) {}
@@ -241,6 +250,12 @@ open class Progress: NSObject, @unchecked Sendable {
   open var cancellationHandler: (@Sendable () -> Void)?
 }
 // Of Darwin, which Foundation exports.
+public struct pthread_mutex_t {}
+public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ attributes: UnsafeRawPointer?) -> Int32 {
+  0
+}
+@discardableResult public func pthread_mutex_lock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }
+@discardableResult public func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }
 public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public var LOCK_EX: Int32 { 2 }
 public var LOCK_NB: Int32 { 4 }
