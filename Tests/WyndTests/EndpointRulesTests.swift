@@ -181,11 +181,12 @@ import Wynd
     #expect(try Plain(method: .post, body: .form(items)).request.httpBody == Data(text.utf8))
   }
 
-  @Test func theEncoderOfABodySaysItsType() throws {
-    let list = try Plain(method: .post, body: .json(["a": 1], encoder: PropertyListEncoder())).request
-    #expect(list.value(forHTTPHeaderField: "Content-Type") == "application/x-plist")
-    let body = try #require(list.httpBody)
-    #expect(try PropertyListDecoder().decode([String: Int].self, from: body) == ["a": 1])
+  @Test func aBodyUsesItsOwnEncoder() throws {
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    struct Name: Encodable { var firstName = "B" }
+    let json = try Plain(method: .post, body: .json(Name(), encoder: encoder)).request
+    #expect(json.httpBody == Data(#"{"first_name":"B"}"#.utf8))
     let form = try Plain(method: .post, body: .form(["a": [1, 2]], encoder: QueryEncoder(arrays: .commas))).request
     #expect(form.httpBody == Data("a=1%2C2".utf8))
   }

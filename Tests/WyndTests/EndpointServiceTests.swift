@@ -143,7 +143,7 @@ import Wynd
       task.cancel()
     }
     guard case .failure(.invalidRequest(let reason)) = nothing else { Issue.record("\(nothing)"); return }
-    #expect(reason == "there is no host, and no base URL")
+    #expect(reason == "there is no host: the call names none, and the base URL is nil")
   }
 
   struct Hostless: Endpoint {
@@ -197,7 +197,7 @@ import Wynd
       .standardizedFileURL
     func lines(_ file: String) throws -> [String] {
       let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
-      let start = try #require(text.range(of: "public protocol Endpoint: Sendable {"))
+      let start = try #require(text.range(of: "public protocol Endpoint: EndpointShorthands {"))
       return text[start.lowerBound...].components(separatedBy: "\n}")[0].components(separatedBy: "\n")
         .filter { !$0.contains("///") && !$0.isEmpty }
     }

@@ -113,7 +113,7 @@ import Wynd
   struct OwnDecoder: Endpoint {
     typealias Response = Dated
     var path: String { "/" }
-    var decoder: any EndpointDecoder { JSONDecoder() }
+    let decoder = JSONDecoder()
   }
 
   @Test func codersOfTheClientServeEndpointsThatNameNone() async throws {

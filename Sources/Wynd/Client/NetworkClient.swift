@@ -33,10 +33,10 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var headers: [URLRequest.Header]
   /// The policy of every call for which neither the call nor its endpoint has one.
   public var policy: RetryPolicy
-  /// For bodies and responses of endpoints that name no coder of their own; nil is JSON.
-  public var encoder: (any EndpointEncoder & Sendable)?
-  /// For bodies and responses of endpoints that name no coder of their own; nil is JSON.
-  public var decoder: (any EndpointDecoder & Sendable)?
+  /// Encodes the JSON bodies of endpoints that name no encoder; nil is a `JSONEncoder()`.
+  public var encoder: JSONEncoder?
+  /// Decodes the responses to endpoints that name no decoder; nil is a `JSONDecoder()`.
+  public var decoder: JSONDecoder?
   /// What every call passes. Of each ``NetworkMiddleware/stage`` the first is the outermost. The policy's deadline counts
   /// from where `next` is called, and ends what that does; so does a cancellation. What else a middleware does is its own
   /// to end.
@@ -56,15 +56,14 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///   - session: What sends.
   ///   - headers: For every request that has no such fields of its own.
   ///   - policy: The retry rule.
-  ///   - encoder: For bodies of endpoints that name none; nil is JSON.
-  ///   - decoder: For responses to endpoints that name none; nil is JSON.
+  ///   - encoder: For JSON bodies of endpoints that name none; nil is a `JSONEncoder()`.
+  ///   - decoder: For responses to endpoints that name none; nil is a `JSONDecoder()`.
   ///   - middleware: What every call passes.
   ///   - script: Responds in place of the session, in a test.
   public init(
     baseURL: URL? = nil, session: URLSession = .shared, headers: [URLRequest.Header] = [],
-    policy: RetryPolicy = .default, encoder: (any EndpointEncoder & Sendable)? = nil,
-    decoder: (any EndpointDecoder & Sendable)? = nil, middleware: [any NetworkMiddleware] = [],
-    script: NetworkScript? = nil
+    policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
+    middleware: [any NetworkMiddleware] = [], script: NetworkScript? = nil
   ) {
     self.baseURL = baseURL
     self.session = session
@@ -153,7 +152,7 @@ nonisolated extension NetworkClient: EndpointCallChain {
   private func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
     guard let url = request.url, url.host?.isEmpty != false, url.scheme == nil else { return request }
     guard let baseURL, let parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else {
-      throw .invalidRequest(reason: "there is no host, and no base URL")
+      throw .missingHost
     }
     guard var base = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else {
       throw .invalidRequest(reason: "the base URL is none")

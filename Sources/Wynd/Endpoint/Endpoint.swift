@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// One call of a web service, described: where it goes, what it sends, what comes back.
+/// One call of a web service: where it goes, what it sends, and what comes back.
 ///
 /// ```swift
 /// struct AgeEstimate: Endpoint {
@@ -23,35 +23,38 @@ public import Foundation
 /// let estimate = try await URLSession.shared.load(.age(of: "Bella"))
 /// ```
 ///
-/// Only ``path`` and ``Response`` have to be written, and ``host`` where no client supplies a base URL. How an answer is
-/// parsed follows from `Response`: `Decodable` is JSON; `Data`, `String`, `Void` and `HTTPURLResponse` are themselves; an
-/// `Optional` is nil where the body is empty; ``JSONValue`` is JSON without a type; for anything else write
-/// ``parse(data:response:)``.
+/// Only ``path`` and ``Response`` are required, and ``host`` where no client supplies a base URL. `Response` decides how
+/// the body is parsed: a `Decodable` type is decoded from JSON; `Data`, `String`, `Void` and `HTTPURLResponse` are
+/// themselves; an `Optional` is nil for an empty body; ``JSONValue`` is JSON without a type. Implement
+/// ``parse(data:response:)`` for anything else. ``EndpointCall`` makes a call without a type of its own.
 ///
-/// Write each member with the type that stands here, `let port: Int? = 8080`, `var body: URLRequest.Body? { … }`: with
-/// another type it is another property, which Swift ignores without a word.
+/// The types in ``EndpointShorthands`` work too: `let port = 8080`, `var body: URLRequest.Body { … }`,
+/// `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other type (`let port: UInt16 = 8080`) when the
+/// type conforms in its own declaration; in an `extension AgeEstimate: Endpoint { … }` the compiler warns.
 ///
-/// In a module whose default isolation is `MainActor`, types of a response, of a body and of a service error that stand by
-/// themselves are `nonisolated struct Age: Decodable`; without it the endpoint «does not conform to protocol 'Endpoint'»,
-/// or there is a «main actor-isolated conformance». So are a protocol of your own above this one, its extension, and a
-/// decoder of your own. A public response from another module says `Sendable` itself.
-nonisolated public protocol Endpoint: Sendable {
-  /// What a successful answer is parsed into.
+/// In a module whose default isolation is `MainActor`, declare the types of responses, bodies and service errors
+/// `nonisolated`, as in `nonisolated struct Age: Decodable`; otherwise the endpoint “does not conform to protocol
+/// 'Endpoint'”, or there is a “main actor-isolated conformance”. A protocol of your own above this one and its extensions
+/// are `nonisolated` too, as is an extension that declares the conformance. A public response type from another module has
+/// to be `Sendable`.
+nonisolated public protocol Endpoint: EndpointShorthands {
+  /// What the body of a successful response is parsed into.
   associatedtype Response: Sendable
-  /// What the service answers with on 400 and up, if it has a format for that: it comes back as
-  /// ``NetworkError/serviceError(_:_:_:)``.
+  /// The body of an error response (a status of 400 and up), if the service has a format for it. It is returned as
+  /// ``NetworkError/serviceError(_:_:_:)``, and so is a value of this type that ``parse(data:response:)`` throws.
   associatedtype ServiceError: Error & Decodable = NoServiceError
 
   /// `https` (the default) or `http`.
   var scheme: String { get }
-  /// A name, in any script, or an IP address; without a port. Empty (the default) means the base URL of the client.
+  /// A name, in any script, or an IP address; without scheme and port. Empty (the default) means the base URL of the
+  /// client.
   var host: String { get }
   /// 1 to 65535. nil (the default) is the scheme's own.
   var port: Int? { get }
-  /// The path as plain text, «/users/Jürgen»: `/` separates, and everything that needs it is percent-encoded, a `%`
-  /// included. A value that may itself hold a `/` goes into ``percentEncodedPath``.
+  /// The path as plain text, “/users/Jürgen”: `/` separates segments, and every other character that needs it is
+  /// percent-encoded, `%` included. Use ``percentEncodedPath`` for a value that may contain a `/`.
   var path: String { get }
-  /// The path as it is sent. The default encodes ``path``; where this is written, that is not asked.
+  /// The path as it is sent. The default encodes ``path``, which is not used where this is implemented.
   ///
   /// ```swift
   /// struct FileContent: Endpoint {
@@ -64,55 +67,64 @@ nonisolated public protocol Endpoint: Sendable {
   var percentEncodedPath: String { get }
   /// GET is the default.
   var method: URLRequest.Method { get }
-  /// The query, as plain text; none is the default. ``QueryEncoder`` makes it of any `Encodable`.
+  /// The query, as plain text; none is the default. ``QueryEncoder`` encodes any `Encodable`.
   var queryItems: [URLQueryItem] { get throws }
   /// Header fields; none is the default.
   var headers: [URLRequest.Header] { get }
   /// The body; none is the default.
   var body: URLRequest.Body? { get }
-  /// What decodes a `Decodable` response and a ``ServiceError``; a `JSONDecoder` is the default. Computed, as a decoder
-  /// need not be `Sendable`.
-  var decoder: any EndpointDecoder { get }
-  /// The retry rule of this call; nil (the default) is ``RetryPolicy/default``. An argument of `load` wins.
+  /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`. For
+  /// another format implement ``parse(data:response:)``, and send a body as ``URLRequest/Body/data(_:contentType:)``.
+  var decoder: JSONDecoder { get }
+  /// The retry policy of this call; nil (the default) is the client's, or ``RetryPolicy/default``. An argument of `load`
+  /// takes precedence.
   var policy: RetryPolicy? { get }
 
-  /// Changes the finished request. What it throws comes back as ``NetworkError/middlewareError(_:)``, a
-  /// ``NetworkError`` as itself; nothing is sent then.
+  /// Changes the finished request. An error is returned as ``NetworkError/middlewareError(_:)``, a ``NetworkError`` as
+  /// itself, and nothing is sent.
   func prepare(request: inout URLRequest) throws
-  /// Makes the response of a successful answer, whose body may be empty. What it throws comes back as
-  /// ``NetworkError/undecodable(_:_:_:)``, a ``NetworkError`` as itself.
+  /// Parses a successful response, whose body may be empty. A ``ServiceError`` and a ``NetworkError`` are returned as
+  /// themselves, any other error as ``NetworkError/undecodable(_:_:_:)``.
   func parse(data: Data, response: HTTPURLResponse) throws -> Response
+  /// As ``parse(data:response:)``, for a `Decodable` response.
+  func parse(_ data: Data) throws -> Response
+  /// As ``parse(data:response:)``, for a `Decodable` response.
+  func parse(data: Data, urlResponse: URLResponse) throws -> Response
 }
 
 nonisolated extension Endpoint {
   /// `https`.
   public var scheme: String { "https" }
   /// Empty: the base URL of the client.
-  public var host: String { "" }
+  public var host: String { shorthands.host ?? "" }
   /// The scheme's own.
-  public var port: Int? { nil }
+  public var port: Int? { try? shorthands.port }
   /// ``path``, encoded.
   public var percentEncodedPath: String { PercentEncoding.path(path) }
   /// GET.
-  public var method: URLRequest.Method { .get }
+  public var method: URLRequest.Method { URLRequest.Method(rawValue: shorthands.method) }
   /// None.
-  public var queryItems: [URLQueryItem] { [] }
+  public var queryItems: [URLQueryItem] { get throws { try shorthands.queryItems ?? [] } }
   /// None.
-  public var headers: [URLRequest.Header] { [] }
+  public var headers: [URLRequest.Header] { shorthands.headers.sorted { $0.key < $1.key }.map(URLRequest.Header.init) }
   /// None.
-  public var body: URLRequest.Body? { nil }
-  /// The client's; without one, JSON.
-  public var decoder: any EndpointDecoder { EndpointCoding.decoder ?? JSONDecoder() }
-  /// ``RetryPolicy/default``, or what the call says.
-  public var policy: RetryPolicy? { nil }
+  public var body: URLRequest.Body? { try? shorthands.body }
+  /// The client's, or a `JSONDecoder()`.
+  public var decoder: JSONDecoder { ClientDecoder.current ?? JSONDecoder() }
+  /// The client's, or ``RetryPolicy/default``.
+  public var policy: RetryPolicy? { try? shorthands.policy }
   /// Changes nothing.
   public func prepare(request: inout URLRequest) {}
+  /// Not implemented.
+  public func parse(_ data: Data) throws -> Response { throw MemberNotImplemented() }
+  /// Not implemented.
+  public func parse(data: Data, urlResponse: URLResponse) throws -> Response { throw MemberNotImplemented() }
 
-  /// A value as one segment of ``percentEncodedPath``, a `/` in it encoded too.
+  /// A value as one segment of ``percentEncodedPath``; a `/` in it is encoded too.
   public static func percentEncoded(segment: String) -> String { PercentEncoding.text(segment) }
 }
 
-/// The service has no error format: a status of 400 and up stays ``NetworkError/endpointError(_:_:)``.
+/// For a service without an error format: a status of 400 and up stays ``NetworkError/endpointError(_:_:)``.
 nonisolated public enum NoServiceError: Error, Decodable {
   /// There is no such value.
   public init(from decoder: any Decoder) throws {

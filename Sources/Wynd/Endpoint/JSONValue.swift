@@ -1,3 +1,5 @@
+import Foundation
+
 /// JSON without a type: read it with subscripts, write it as literals.
 ///
 /// ```swift
@@ -20,35 +22,46 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   /// Values by name.
   case object([String: JSONValue])
 
-  /// Decodes whatever there is, 100 levels deep at the most: a hostile answer could use up the stack. A whole number
-  /// becomes ``integer(_:)``, `1.0` too.
+  /// Decodes any JSON of at most 100 levels; deeper nesting could exhaust the stack. A whole number becomes
+  /// ``integer(_:)``, `1.0` too.
   public init(from decoder: any Decoder) throws {
+    var kinds = Self.kinds
+    self = try Self.read(decoder, depth: decoder.codingPath.count, &kinds)
+  }
+
+  private typealias Kind = @Sendable (any Decoder) throws -> JSONValue
+  /// What a value may be. Arrays and objects are recognized by their container, and read afterwards.
+  private static let kinds: [Kind] = [
+    { .object(try [String: Skipped](from: $0).mapValues { _ in .null }) },
+    { .string(try String(from: $0)) },
+    { try (try? Int(from: $0)).map(JSONValue.integer) ?? .number(Double(from: $0)) },
+    { .bool(try Bool(from: $0)) },
+    { .array(try $0.unkeyedContainer().isAtEnd ? [] : [.null]) },
+  ]
+  private struct Skipped: Decodable {
+    init(from decoder: any Decoder) {}
+  }
+
+  /// The kind of the previous value is tried first: a kind that does not match costs an error, and making its coding path
+  /// takes long in nested JSON.
+  private static func read(_ decoder: any Decoder, depth: Int, _ kinds: inout [Kind]) throws -> JSONValue {
     let value = try decoder.singleValueContainer()
-    let path = decoder.codingPath
-    if path.count > 100 { throw DecodingError.dataCorruptedError(in: value, debugDescription: "more than 100 levels") }
-    /// nil if it is of another type; what is wrong further inside is thrown.
-    func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value? {
-      do {
-        return try value.decode(type)
-      } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == path.count {
-        return nil
+    if depth > 100 { throw DecodingError.dataCorruptedError(in: value, debugDescription: "more than 100 levels") }
+    if value.decodeNil() { return .null }
+    for index in kinds.indices {
+      guard let found = try? kinds[index](decoder) else { continue }
+      kinds.swapAt(0, index)
+      switch found {
+      case .object: return .object(try value.decode([String: JSONValue].self))
+      case .array:
+        var elements = try decoder.unkeyedContainer()
+        var values: [JSONValue] = []
+        while !elements.isAtEnd { values.append(try read(elements.superDecoder(), depth: depth + 1, &kinds)) }
+        return .array(values)
+      default: return found
       }
     }
-    if value.decodeNil() {
-      self = .null
-    } else if let string = try decoded(String.self) {
-      self = .string(string)
-    } else if let object = try decoded([String: JSONValue].self) {
-      self = .object(object)
-    } else if let array = try decoded([JSONValue].self) {
-      self = .array(array)
-    } else if let bool = try decoded(Bool.self) {
-      self = .bool(bool)
-    } else if let integer = try? value.decode(Int.self) {
-      self = .integer(integer)
-    } else {
-      self = .number(try value.decode(Double.self))
-    }
+    throw DecodingError.dataCorruptedError(in: value, debugDescription: "not JSON")
   }
 
   /// Encodes what it is.
@@ -78,12 +91,15 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   /// The whole number, if this is one.
   public var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
   /// The number, whole or not, if this is one.
-  public var number: Double? {
-    switch self {
-    case .integer(let integer): Double(integer)
-    case .number(let number): number
-    default: nil
-    }
+  public var number: Double? { if case .number(let number) = self { number } else { integer.map(Double.init) } }
+}
+
+nonisolated extension JSONValue: CustomStringConvertible {
+  /// The JSON, with the members of each object sorted by name.
+  public var description: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "a number that JSON does not have"
   }
 }
 
@@ -103,8 +119,6 @@ nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLi
   public init(stringLiteral value: String) { self = .string(value) }
   /// `[1, "two", nil]`
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-  /// Of a name that stands there twice, the last value counts.
-  public init(dictionaryLiteral elements: (String, JSONValue)...) {
-    self = .object(Dictionary(elements) { $1 })
-  }
+  /// Of two values with one name, the last one counts.
+  public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(Dictionary(elements) { $1 }) }
 }

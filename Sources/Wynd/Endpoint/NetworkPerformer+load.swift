@@ -1,5 +1,8 @@
 public import Foundation
 
+#if canImport(Combine)
+  public import Combine
+#endif
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
 #endif
@@ -124,13 +127,9 @@ nonisolated extension NetworkPerformer {
     guard let client = caller.client as? any EndpointCallChain else {
       return try await endpoint.parsed(caller.run(NetworkCallPlan(endpoint, maxRetries, policy))).get()
     }
-    let call = try EndpointCoding.with(client.encoder, client.decoder) { () throws(NetworkError) in
-      try NetworkCallPlan(endpoint, maxRetries, policy, baseURL: client.baseURL)
-    }
-    let result = await client.run(call)
-    var parsed = try EndpointCoding.with(client.encoder, client.decoder) { () throws(NetworkError) in
-      try endpoint.parsed(result).get()
-    }
+    let result = await client.run(
+      try NetworkCallPlan(endpoint, maxRetries, policy, baseURL: client.baseURL, encoder: client.encoder))
+    var parsed = try ClientDecoder.with(client.decoder) { endpoint.parsed(result) }.get()
     parsed.value = try await client.afterParsing(parsed.value, from: result.get(), of: endpoint)
     return parsed
   }
@@ -139,8 +138,8 @@ nonisolated extension NetworkPerformer {
 /// What a client does for endpoints.
 nonisolated protocol EndpointCallChain: NetworkCallChain {
   var baseURL: URL? { get }
-  var encoder: (any EndpointEncoder & Sendable)? { get }
-  var decoder: (any EndpointDecoder & Sendable)? { get }
+  var encoder: JSONEncoder? { get }
+  var decoder: JSONDecoder? { get }
   func afterParsing<Value: Sendable>(
     _ value: Value, from response: NetworkResponse, of endpoint: any Endpoint
   ) async throws(NetworkError) -> Value
@@ -148,51 +147,32 @@ nonisolated protocol EndpointCallChain: NetworkCallChain {
 
 nonisolated extension NetworkCallPlan {
   fileprivate init(
-    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, baseURL: URL? = nil
+    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, baseURL: URL? = nil,
+    encoder: JSONEncoder? = nil
   ) throws(NetworkError) {
-    // Whether an empty body will do, `parse` knows.
+    // `parse` decides whether the body may be empty.
     self.init(
-      request: try endpoint.makeRequest(baseURL: baseURL), policy: policy ?? endpoint.policy, maxRetries: maxRetries,
-      endpoint: endpoint)
+      request: try endpoint.request(baseURL: baseURL, encoder: encoder), policy: policy ?? endpoint.policy,
+      maxRetries: maxRetries, endpoint: endpoint)
   }
 }
 
-nonisolated extension Endpoint {
-  func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
-    switch result {
-    case .success(let answer):
-      do {
-        let value = try parse(data: answer.data, response: answer.response)
-        return .success(
-          EndpointResponse(
-            value: value, response: answer.response, data: answer.data, attempts: answer.attempts,
-            source: answer.source, revalidationError: answer.revalidationError))
-      } catch {
-        return .failure(error as? NetworkError ?? .undecodable(error, answer.response, answer.data))
+#if canImport(Combine)
+  nonisolated extension NetworkPerformer {
+    /// As the other forms of `load`, for Combine: sends when somebody subscribes, anew for each; cancelling the
+    /// subscription ends the call. `try await session.load(…)` stays the async form.
+    ///
+    /// - Parameters:
+    ///   - endpoint: What to send, and how to parse the answer.
+    ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+    ///   - policy: Wins over the endpoint's own.
+    /// - Returns: A publisher of one response, on the session's `delegateQueue`, or of an error.
+    public func load<E: Endpoint>(
+      _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    ) -> AnyPublisher<E.Response, NetworkError> {
+      NetworkTask.publisher { [self] in
+        load(endpoint, maxRetries: maxRetries, policy: policy, completionHandler: $0)
       }
-    case .failure(let error): return .failure(typed(error))
     }
   }
-
-  private func typed(_ error: NetworkError) -> NetworkError {
-    switch error {
-    case .endpointError(let response, let data?) where ServiceError.self != NoServiceError.self && !data.isEmpty:
-      return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
-    case .inaccessible(var failure):
-      failure.lastError = typed(failure.lastError)
-      return .inaccessible(failure)
-    default: return error
-    }
-  }
-}
-
-nonisolated extension NetworkError {
-  /// The service's own error, also of a call that was retried: `if let error = error.serviceError(as: ShopError.self)`.
-  public func serviceError<E: Error>(as type: E.Type) -> E? {
-    switch self {
-    case .serviceError(let error, _, _): error as? E
-    case .inaccessible(let failure): failure.lastError.serviceError(as: type)
-    default: nil
-    }
-  }
-}
+#endif

@@ -19,62 +19,72 @@ nonisolated extension URLRequest {
   /// A value that cannot be encoded is ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
   nonisolated public struct Body: Sendable {
     enum Content: Sendable {
-      case data(Data)
+      /// Encoded when the request is made, with the encoder of the client.
+      case encoded(@Sendable (JSONEncoder?) throws -> Data)
       case parts([Part], boundary: String)
     }
-    let content: Result<Content, any Error>
+    let content: Content
     let contentType: String
-
-    private init(_ contentType: String, _ data: () throws -> Data) {
-      content = Result { .data(try data()) }
-      self.contentType = contentType
-    }
 
     /// Bytes.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> Body {
-      Body(contentType) { data }
+      Body(content: .encoded { _ in data }, contentType: contentType)
     }
     /// Text in UTF-8.
     public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> Body {
-      Body(contentType) { Data(text.utf8) }
+      data(Data(text.utf8), contentType: contentType)
     }
-    /// A value in the format of the encoder; without one, of the client's; without one, as JSON.
-    public static func json(_ value: some Encodable, encoder: (any EndpointEncoder)? = nil) -> Body {
-      let encoder = encoder ?? EndpointCoding.encoder ?? JSONEncoder()
-      return Body(encoder.mediaType) { try encoder.encode(value) }
+    /// A value as JSON. Without an encoder, that of the client is used, or a `JSONEncoder()`.
+    public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> Body {
+      let content = Content.encoded { try (encoder ?? $0 ?? JSONEncoder()).encode(value) }
+      return Body(content: content, contentType: "application/json")
     }
     /// JSON as literals, nested as you like.
     public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
     /// Values of several types as JSON: `.json(["name": name, "age": age])`.
-    public static func json(_ values: [String: (any Encodable)?], encoder: (any EndpointEncoder)? = nil) -> Body {
+    public static func json(_ values: [String: (any Encodable & Sendable)?], encoder: JSONEncoder? = nil) -> Body {
       json(values.mapValues(AnyEncodable.init), encoder: encoder)
     }
     /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
-    public static func form(_ fields: [URLQueryItem]) -> Body {
-      Body("application/x-www-form-urlencoded") { formData(fields) }
-    }
+    public static func form(_ fields: [URLQueryItem]) -> Body { form { fields } }
     /// The properties of a value as form fields.
-    public static func form(_ value: some Encodable, encoder: QueryEncoder = QueryEncoder()) -> Body {
-      Body("application/x-www-form-urlencoded") { formData(try encoder.encode(value)) }
+    public static func form(_ value: some Encodable & Sendable, encoder: QueryEncoder = QueryEncoder()) -> Body {
+      form { try encoder.encode(value) }
     }
     /// Values of several types as form fields.
-    public static func form(_ values: [String: (any Encodable)?], encoder: QueryEncoder = QueryEncoder()) -> Body {
-      form(values.mapValues(AnyEncodable.init), encoder: encoder)
+    public static func form(
+      _ values: [String: (any Encodable & Sendable)?], encoder: QueryEncoder = QueryEncoder()
+    ) -> Body { form { try encoder.encode(values) } }
+    private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> Body {
+      let content = Content.encoded { _ in
+        Data(PercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
+      }
+      return Body(content: content, contentType: "application/x-www-form-urlencoded")
     }
-    /// `multipart/form-data` (RFC 7578). With files among the parts, it is put together in a temporary file that only the
-    /// user can read, sent from there, and removed when the call is over.
+    /// `multipart/form-data` (RFC 7578), built in memory.
     public static func multipart(_ parts: [Part]) -> Body {
       let boundary = "wynd-\(UUID().uuidString)"
-      return Body(content: .success(.parts(parts, boundary: boundary)), boundary: boundary)
+      return Body(
+        content: .parts(parts, boundary: boundary), contentType: "multipart/form-data; boundary=\(boundary)")
     }
 
-    private init(content: Result<Content, any Error>, boundary: String) {
-      self.content = content
-      contentType = "multipart/form-data; boundary=\(boundary)"
-    }
-
-    private static func formData(_ fields: [URLQueryItem]) -> Data {
-      Data(PercentEncoding.query(fields).replacingOccurrences(of: "%20", with: "+").utf8)
+    func add(to request: inout URLRequest, encoder: JSONEncoder?) throws(NetworkError) {
+      do {
+        switch content {
+        case .encoded(let encode): request.httpBody = try encode(encoder)
+        case .parts(let parts, let boundary):
+          request.httpBody = try Part.data(of: parts, boundary: boundary)
+          // Without its boundary no server can read it.
+          if let own = request.value(forHTTPHeaderField: "Content-Type"), !own.contains("boundary=") {
+            request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
+          }
+        }
+      } catch {
+        throw .unencodable(error, as: "body")
+      }
+      if request.value(forHTTPHeaderField: "Content-Type") == nil {
+        try Header.contentType(contentType).add(to: &request)
+      }
     }
   }
 }
@@ -113,22 +123,38 @@ nonisolated extension URLRequest.Body {
       self.contentType = contentType
     }
 
+    /// A multipart body in memory.
+    static func data(of parts: [Part], boundary: String) throws -> Data {
+      var data = Data()
+      for part in parts {
+        data += Data("--\(boundary)\r\n\(try part.head())\r\n\r\n".utf8)
+        data += try part.data()
+        data += Data("\r\n".utf8)
+      }
+      return data + Data("--\(boundary)--\r\n".utf8)
+    }
+
+    private func data() throws -> Data {
+      switch content {
+      case .data(let data): return data
+      case .file(let file):
+        // A pipe or a device might never end.
+        let isRegular = try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile
+        guard isRegular == true, let data = try? Data(contentsOf: file, options: .mappedIfSafe) else {
+          throw NetworkError.invalidRequest(reason: "the file \(file.lastPathComponent) of the body cannot be read")
+        }
+        return data
+      }
+    }
+
     /// The header of the part. Names are escaped as the HTML standard says: a quote would end them.
     func head() throws -> String {
-      // By bytes: to `String` a quote and a combining mark are one other character.
       func quoted(_ text: String) -> String {
-        let bytes = text.utf8.flatMap { byte -> [UInt8] in
-          switch byte {
-          case 34: Array("%22".utf8)
-          case 13: Array("%0D".utf8)
-          case 10: Array("%0A".utf8)
-          default: [byte]
-          }
-        }
-        return "\"\(String(decoding: bytes, as: UTF8.self))\""
+        let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
+        return "\"" + text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
       }
-      if let contentType, let flaw = SessionTransport.validationError(forField: "Content-Type", contentType) {
-        throw NetworkError.invalidRequest(reason: flaw)
+      if let contentType, let invalid = SessionTransport.validationError(forField: "Content-Type", contentType) {
+        throw NetworkError.invalidRequest(reason: invalid)
       }
       return "Content-Disposition: form-data; name=\(quoted(name))"
         + (fileName.map { "; filename=\(quoted($0))" } ?? "") + (contentType.map { "\r\nContent-Type: \($0)" } ?? "")

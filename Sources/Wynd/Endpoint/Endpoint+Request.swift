@@ -1,13 +1,50 @@
 public import Foundation
 
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
 nonisolated extension Endpoint {
-  /// The address, of scheme, host, port, path and query.
+  /// The URL, of scheme, host, port, path and query.
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
   public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
 
-  /// `baseURL` counts where the endpoint names no host; its path comes before the endpoint's.
-  func url(baseURL: URL?) throws(NetworkError) -> URL {
+  /// The request that is sent.
+  ///
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or what
+  ///   ``prepare(request:)`` throws.
+  public var request: URLRequest { get throws(NetworkError) { try request(baseURL: nil) } }
+
+  /// The base URL counts where the endpoint has no host; its path comes before the endpoint's.
+  func request(baseURL: URL?, encoder: JSONEncoder? = nil) throws(NetworkError) -> URLRequest {
+    var request = URLRequest(url: try url(baseURL: baseURL))
+    if method != .get { request.httpMethod = method.rawValue }
+    for field in headers { try field.add(to: &request) }
+    if let body { try body.add(to: &request, encoder: encoder) }
+    if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
+      try URLRequest.Header.accept("application/json").add(to: &request)
+    }
+    do {
+      try prepare(request: &request)
+    } catch {
+      throw error as? NetworkError ?? .middlewareError(error)
+    }
+    if let invalid = SessionTransport.validationError(for: request) { throw .invalidRequest(reason: invalid) }
+    let method = request.httpMethod?.uppercased() ?? "GET"
+    if request.httpBody != nil, method == "GET" || method == "HEAD" {
+      throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
+    }
+    return request
+  }
+
+  /// `Data` and `String` are `Decodable` too, but not decoded.
+  private var acceptsJSON: Bool {
+    let undecoded: [any Any.Type] = [Data.self, Data?.self, String.self, String?.self]
+    return Response.self is any Decodable.Type && !undecoded.contains { $0 == Response.self }
+  }
+
+  private func url(baseURL: URL?) throws(NetworkError) -> URL {
     let base = host.isEmpty ? baseURL : nil
     if let base, base.query != nil || base.fragment != nil || base.user != nil || port != nil {
       throw .invalidRequest(
@@ -17,7 +54,8 @@ nonisolated extension Endpoint {
     guard scheme == "https" || scheme == "http" else {
       throw .invalidRequest(reason: "the scheme is not http or https")
     }
-    var text = try "\(scheme)://\(EndpointURL.host(base?.host ?? host))"
+    if host.isEmpty, baseURL == nil { throw .missingHost }
+    var text = try "\(scheme)://\(EndpointURL.host(base.map { $0.host ?? "" } ?? host))"
     if let port = base == nil ? port : base?.port {
       guard 1...65_535 ~= port else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
       text += ":\(port)"
@@ -35,11 +73,31 @@ nonisolated extension Endpoint {
   }
 }
 
+nonisolated extension NetworkError {
+  static var missingHost: NetworkError {
+    .invalidRequest(reason: "there is no host: the call names none, and the base URL is nil")
+  }
+  /// A value that cannot be encoded, with its place.
+  static func unencodable(_ error: any Error, as part: String) -> NetworkError {
+    switch error {
+    case let error as NetworkError: error
+    case EncodingError.invalidValue(_, let context):
+      .invalidRequest(
+        reason: "the \(part) cannot be encoded: \(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
+      )
+    default: .invalidRequest(reason: "the \(part) cannot be encoded (\(type(of: error)))")
+    }
+  }
+}
+
 /// The parts of a URL, checked.
 nonisolated enum EndpointURL {
   /// A host as it stands in a URL: ASCII, IPv6 in brackets.
   static func host(_ host: String) throws(NetworkError) -> String {
-    if host.isEmpty { throw .invalidRequest(reason: "there is no host, and no base URL") }
+    if host.isEmpty { throw .invalidRequest(reason: "the base URL has no host") }
+    if host.contains("://") {
+      throw .invalidRequest(reason: "the host contains a scheme; write only the name, and the rest as scheme and path")
+    }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     if inner.utf8.contains(58) || inner != host {
       guard isIPv6(inner) else {
@@ -108,18 +166,9 @@ nonisolated enum PercentEncoding {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
 
-  static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 48...57, 65...90, 97...122, 45, 46, 95, 126: true
-    default: false
-    }
-  }
-  static func isHexDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 48...57, 65...70, 97...102: true
-    default: false
-    }
-  }
+  private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
+  static func isUnreserved(_ byte: UInt8) -> Bool { unreserved.contains(byte) }
+  static func isHexDigit(_ byte: UInt8) -> Bool { "0123456789ABCDEFabcdef".utf8.contains(byte) }
   /// What may stand in a segment as it is: «items:batchGet», «Users(3)», «@me». Not `+` and `;`, of which some servers
   /// make a space and the end of the segment.
   static func isPathCharacter(_ byte: UInt8) -> Bool { isUnreserved(byte) || "!$&'()*,=:@".utf8.contains(byte) }

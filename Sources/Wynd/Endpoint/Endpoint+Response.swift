@@ -1,0 +1,110 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+// The return types are all `Response`, so that a generic `struct Call<Response: Decodable & Sendable>: Endpoint` compiles:
+// `Void` here would be inferred as its response.
+nonisolated extension Endpoint where Response: Decodable {
+  /// `Data` is the body, `String` its text, any other type is decoded. An empty body is nil for an `Optional`, and
+  /// otherwise ``NetworkError/noResponseData(_:)``.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
+
+  func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
+    do { return try parse(data) } catch is MemberNotImplemented {}
+    do { return try parse(data: data, urlResponse: response) } catch is MemberNotImplemented {}
+    if data.isEmpty, let none = (Response.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Response
+    {
+      return none
+    }
+    switch Response.self {
+    case is Data.Type, is Data?.Type: if let data = data as? Response { return data }
+    case is String.Type, is String?.Type: if let text = try response.text(of: data) as? Response { return text }
+    default: if data.isEmpty { throw NetworkError.noResponseData(response) }
+    }
+    return try decoder.decode(Response.self, from: data)
+  }
+}
+nonisolated extension Endpoint where Response == Void {
+  /// The body does not matter.
+  public func parse(data: Data, response: HTTPURLResponse) -> Response {}
+}
+nonisolated extension Endpoint where Response == HTTPURLResponse {
+  /// Status and header fields.
+  public func parse(data: Data, response: HTTPURLResponse) -> Response { response }
+}
+
+nonisolated extension Endpoint {
+  func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
+    switch result {
+    case .failure(let error): return .failure(typed(error))
+    case .success(let success):
+      do {
+        let value = try parse(data: success.data, response: success.response)
+        return .success(
+          EndpointResponse(
+            value: value, response: success.response, data: success.data, attempts: success.attempts,
+            source: success.source, revalidationError: success.revalidationError))
+      } catch let error as NetworkError {
+        return .failure(error)
+      } catch let error as ServiceError {
+        return .failure(.serviceError(error, success.response, success.data))
+      } catch {
+        return .failure(.undecodable(error, success.response, success.data))
+      }
+    }
+  }
+
+  private func typed(_ error: NetworkError) -> NetworkError {
+    switch error {
+    case .endpointError(let response, let data?) where ServiceError.self != NoServiceError.self && !data.isEmpty:
+      return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
+    case .inaccessible(var failure):
+      failure.lastError = typed(failure.lastError)
+      return .inaccessible(failure)
+    default: return error
+    }
+  }
+}
+
+nonisolated extension NetworkError {
+  /// The service's own error, also of a call that was retried: `if let error = error.serviceError(as: ShopError.self)`.
+  public func serviceError<E: Error>(as type: E.Type) -> E? {
+    switch self {
+    case .serviceError(let error, _, _): error as? E
+    case .inaccessible(let failure): failure.lastError.serviceError(as: type)
+    default: nil
+    }
+  }
+}
+
+/// The decoder of the client that loads an endpoint, for ``Endpoint/decoder``.
+nonisolated enum ClientDecoder {
+  private static let value = TaskLocal<JSONDecoder?>(wrappedValue: nil)
+  static var current: JSONDecoder? { value.get() }
+  static func with<Value>(_ decoder: JSONDecoder?, _ work: () -> Value) -> Value {
+    value.withValue(decoder, operation: work)
+  }
+}
+
+nonisolated extension HTTPURLResponse {
+  /// The text in the charset that Content-Type names, if it is one of these five; UTF-8 where it names none.
+  fileprivate func text(of data: Data) throws -> String {
+    let charset = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
+      .dropFirst()
+      .first?.prefix { $0 != ";" && $0 != " " }.replacingOccurrences(of: "\"", with: "")
+    let encoding: String.Encoding? =
+      switch charset {
+      case nil, "utf-8", "utf8", "us-ascii": .utf8
+      case "iso-8859-1", "latin1": .isoLatin1
+      case "windows-1252": .windowsCP1252
+      case "utf-16": .utf16
+      case "shift_jis": .shiftJIS
+      // Most other charsets contain ASCII.
+      default: data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil
+      }
+    if let encoding, let text = String(data: data, encoding: encoding) { return text }
+    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset ?? "utf-8")"))
+  }
+}

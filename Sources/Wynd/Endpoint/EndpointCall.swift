@@ -1,0 +1,98 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A call without a type of its own, from `get`, `post`, `put`, `patch` or `delete`.
+///
+/// ```swift
+/// let users = try await client.load(.get("/users", query: ["page": 2], as: [User].self))
+/// let user = try await client.load(.post("/users", body: .json(newUser), as: User.self))
+/// try await client.load(.delete("/users/\(user.id)"))
+/// ```
+///
+/// The path is plain text, as ``Endpoint/path``, and `query` is encoded by a ``QueryEncoder``. Without `as:` the body of the
+/// response does not matter.
+nonisolated public struct EndpointCall<Response: Sendable>: Endpoint {
+  /// The path, as plain text.
+  public let path: String
+  /// The method.
+  public let method: URLRequest.Method
+  /// The header fields.
+  public let headers: [URLRequest.Header]
+  /// The body.
+  public let body: URLRequest.Body?
+  let query: [String: (any Encodable & Sendable)?]
+  let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+
+  /// The encoded query.
+  public var queryItems: [URLQueryItem] { get throws { try query.isEmpty ? [] : QueryEncoder().encode(query) } }
+  /// Parses the body as the type that was given as `as:`.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
+}
+
+nonisolated extension Endpoint {
+  /// A GET whose response body is parsed as `type`.
+  public static func get<Value: Decodable & Sendable>(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> {
+    EndpointCall(path: path, method: .get, headers: headers, body: nil, query: query) { try $0.decoded($1, $2) }
+  }
+  /// A POST whose response body is parsed as `type`.
+  public static func post<Value: Decodable & Sendable>(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    body: URLRequest.Body? = nil, as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> {
+    EndpointCall(path: path, method: .post, headers: headers, body: body, query: query) { try $0.decoded($1, $2) }
+  }
+  /// A POST whose response body does not matter.
+  public static func post(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    body: URLRequest.Body? = nil
+  ) -> Self where Self == EndpointCall<Void> {
+    EndpointCall(path: path, method: .post, headers: headers, body: body, query: query) { _, _, _ in }
+  }
+  /// A PUT whose response body is parsed as `type`.
+  public static func put<Value: Decodable & Sendable>(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    body: URLRequest.Body? = nil, as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> {
+    EndpointCall(path: path, method: .put, headers: headers, body: body, query: query) { try $0.decoded($1, $2) }
+  }
+  /// A PUT whose response body does not matter.
+  public static func put(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    body: URLRequest.Body? = nil
+  ) -> Self where Self == EndpointCall<Void> {
+    EndpointCall(path: path, method: .put, headers: headers, body: body, query: query) { _, _, _ in }
+  }
+  /// A PATCH whose response body is parsed as `type`.
+  public static func patch<Value: Decodable & Sendable>(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    body: URLRequest.Body? = nil, as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> {
+    EndpointCall(path: path, method: .patch, headers: headers, body: body, query: query) { try $0.decoded($1, $2) }
+  }
+  /// A PATCH whose response body does not matter.
+  public static func patch(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    body: URLRequest.Body? = nil
+  ) -> Self where Self == EndpointCall<Void> {
+    EndpointCall(path: path, method: .patch, headers: headers, body: body, query: query) { _, _, _ in }
+  }
+  /// A DELETE whose response body is parsed as `type`.
+  public static func delete<Value: Decodable & Sendable>(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
+    as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> {
+    EndpointCall(path: path, method: .delete, headers: headers, body: nil, query: query) { try $0.decoded($1, $2) }
+  }
+  /// A DELETE whose response body does not matter.
+  public static func delete(
+    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = []
+  ) -> Self where Self == EndpointCall<Void> {
+    EndpointCall(path: path, method: .delete, headers: headers, body: nil, query: query) { _, _, _ in }
+  }
+}

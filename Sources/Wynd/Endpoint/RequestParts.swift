@@ -1,0 +1,115 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+nonisolated extension URLRequest {
+  /// A header field.
+  ///
+  /// ```swift
+  /// var headers: [URLRequest.Header] { [.authorization(bearer: token), .init("X-Page", "7")] }
+  /// ```
+  nonisolated public struct Header: Sendable, Hashable {
+    /// The name; upper and lower case do not differ.
+    public var name: String
+    /// The value. A line break or NUL in it is refused before anything is sent: it would forge further fields.
+    public var value: String
+    /// Why it cannot be sent.
+    var flaw: String?
+    /// Makes a field of name and value.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+
+    func add(to request: inout URLRequest) throws(NetworkError) {
+      if let invalid = flaw ?? SessionTransport.validationError(forField: name, value) {
+        throw .invalidRequest(reason: invalid)
+      }
+      request.addValue(value, forHTTPHeaderField: name)
+    }
+
+    /// A bearer token (RFC 6750).
+    public static func authorization(bearer token: String) -> Header { .init("Authorization", "Bearer \(token)") }
+    /// User and password as UTF-8 (RFC 7617). A user with a colon is ``NetworkError/invalidRequest(reason:)``: the server
+    /// would take what follows it for the password.
+    public static func authorization(user: String, password: String) -> Header {
+      var header = Header("Authorization", "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())")
+      if user.utf8.contains(58) { header.flaw = "the user of Basic authentication holds a colon" }
+      return header
+    }
+    /// The media type that is wanted, `application/json`.
+    public static func accept(_ mediaType: String) -> Header { .init("Accept", mediaType) }
+    /// The media type of the body.
+    public static func contentType(_ mediaType: String) -> Header { .init("Content-Type", mediaType) }
+    /// The program that asks.
+    public static func userAgent(_ product: String) -> Header { .init("User-Agent", product) }
+    /// Only if the resource is no longer the one of this ETag, quotes included; else the answer is an empty 304, so the
+    /// response has to be an `Optional`.
+    public static func ifNoneMatch(_ etag: String) -> Header { .init("If-None-Match", etag) }
+    /// Makes a POST safe to repeat, if the server knows the key. Keep it with the endpoint: the same order must carry the
+    /// same key whenever it is sent.
+    public static func idempotencyKey(_ key: String) -> Header { .init("Idempotency-Key", key) }
+  }
+}
+
+nonisolated extension URLRequest.Header: CustomStringConvertible {
+  /// Name and value; not the value of what sounds like a credential.
+  public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
+}
+
+nonisolated extension URLRequest {
+  /// A request method (RFC 9110 §9). Any token will do: `let method: URLRequest.Method = "PURGE"`.
+  nonisolated public struct Method: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The method as it is sent. Upper and lower case differ, but URLSession makes GET, POST … of `get`, `post` ….
+    public let rawValue: String
+    /// Makes a method of its name.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// Makes a method of its name.
+    public init(stringLiteral value: String) { rawValue = value }
+
+    /// Transfers a representation of the resource.
+    public static let get: Method = "GET"
+    /// As GET, without the body.
+    public static let head: Method = "HEAD"
+    /// Lets the resource process the body. Not safe to repeat without an Idempotency-Key.
+    public static let post: Method = "POST"
+    /// Replaces the resource.
+    public static let put: Method = "PUT"
+    /// Changes a part of the resource (RFC 5789). Not safe to repeat without an Idempotency-Key.
+    public static let patch: Method = "PATCH"
+    /// Removes the resource.
+    public static let delete: Method = "DELETE"
+    /// Asks what the resource allows.
+    public static let options: Method = "OPTIONS"
+    /// A GET with a body (draft-ietf-httpbis-safe-method-w-body).
+    public static let query: Method = "QUERY"
+  }
+}
+
+/// Query items or header fields, one to a line, for those who like it.
+///
+/// ```swift
+/// @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
+///   URLQueryItem(name: "q", value: text)
+///   if let page { URLQueryItem(name: "page", value: "\(page)") }
+/// }
+/// ```
+@resultBuilder nonisolated public enum ListBuilder<Element>: Sendable {
+  /// One element, or none.
+  public static func buildExpression(_ element: Element?) -> [Element] { element.map { [$0] } ?? [] }
+  /// Several elements.
+  public static func buildExpression(_ elements: [Element]) -> [Element] { elements }
+  /// Line after line.
+  public static func buildBlock(_ lists: [Element]...) -> [Element] { lists.flatMap { $0 } }
+  /// `if` without `else`.
+  public static func buildOptional(_ list: [Element]?) -> [Element] { list ?? [] }
+  /// `if`.
+  public static func buildEither(first list: [Element]) -> [Element] { list }
+  /// `else`.
+  public static func buildEither(second list: [Element]) -> [Element] { list }
+  /// `for`.
+  public static func buildArray(_ lists: [[Element]]) -> [Element] { lists.flatMap { $0 } }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Calls without a type of their own, generic endpoints, and members that are written with another type.
+@Suite struct EndpointCallTests {
+  struct User: Codable, Equatable { var firstName: String }
+
+  static func client(_ script: NetworkScript) -> NetworkClient {
+    NetworkClient(baseURL: URL(string: "https://a.example/v2"), policy: .never, script: script)
+  }
+
+  // MARK: Calls without a type
+
+  @Test func eachMethodSendsItsRequest() async throws {
+    let script = NetworkScript.scripted([.ok(#"{"firstName":"B"}"#)])
+    let client = Self.client(script)
+    let bella = User(firstName: "B")
+    #expect(try await client.load(.get("/users/1", as: User.self)) == bella)
+    #expect(try await client.load(.post("/users", body: .json(bella), as: User.self)) == bella)
+    #expect(try await client.load(.put("/users/1", body: .json(bella), as: User?.self)) == bella)
+    #expect(try await client.load(.patch("/users/1", body: .json(["firstName": "C"]), as: User.self)) == bella)
+    #expect(try await client.load(.delete("/users/1", as: JSONValue.self)) == ["firstName": "B"])
+    #expect(script.requests.map(\.httpMethod) == ["GET", "POST", "PUT", "PATCH", "DELETE"])
+    #expect(
+      script.requests.map { $0.url?.path } == ["1", "", "1", "1", "1"].map { "/v2/users" + ($0 == "" ? "" : "/\($0)") })
+    let json = Data(#"{"firstName":"B"}"#.utf8)
+    #expect(script.requests.map(\.httpBody) == [nil, json, json, Data(#"{"firstName":"C"}"#.utf8), nil])
+    for request in script.requests { #expect(request.value(forHTTPHeaderField: "Accept") == "application/json") }
+  }
+
+  @Test func aCallWithoutATypeIgnoresTheBodyOfTheResponse() async throws {
+    let script = NetworkScript.scripted([.ok("no JSON")])
+    let client = Self.client(script)
+    try await client.load(.post("/x"))
+    try await client.load(.put("/x", body: .text("t")))
+    try await client.load(.patch("/x"))
+    try await client.load(.delete("/x", headers: [.init("X-A", "1")]))
+    #expect(script.requests.map(\.httpMethod) == ["POST", "PUT", "PATCH", "DELETE"])
+    #expect(script.requests.last?.value(forHTTPHeaderField: "X-A") == "1")
+    #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "Accept") == nil })
+  }
+
+  @Test func aCallHasAQueryAndHeaders() async throws {
+    let script = NetworkScript.scripted([.ok("text")])
+    let page: Int? = nil
+    let text = try await Self.client(script).load(
+      .get("/a b", query: ["q": "x&y", "page": page, "tag": [1, 2]], headers: [.init("X-A", "1")], as: String.self))
+    #expect(text == "text")
+    #expect(script.requests.first?.url?.absoluteString == "https://a.example/v2/a%20b?q=x%26y&tag=1&tag=2")
+    #expect(script.requests.first?.value(forHTTPHeaderField: "X-A") == "1")
+  }
+
+  @Test func aCallUsesTheCodersOfTheClient() async throws {
+    let script = NetworkScript.scripted([.ok(#"{"first_name":"B"}"#)])
+    var client = Self.client(script)
+    let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    (client.encoder, client.decoder) = (encoder, decoder)
+    let user = User(firstName: "B")
+    #expect(try await client.load(.post("/users", body: .json(user), as: User.self)) == user)
+    #expect(script.requests.first?.httpBody == Data(#"{"first_name":"B"}"#.utf8))
+  }
+
+  @Test func whatCannotBeDecodedIsAnErrorAndNothingEmptyIsDecoded() async throws {
+    let client = Self.client(.scripted([.ok("1"), .status(204)]))
+    await #expect(throws: NetworkError.self) { try await client.load(.get("/x", as: User.self)) }
+    await #expect(throws: NetworkError.self) { try await client.load(.get("/x", as: User.self)) }
+    #expect(try await client.load(.get("/x", as: User?.self)) == nil)
+  }
+
+  // MARK: Generic endpoints
+
+  struct Call<Response: Decodable & Sendable>: Endpoint {
+    let path: String
+  }
+  struct Plain<Response: Sendable>: Endpoint {
+    let path: String
+    let parsed: @Sendable (Data) throws -> Response
+    func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data) }
+  }
+
+  @Test func aGenericEndpointIsParsedAsItsParameter() async throws {
+    let client = Self.client(.scripted([.ok("[1,2]")]))
+    #expect(try await client.load(Call<[Int]>(path: "/x")) == [1, 2])
+    #expect(try await client.load(Call<Data>(path: "/x")) == Data("[1,2]".utf8))
+    #expect(try await client.load(Plain(path: "/x") { $0.count }) == 5)
+  }
+
+  // MARK: Shorthands
+
+  struct Short: Endpoint {
+    typealias Response = Void
+    let host: String? = "b.example"
+    let port = 8080
+    let path = "/x"
+    let method = "PURGE"
+    let headers = ["X-B": "2", "X-A": "1"]
+    let decoder = JSONDecoder()
+    let policy = RetryPolicy(maxRetries: 0)
+    var queryItems: [URLQueryItem]? { [URLQueryItem(name: "q", value: "1")] }
+    var body: URLRequest.Body { .text("b") }
+  }
+
+  @Test func aMemberMayHaveTheTypeThatComesNaturally() async throws {
+    let script = NetworkScript.scripted([.status(503)])
+    let error = await #expect(throws: NetworkError.self) { try await script.load(Short()) }
+    #expect(error?.statusCode == 503)
+    // The policy of the endpoint does not retry.
+    #expect(script.requests.count == 1)
+    let request = try #require(script.requests.first)
+    #expect(request.url?.absoluteString == "https://b.example:8080/x?q=1" && request.httpMethod == "PURGE")
+    #expect(request.httpBody == Data("b".utf8))
+    #expect(request.value(forHTTPHeaderField: "X-A") == "1" && request.value(forHTTPHeaderField: "X-B") == "2")
+  }
+
+  @Test func aMemberThatIsReadHasTheTypeOfTheProtocol() throws {
+    func read<E: Endpoint>(_ endpoint: E) throws -> String {
+      let (host, port, method, headers) = (endpoint.host, endpoint.port, endpoint.method, endpoint.headers)
+      let (body, policy, items) = (endpoint.body, endpoint.policy, try endpoint.queryItems)
+      for field in endpoint.headers { #expect(field.name.hasPrefix("X-")) }
+      return "\(host) \(port ?? 0) \(method.rawValue) \(headers) \(body != nil) \(policy != nil) \(items.count)"
+    }
+    #expect(try read(Short()) == "b.example 8080 PURGE [X-A: 1, X-B: 2] true true 1")
+    #expect(try read(Call<Int>(path: "/")) == " 0 GET [] false false 0")
+  }
+
+  struct OfData: Endpoint {
+    typealias Response = String
+    let path = "/x"
+    func parse(_ data: Data) throws -> String { "own \(data.count)" }
+  }
+  struct OfURLResponse: Endpoint {
+    typealias Response = Int
+    let path = "/x"
+    func parse(data: Data, urlResponse: URLResponse) throws -> Int { data.count }
+  }
+  @Test func theOlderFormsOfParseAreUsed() async throws {
+    let client = Self.client(.scripted([.ok("abc")]))
+    #expect(try await client.load(OfData()) == "own 3")
+    #expect(try await client.load(OfURLResponse()) == 3)
+  }
+
+  // MARK: Errors of the service in a successful response
+
+  struct Envelope: Endpoint {
+    struct ServiceError: Error, Decodable, Equatable { var code: Int }
+    struct Other: Error {}
+    let path = "/x"
+    func parse(data: Data, response: HTTPURLResponse) throws -> String {
+      if data.isEmpty { throw Other() }
+      if let error = try? decoder.decode(ServiceError.self, from: data) { throw error }
+      return String(decoding: data, as: UTF8.self)
+    }
+  }
+
+  @Test func anErrorOfTheServiceThatParseThrowsIsAServiceError() async throws {
+    let client = Self.client(.scripted([.ok(#"{"code":7}"#), .ok("fine"), .status(200)]))
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Envelope()) }
+    guard case .serviceError(_, let response, let data)? = error else {
+      Issue.record("\(String(describing: error))"); return
+    }
+    #expect(error?.serviceError(as: Envelope.ServiceError.self) == Envelope.ServiceError(code: 7))
+    #expect(response.statusCode == 200 && data == Data(#"{"code":7}"#.utf8))
+    #expect(try await client.load(Envelope()) == "fine")
+    let other = await #expect(throws: NetworkError.self) { try await client.load(Envelope()) }
+    guard case .undecodable(is Envelope.Other, _, _)? = other else {
+      Issue.record("\(String(describing: other))"); return
+    }
+  }
+}
