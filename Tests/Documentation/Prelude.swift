@@ -23,6 +23,12 @@ struct Expenses: Endpoint {
 }
 extension Endpoint where Self == Expenses { static var expenses: Self { Expenses() } }
 
+struct User: Codable, Sendable {
+  var id = 1
+}
+let newUser = User()
+let client = NetworkClient()
+
 struct SignIn: NetworkCredential {
   var renewal: String?
   var header: URLRequest.Header { .authorization(bearer: "") }

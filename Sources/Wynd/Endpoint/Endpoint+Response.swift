@@ -28,7 +28,7 @@ nonisolated extension Endpoint where Response: Decodable {
 }
 nonisolated extension Endpoint where Response == Void {
   /// The body does not matter.
-  public func parse(data: Data, response: HTTPURLResponse) -> Response {}
+  public func parse(data: Data, response: HTTPURLResponse) -> Response { () }
 }
 nonisolated extension Endpoint where Response == HTTPURLResponse {
   /// Status and header fields.
