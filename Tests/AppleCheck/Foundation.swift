@@ -184,19 +184,14 @@ public class JSONEncoder: @unchecked Sendable {
   public enum DateEncodingStrategy: Sendable { case iso8601, secondsSince1970, millisecondsSince1970 }
   public init() {}
   public var dateEncodingStrategy = DateEncodingStrategy.iso8601
+  public struct OutputFormatting: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let sortedKeys = OutputFormatting(rawValue: 1)
+    public static let withoutEscapingSlashes = OutputFormatting(rawValue: 2)
+  }
+  public var outputFormatting: OutputFormatting = []
   public func encode<T: Encodable>(_ value: T) throws -> Data { Data() }
-}
-public class PropertyListDecoder {
-  public init() {}
-  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
-}
-public class PropertyListSerialization: NSObject {
-  public enum PropertyListFormat: UInt, Sendable { case openStep, xml, binary }
-}
-public class PropertyListEncoder {
-  public init() {}
-  public var outputFormat = PropertyListSerialization.PropertyListFormat.binary
-  public func encode<Value: Encodable>(_ value: Value) throws -> Data { Data() }
 }
 open class OperationQueue: NSObject, @unchecked Sendable {
   open class var current: OperationQueue? { nil }

@@ -131,7 +131,7 @@ func charset(_ bytes: [UInt8]) {
 
 func query(_ text: String) {
   let field = parts(text)
-  for arrays in [QueryEncoder.ArrayStyle.repeated, .brackets, .indices, .commas] {
+  for arrays in [QueryEncoder.ArrayStyle.repeated, .brackets, .commas] {
     let items = try? QueryEncoder(arrays: arrays).encode([field[0]: field])
     require(items != nil, text)
     _ = PercentEncoding.query(items ?? [])

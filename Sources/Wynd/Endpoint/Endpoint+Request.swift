@@ -90,9 +90,9 @@ nonisolated extension NetworkError {
   }
 }
 
-/// The parts of a URL, checked.
+/// Validates the parts of a URL.
 nonisolated enum EndpointURL {
-  /// A host as it stands in a URL: ASCII, IPv6 in brackets.
+  /// A host as it is written in a URL: ASCII, IPv6 in brackets.
   static func host(_ host: String) throws(NetworkError) -> String {
     if host.isEmpty { throw .invalidRequest(reason: "the base URL has no host") }
     if host.contains("://") {
@@ -101,7 +101,7 @@ nonisolated enum EndpointURL {
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     if inner.utf8.contains(58) || inner != host {
       guard isIPv6(inner) else {
-        throw .invalidRequest(reason: "the host has a colon and is no IPv6 address; the port has a place of its own")
+        throw .invalidRequest(reason: "the host contains a colon, but is no IPv6 address; write a port as `port`")
       }
       return "[\(inner)]"
     }
@@ -122,7 +122,7 @@ nonisolated enum EndpointURL {
     return ascii
   }
 
-  /// RFC 4291 §2.2: eight groups of hexadecimal digits, once «::» for any number of them, the last two also as IPv4.
+  /// RFC 4291 §2.2: eight groups of hexadecimal digits, once “::” for any number of them, the last two also as IPv4.
   private static func isIPv6(_ text: String) -> Bool {
     let halves = text.components(separatedBy: "::")
     var groups = halves.filter { !$0.isEmpty }.flatMap { $0.split(separator: ":", omittingEmptySubsequences: false) }
@@ -141,23 +141,23 @@ nonisolated enum EndpointURL {
     var rest = path.utf8[...]
     while let byte = rest.popFirst() {
       let isEscape = byte == 37 && rest.count >= 2 && rest.prefix(2).allSatisfy(PercentEncoding.isHexDigit)
-      // Here + and ; may stand as they are: whoever encoded the path chose them (RFC 3986 §3.3).
+      // Encoded paths may contain + and ; (RFC 3986 §3.3).
       guard isEscape || byte == 47 || byte == 43 || byte == 59 || PercentEncoding.isPathCharacter(byte) else {
-        throw .invalidRequest(reason: "percentEncodedPath holds a character that must be encoded")
+        throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded")
       }
     }
     let isDots = path.utf8.split(separator: 47).contains {
-      // Asked by bytes first: to decode every segment takes as long as all the rest.
+      // Bytes are compared first: decoding every segment would take as long as all the rest.
       $0.count <= 6 && $0.allSatisfy(".%2eE".utf8.contains)
         && [".", ".."].contains(String($0)?.removingPercentEncoding)
     }
-    if isDots { throw .invalidRequest(reason: "a segment of the path is «.» or «..», which would name another path") }
+    if isDots { throw .invalidRequest(reason: "a segment of the path is “.” or “..” and would change the path") }
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
   }
 }
 
-/// Text → the ASCII of a URL (RFC 3986 §2). Everything is encoded once, and only here.
+/// Encodes text for a URL (RFC 3986 §2).
 nonisolated enum PercentEncoding {
   /// All but letters, digits and `-._~`.
   static func text(_ text: String) -> String { encode(text, isUnreserved) }
@@ -169,8 +169,8 @@ nonisolated enum PercentEncoding {
   private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
   static func isUnreserved(_ byte: UInt8) -> Bool { unreserved.contains(byte) }
   static func isHexDigit(_ byte: UInt8) -> Bool { "0123456789ABCDEFabcdef".utf8.contains(byte) }
-  /// What may stand in a segment as it is: «items:batchGet», «Users(3)», «@me». Not `+` and `;`, of which some servers
-  /// make a space and the end of the segment.
+  /// The characters of a segment that are not encoded: “items:batchGet”, “Users(3)”, “@me”. Not `+` and `;`, which some
+  /// servers take for a space and the end of the segment.
   static func isPathCharacter(_ byte: UInt8) -> Bool { isUnreserved(byte) || "!$&'()*,=:@".utf8.contains(byte) }
 
   private static func encode(_ text: String, _ isKept: (UInt8) -> Bool) -> String {

@@ -7,22 +7,22 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A parsed answer with its head, for paging and rate limits, and its history.
+/// A parsed response with its status and header fields, for paging and rate limits, and its attempts.
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   /// What the body was parsed into.
   public internal(set) var value: Value
   /// Status code and header fields.
   public let response: HTTPURLResponse
-  /// The body as it came.
+  /// The body as it was received.
   public let data: Data
   /// Every attempt in order; the last one is the one that succeeded.
   public let attempts: [RetryFailure.Attempt]
-  /// Where it came from: from the server, unless a client has a cache.
+  /// Where it came from: the server, unless a client has a cache.
   public let source: NetworkResponse.Source
   /// Why a ``ResponseCache`` served what may be out of date; see ``NetworkResponse/revalidationError``.
   public let revalidationError: NetworkError?
 
-  /// Makes one, for the tests of what uses it.
+  /// Makes a response, for tests.
   public init(
     value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = [],
     source: NetworkResponse.Source = .network, revalidationError: NetworkError? = nil
@@ -37,18 +37,18 @@ nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
 }
 
 nonisolated extension NetworkPerformer {
-  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and calls back once with the parsed answer.
+  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and calls the handler once with the parsed response.
   ///
   /// ```swift
   /// session.load(.expenses) { result in print(result) }
   /// ```
   ///
-  /// An answer that cannot be parsed is not asked for again: it is ``NetworkError/undecodable(_:_:_:)``.
+  /// A response that cannot be parsed is not requested again: it is ``NetworkError/undecodable(_:_:_:)``.
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - endpoint: What to send, and how to parse the response.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
+  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
   ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
   /// - Returns: A handle to cancel the call; it need not be kept.
   @discardableResult
@@ -59,16 +59,16 @@ nonisolated extension NetworkPerformer {
     loadResponse(endpoint, maxRetries: maxRetries, policy: policy) { completionHandler($0.map(\.value)) }
   }
 
-  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and returns the parsed answer.
+  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and returns the parsed response.
   ///
   /// ```swift
   /// let estimate = try await session.load(.expenses)
   /// ```
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - endpoint: What to send, and how to parse the response.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
+  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
   /// - Returns: The response.
   /// - Throws: ``NetworkError``; nothing else.
   public func load<E: Endpoint>(
@@ -77,13 +77,13 @@ nonisolated extension NetworkPerformer {
     try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy).value
   }
 
-  /// As ``load(_:maxRetries:policy:completionHandler:)``, and gives head and history of the answer as well.
+  /// As ``load(_:maxRetries:policy:completionHandler:)``, with status, header fields, body and attempts.
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - endpoint: What to send, and how to parse the response.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
-  ///   - completionHandler: Gets the answer, or the error, on the session's `delegateQueue`.
+  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
+  ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
   /// - Returns: A handle to cancel the call; it need not be kept.
   @discardableResult
   public func loadResponse<E: Endpoint>(
@@ -109,13 +109,13 @@ nonisolated extension NetworkPerformer {
     }
   }
 
-  /// As ``load(_:maxRetries:policy:)``, and gives head and history of the answer as well.
+  /// As ``load(_:maxRetries:policy:)``, with status, header fields, body and attempts.
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the answer.
+  ///   - endpoint: What to send, and how to parse the response.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
-  /// - Returns: The response, its head, its body and its history.
+  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
+  /// - Returns: The response, its status, header fields, body and attempts.
   /// - Throws: ``NetworkError``; nothing else.
   #if compiler(>=6.2)
     @concurrent
@@ -135,7 +135,7 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-/// What a client does for endpoints.
+/// What a client adds for endpoints.
 nonisolated protocol EndpointCallChain: NetworkCallChain {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }
@@ -159,13 +159,13 @@ nonisolated extension NetworkCallPlan {
 
 #if canImport(Combine)
   nonisolated extension NetworkPerformer {
-    /// As the other forms of `load`, for Combine: sends when somebody subscribes, anew for each; cancelling the
+    /// For Combine: sends the request for each subscription; cancelling the
     /// subscription ends the call. `try await session.load(…)` stays the async form.
     ///
     /// - Parameters:
-    ///   - endpoint: What to send, and how to parse the answer.
+    ///   - endpoint: What to send, and how to parse the response.
     ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-    ///   - policy: Wins over the endpoint's own.
+    ///   - policy: Takes precedence over the endpoint's.
     /// - Returns: A publisher of one response, on the session's `delegateQueue`, or of an error.
     public func load<E: Endpoint>(
       _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil

@@ -140,7 +140,7 @@ nonisolated extension URLRequest.Body {
       case .file(let file):
         // A pipe or a device might never end.
         let isRegular = try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile
-        guard isRegular == true, let data = try? Data(contentsOf: file, options: .mappedIfSafe) else {
+        guard isRegular == true, let data = try? Data(contentsOf: file) else {
           throw NetworkError.invalidRequest(reason: "the file \(file.lastPathComponent) of the body cannot be read")
         }
         return data

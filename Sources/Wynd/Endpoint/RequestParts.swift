@@ -12,9 +12,9 @@ nonisolated extension URLRequest {
   /// var headers: [URLRequest.Header] { [.authorization(bearer: token), .init("X-Page", "7")] }
   /// ```
   nonisolated public struct Header: Sendable, Hashable {
-    /// The name; upper and lower case do not differ.
+    /// The name, in upper or lower case.
     public var name: String
-    /// The value. A line break or NUL in it is refused before anything is sent: it would forge further fields.
+    /// The value. A value with a line break or NUL is ``NetworkError/invalidRequest(reason:)``: it could forge other fields.
     public var value: String
     /// Why it cannot be sent.
     var flaw: String?
@@ -37,17 +37,17 @@ nonisolated extension URLRequest {
     /// would take what follows it for the password.
     public static func authorization(user: String, password: String) -> Header {
       var header = Header("Authorization", "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())")
-      if user.utf8.contains(58) { header.flaw = "the user of Basic authentication holds a colon" }
+      if user.utf8.contains(58) { header.flaw = "the user of Basic authentication contains a colon" }
       return header
     }
     /// The media type that is wanted, `application/json`.
     public static func accept(_ mediaType: String) -> Header { .init("Accept", mediaType) }
     /// The media type of the body.
     public static func contentType(_ mediaType: String) -> Header { .init("Content-Type", mediaType) }
-    /// The program that asks.
+    /// The name of the app.
     public static func userAgent(_ product: String) -> Header { .init("User-Agent", product) }
-    /// Only if the resource is no longer the one of this ETag, quotes included; else the answer is an empty 304, so the
-    /// response has to be an `Optional`.
+    /// Requests the resource only if it no longer has this ETag (with its quotes). Otherwise the response is an empty 304, so
+    /// the type of the response has to be an `Optional`.
     public static func ifNoneMatch(_ etag: String) -> Header { .init("If-None-Match", etag) }
     /// Makes a POST safe to repeat, if the server knows the key. Keep it with the endpoint: the same order must carry the
     /// same key whenever it is sent.
@@ -56,7 +56,7 @@ nonisolated extension URLRequest {
 }
 
 nonisolated extension URLRequest.Header: CustomStringConvertible {
-  /// Name and value; not the value of what sounds like a credential.
+  /// Name and value, without the value of a sensitive field.
   public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
 }
 
@@ -89,7 +89,7 @@ nonisolated extension URLRequest {
   }
 }
 
-/// Query items or header fields, one to a line, for those who like it.
+/// Builds a list of query items or header fields, one to a line.
 ///
 /// ```swift
 /// @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
