@@ -193,6 +193,18 @@ public class JSONEncoder: @unchecked Sendable {
   public var outputFormatting: OutputFormatting = []
   public func encode<T: Encodable>(_ value: T) throws -> Data { Data() }
 }
+public class PropertyListDecoder {
+  public init() {}
+  public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+public class PropertyListSerialization: NSObject {
+  public enum PropertyListFormat: UInt, Sendable { case openStep, xml, binary }
+}
+public class PropertyListEncoder {
+  public init() {}
+  public var outputFormat = PropertyListSerialization.PropertyListFormat.binary
+  public func encode<Value: Encodable>(_ value: Value) throws -> Data { Data() }
+}
 open class OperationQueue: NSObject, @unchecked Sendable {
   open class var current: OperationQueue? { nil }
   open func addOperation(_ block: @escaping @Sendable () -> Void) {}

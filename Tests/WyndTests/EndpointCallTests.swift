@@ -106,6 +106,7 @@ import Wynd
     let policy = RetryPolicy(maxRetries: 0)
     var queryItems: [URLQueryItem]? { [URLQueryItem(name: "q", value: "1")] }
     var body: URLRequest.Body { .text("b") }
+    func prepare(_ request: inout URLRequest) { request.timeoutInterval = 7 }
   }
 
   @Test func aMemberMayHaveTheTypeThatComesNaturally() async throws {
@@ -116,7 +117,7 @@ import Wynd
     #expect(script.requests.count == 1)
     let request = try #require(script.requests.first)
     #expect(request.url?.absoluteString == "https://b.example:8080/x?q=1" && request.httpMethod == "PURGE")
-    #expect(request.httpBody == Data("b".utf8))
+    #expect(request.httpBody == Data("b".utf8) && request.timeoutInterval == 7)
     #expect(request.value(forHTTPHeaderField: "X-A") == "1" && request.value(forHTTPHeaderField: "X-B") == "2")
   }
 

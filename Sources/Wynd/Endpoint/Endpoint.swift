@@ -83,6 +83,8 @@ nonisolated public protocol Endpoint: EndpointShorthands {
   /// Changes the finished request. An error is returned as ``NetworkError/middlewareError(_:)``, a ``NetworkError`` as
   /// itself, and nothing is sent.
   func prepare(request: inout URLRequest) throws
+  /// As ``prepare(request:)``.
+  func prepare(_ request: inout URLRequest) throws
   /// Parses a successful response, whose body may be empty. A ``ServiceError`` and a ``NetworkError`` are returned as
   /// themselves, any other error as ``NetworkError/undecodable(_:_:_:)``.
   func parse(data: Data, response: HTTPURLResponse) throws -> Response
@@ -114,7 +116,9 @@ nonisolated extension Endpoint {
   /// The client's, or ``RetryPolicy/default``.
   public var policy: RetryPolicy? { try? shorthands.policy }
   /// Changes nothing.
-  public func prepare(request: inout URLRequest) {}
+  public func prepare(request: inout URLRequest) throws { try prepare(&request) }
+  /// Changes nothing.
+  public func prepare(_ request: inout URLRequest) {}
   /// Not implemented.
   public func parse(_ data: Data) throws -> Response { throw MemberNotImplemented() }
   /// Not implemented.

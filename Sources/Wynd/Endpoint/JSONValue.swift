@@ -34,10 +34,14 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   private static let kinds: [Kind] = [
     { .object(try [String: Skipped](from: $0).mapValues { _ in .null }) },
     { .string(try String(from: $0)) },
-    { try (try? Int(from: $0)).map(JSONValue.integer) ?? .number(Double(from: $0)) },
+    { try number(from: $0) },
     { .bool(try Bool(from: $0)) },
     { .array(try $0.unkeyedContainer().isAtEnd ? [] : [.null]) },
   ]
+  private static func number(from decoder: any Decoder) throws -> JSONValue {
+    let number = try Double(from: decoder)
+    return (number == number.rounded() ? try? Int(from: decoder) : nil).map(JSONValue.integer) ?? .number(number)
+  }
   private struct Skipped: Decodable {
     init(from decoder: any Decoder) {}
   }
