@@ -54,6 +54,20 @@ struct Ordering: ShopCall {
     if order.id > 3 { URLQueryItem(name: "id", value: "\(order.id)") }
   }
 }
+struct Call<Response: Decodable & Sendable>: Endpoint {
+  let path: String
+}
+struct Short: Endpoint {
+  typealias Response = Void
+  let host: String? = "example.com"
+  let port = 8080
+  let path = "/short"
+  let method = "POST"
+  let headers = ["X-A": "b"]
+  let decoder = JSONDecoder()
+  let policy = RetryPolicy.never
+  var body: URLRequest.Body { .text("x") }
+}
 extension Endpoint where Self == UserItem {
   static func user(_ id: Int) -> Self { UserItem(id: id) }
 }
@@ -67,6 +81,14 @@ final class Users {
     } catch {
       name = error.serviceError(as: ShopError.self).map { "\($0)" } ?? "\(error)"
     }
+  }
+  let user = User(name: "Bella")
+  func loadWithoutAType() async throws {
+    name = try await URLSession.shared.load(.post("/users", body: .json(user), as: User.self)).name
+    _ = try await URLSession.shared.load(.get("/users", query: ["name": name, "page": 2], as: [User].self))
+    try await URLSession.shared.load(.delete("/users/1", headers: [.authorization(bearer: "t")]))
+    _ = try await URLSession.shared.load(Call<[User]>(path: "/users"))
+    try await URLSession.shared.load(Short())
   }
   func loadWithCallback() {
     URLSession.shared.load(.user(1)) { result in print(result) }
