@@ -24,7 +24,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     case .undecodable(let error, _, _): return "\(Self.reason(of: error)): \(summary)\(from)"
     case .serviceError(let error, _, _): return "\(Self.kind(of: error)): \(summary)\(from)"
     case .generalError(let error), .middlewareError(let error), .transferFailed(let error):
-      return "\(summary): \(Self.kind(of: error))"
+      return "\(summary): \(Self.kind(of: error))\(from)"
     default: return summary + from
     }
   }
@@ -86,6 +86,10 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
 
 /// An error of ours, whose text holds no secret.
 nonisolated protocol LoggableError: Error, CustomStringConvertible {}
+/// The same, about a response.
+nonisolated protocol ResponseError: LoggableError {
+  var response: NetworkResponse { get }
+}
 nonisolated extension NetworkError: LoggableError {}
 
 // What could not be decoded: the place and the types, nothing of the body.
@@ -179,10 +183,7 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
 // A member on a type of Foundation's, so its name is one that no app has.
 nonisolated extension URL {
   /// Without user, password, fragment and the values of the query.
-  var redactedForLog: String { redactedForLog(showing: []) }
-
-  /// With the values of these query items, unless their names sound like a secret's.
-  func redactedForLog(showing shown: Set<String>) -> String {
+  var redactedForLog: String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
     // What names no server is all content: «data:text/plain,secret».
     if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
@@ -192,9 +193,7 @@ nonisolated extension URL {
     let query = parts.percentEncodedQuery
     parts.percentEncodedQuery = nil
     let names = query?.split(separator: "&").map { item -> String in
-      guard let end = item.firstIndex(of: "=") else { return "…" }
-      let name = String(item[..<end])
-      return shown.contains(name) && !SensitiveHeader.matches(name) ? String(item) : name + "=…"
+      item.firstIndex(of: "=").map { item[...$0] + "…" } ?? "…"
     }
     return (parts.string ?? "(URL)") + (names.map { "?" + $0.joined(separator: "&") } ?? "")
   }

@@ -10,8 +10,8 @@
 /// ```swift
 /// var policy = RetryPolicy.default
 /// policy.onEvent = { event in print(event) }
-/// // GET https://example.com/items #1 (0.31 s): failed with 503 Service Unavailable from https://…
-/// // GET https://example.com/items #1 (0.31 s): next attempt in 2 s, as the server asked (Retry-After)
+/// // [7] GET https://example.com/items #1 (0.31 s): failed with 503 Service Unavailable from https://…
+/// // [7] GET https://example.com/items #1 (0.31 s): next attempt in 2 s, as the server asked (Retry-After)
 /// ```
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
@@ -38,6 +38,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case budget
   }
 
+  /// The number of the call among those of the process that have an `onEvent`: the same in all of its events.
+  public let callID: Int
   /// The request as the caller gave it. It may hold credentials: `description` prints none, a log should not either.
   public let request: URLRequest
   /// The number of the attempt, counted from 1; 0 before the first.
@@ -48,9 +50,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   public let kind: Kind
 
   /// One line, without query values or credentials.
-  public var description: String { text(url: request.url?.redactedForLog) }
-
-  func text(url: String?) -> String {
+  public var description: String {
     let what =
       switch kind {
       case .attemptStarted: "started"
@@ -64,7 +64,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       }
     // A line break in it would forge a line of the log.
     let method = request.httpMethod.flatMap { SessionTransport.isToken($0) ? $0 : nil } ?? "(no method)"
-    return "\(method) \(url ?? "(no URL)") #\(attempt) (\(elapsed.logText)): \(what)"
+    let url = request.url?.redactedForLog ?? "(no URL)"
+    return "[\(callID)] \(method) \(url) #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }
 

@@ -34,7 +34,12 @@ nonisolated public struct NetworkResponse: Sendable {
   let success: RetryFailure.Attempt?
 }
 
-nonisolated extension NetworkResponse {
+nonisolated extension NetworkResponse: CustomStringConvertible {
+  /// Status, URL and size: no query value, no header and nothing of the body.
+  public var description: String {
+    "\(response.statusCode) from \(response.url?.redactedForLog ?? "(no URL)"), \(data.count) bytes"
+  }
+
   /// Makes an answer that nobody sent, for tests and for what answers by itself.
   public init(data: Data, response: HTTPURLResponse) {
     self.init(data: data, response: response, failures: [], success: nil)

@@ -19,6 +19,8 @@ nonisolated final class RetryLoop: Sendable {
   /// Events are delivered one after the other on a queue of the call's own: a listener that takes long delays its own call
   /// only. Nil without a listener.
   private let events: DispatchQueue?
+  private let callID: Int
+  private static let lastCallID = NetworkLock(0)
 
   init(
     _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
@@ -31,6 +33,7 @@ nonisolated final class RetryLoop: Sendable {
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
+    callID = events == nil ? 0 : Self.nextCallID()
   }
 
   /// What is known of the call so far.
@@ -238,10 +241,17 @@ nonisolated final class RetryLoop: Sendable {
     outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
   }
 
+  private static func nextCallID() -> Int {
+    lastCallID.withLock { id in
+      id += 1
+      return id
+    }
+  }
+
   private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ call: Call) {
     guard let events, let onEvent = policy.onEvent else { return }
     let event = NetworkEvent(
-      request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind())
+      callID: callID, request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind())
     events.async { onEvent(event) }
   }
 }

@@ -33,7 +33,7 @@ nonisolated struct Counting: NetworkMiddleware {
   init(_ url: URL) {
     authentication = Authentication(for: url) { _, client in BearerToken(try await client.load(NewToken())) }
     var policy = RetryPolicy(maxRetries: 3)
-    policy.onEvent = NetworkLog { print($0) }.onEvent
+    policy.onEvent = { print($0) }
     client = NetworkClient(
       baseURL: url, headers: [.userAgent("App/1")], policy: policy,
       middleware: [Counting(), authentication, ResponseValidation(statusCodes: 200..<300) { _ in nil }])

@@ -116,7 +116,7 @@ extension AuthenticationTests {
     }
     let renewed = Box<[String?]>([])
     let authentication = Authentication(for: try #require(Self.origin), Key(key: "a")) { old, _ in
-      renewed.update { $0.append(old?.key) }
+      renewed.update { $0.append(old.key) }
       return Key(key: "b")
     }
     // A success is never a rejection.
@@ -129,7 +129,7 @@ extension AuthenticationTests {
     let script = NetworkScript { request, number in number % 2 == 0 ? .status(401) : .ok("x") }
     let old = Box<[String?]>([])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("0")) { rejected, _ in
-      old.update { $0.append(rejected?.token) }
+      old.update { $0.append(rejected.token) }
       return BearerToken("\(old.value?.count ?? 0)")
     }
     let client = Self.client(script, authentication)

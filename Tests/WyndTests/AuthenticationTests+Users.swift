@@ -28,8 +28,8 @@ extension AuthenticationTests {
     let (annMay, bobMay, begun) = (Gate(), Gate(), Counter())
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
       begun.add()
-      await (old?.token == "ann" ? annMay : bobMay).wait()
-      return BearerToken("\(old?.token ?? "") renewed")
+      await (old.token == "ann" ? annMay : bobMay).wait()
+      return BearerToken("\(old.token) renewed")
     }
     let script = NetworkScript { request, _ in
       request.value(forHTTPHeaderField: "Authorization") == "Bearer bob renewed" ? .ok("x") : .status(401)
@@ -54,7 +54,7 @@ extension AuthenticationTests {
   @Test func aCallWaitsForNoRenewalOfAnotherUser() async throws {
     let (annMay, begun) = (Gate(), Gate())
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
-      guard old?.token == "ann" else { return BearerToken("bob renewed") }
+      guard old.token == "ann" else { return BearerToken("bob renewed") }
       begun.open()
       await annMay.wait()
       return BearerToken("ann renewed")

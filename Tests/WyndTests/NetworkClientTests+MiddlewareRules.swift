@@ -163,7 +163,7 @@ extension NetworkClientTests {
 
   // MARK: Findings
 
-  @Test(.disabled("Finding C4: cured with the new errors"), arguments: [true, false])
+  @Test(arguments: [true, false])
   func anErrorOfAValidationKeepsItsResponseAndItsReason(_ isRetried: Bool) async throws {
     let validation = ResponseValidation(isRetryable: isRetried) { _ in "a reason to read" }
     let client = Self.client(

@@ -78,8 +78,11 @@ import Wynd
     let log = EventLog()
     let policy = RetryPolicy(backoff: .constant(.milliseconds(1500)), onEvent: log.add)
     let url = try #require(URL(string: "https://u:SECRET@a.example/items?token=SECRET&page=2#SECRET"))
-    _ = try? await NetworkClient(script: script).performNetworkRequest(URLRequest(url: url), policy: policy)
-    let prefix = "GET https://a.example/items?token=…&page=… "
+    var request = URLRequest(url: url)
+    request.setValue("Bearer SECRET", forHTTPHeaderField: "Authorization")
+    _ = try? await NetworkClient(script: script).performNetworkRequest(request, policy: policy)
+    let id = try #require(log.events.first?.callID)
+    let prefix = "[\(id)] GET https://a.example/items?token=…&page=… "
     let lines = log.events.map(\.description)
     #expect(lines.allSatisfy { $0.hasPrefix(prefix) && !$0.contains("SECRET") && !$0.contains("\n") }, "\(lines)")
     let rows = lines.map { $0.dropFirst(prefix.count) }
@@ -94,9 +97,9 @@ import Wynd
     #expect(rows[8].hasSuffix("next attempt in 1.5 s, by backoff"))
     #expect(rows[11].contains(": gave up: "))
     let unsafe = try await RetryRuleTests.run([.status(503)], method: "POST").log.events.map(\.description)
-    #expect(unsafe[1].hasPrefix("POST ") && unsafe[1].contains("; not safe to repeat: "))
+    #expect(unsafe[1].contains("] POST ") && unsafe[1].contains("; not safe to repeat: "))
     let fine = try await RetryRuleTests.run([.status(201, "x")], method: "PUT").log.events.map(\.description)
-    #expect(fine.last == "PUT https://a.example/items #1 (0 s): succeeded with 201")
+    #expect(fine.last?.drop { $0 != "P" } == "PUT https://a.example/items #1 (0 s): succeeded with 201")
   }
 
   /// A line break in a method or a missing URL must not forge a line of the log.
@@ -110,9 +113,31 @@ import Wynd
     _ = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
     let lines = log.events.map(\.description)
     #expect(lines.count == 2)
-    #expect(lines.first?.hasPrefix("(no method) https://a.example/ #0 (") == true, "\(lines)")
-    #expect(lines.last?.hasPrefix("GET (no URL) #0 (") == true, "\(lines)")
+    #expect(lines.first?.contains("] (no method) https://a.example/ #0 (") == true, "\(lines)")
+    #expect(lines.last?.contains("] GET (no URL) #0 (") == true, "\(lines)")
     #expect(lines.allSatisfy { !$0.contains("forged") && !$0.contains("\n") })
+  }
+
+  /// By it the lines of calls that run at the same time are told apart.
+  @Test func allEventsOfACallCarryItsNumberAndNoOthers() async throws {
+    let script = NetworkScript { request, _ in request.timeoutInterval < 60 ? .status(503) : .ok("x") }
+    let log = EventLog()
+    let client = NetworkClient(policy: RetryPolicy(maxRetries: 2, onEvent: log.add), script: script)
+    let url = try #require(URL(string: "https://a.example/"))
+    await withTaskGroup(of: Void.self) { group in
+      for number in 1...20 {
+        group.addTask {
+          _ = try? await client.performNetworkRequest(URLRequest(url: url, timeoutInterval: Double(number)))
+        }
+      }
+    }
+    let calls = Dictionary(grouping: log.events, by: \.callID)
+    #expect(calls.count == 20)
+    for events in calls.values {
+      #expect(Set(events.map(\.request.timeoutInterval)).count == 1)
+      // Three attempts, three failures, two waits and the end.
+      #expect(events.count == 9 && events.last?.isLast == true)
+    }
   }
 
   // MARK: The attempts of a response
@@ -152,7 +177,7 @@ import Wynd
     let mayGoOn = DispatchSemaphore(value: 0)
     let log = EventLog()
     let policy = RetryPolicy(
-      backoff: .none, budget: nil,
+      backoff: .constant(.seconds(60)), budget: nil,
       onEvent: { event in
         log.add(event)
         guard case .willRetry = event.kind else { return }

@@ -117,6 +117,20 @@ extension NetworkScriptTests {
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
   }
 
+  /// The client of the app, with all that it was made with.
+  @Test func aFinishedClientTakesAScript() async throws {
+    let session = URLSession(configuration: .ephemeral)
+    var client = NetworkClient(
+      baseURL: URL(string: "https://a.example/v2"), session: session, headers: [.init("X-App", "ours")],
+      policy: RetryPolicy(maxRetries: 1), middleware: [ResponseValidation(statusCodes: 200..<201)])
+    let script = NetworkScript.scripted([.dropped, .status(203, "x")])
+    client.script = script
+    let error = try await error(of: client, URLRequest(url: try #require(URL(string: "/items"))))
+    #expect(ResponseValidationTests.reason(error) == "status 203")
+    #expect(script.requests.map { $0.url?.absoluteString } == Array(repeating: "https://a.example/v2/items", count: 2))
+    #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "X-App") == "ours" })
+  }
+
   @Test func cancellingACallInSilenceEndsIt() async throws {
     let sent = Gate()
     let script = NetworkScript { _, _ in

@@ -109,6 +109,7 @@ import Wynd
       #expect(invalid.response.data == Data("x".utf8) && invalid.response.response.statusCode == 203)
       #expect(invalid.shouldRetry == isRetryable)
       #expect("\(invalid)" == "not acceptable: bad")
+      #expect(error?.statusCode == 203 && error?.data == Data("x".utf8))
     }
   }
 
@@ -118,6 +119,16 @@ import Wynd
     case .inaccessible(let failure): invalid(failure.lastError)
     default: nil
     }
+  }
+
+  /// The reason may quote the server.
+  @Test func aReasonIsOneLineOfALog() async throws {
+    let reason = "bad\n[1] GET https://a.example/ forged" + String(repeating: "x", count: 1000)
+    let (_, error) = try await Self.send([.ok("x")], ResponseValidation { _ in reason })
+    let text = "\(try #require(error))"
+    #expect(text.contains("bad [1] GET") && !text.contains("\n") && text.count < 400)
+    #expect(Self.reason(error) == reason)
+    #expect(error?.localizedDescription == "The server sent a response that cannot be used.")
   }
 
   /// Only whoever asked for it can use a 304.

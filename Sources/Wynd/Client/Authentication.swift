@@ -4,199 +4,231 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// What a request proves itself with.
+/// What a request is authenticated with.
+///
+/// ```swift
+/// nonisolated struct SignIn: NetworkCredential {
+///   var token: String
+///   var refreshToken: String
+///   var expiresAt: Date?
+///   var header: URLRequest.Header { .authorization(bearer: token) }
+/// }
+/// ```
 nonisolated public protocol NetworkCredential: Sendable {
   /// The header field that carries it.
   var header: URLRequest.Header { get }
-  /// Does this answer, of status 400 and up, say that it is no longer good? A 401 does, by default.
+  /// When it expires, if that is known: it is then renewed before a request is sent with it. The default is nil.
+  var expiresAt: Date? { get }
+  /// Whether this response, of status 400 and up, says that the credential is not valid. By default a 401 does.
   func isRejected(by response: HTTPURLResponse) -> Bool
 }
 
 nonisolated extension NetworkCredential {
+  /// Not known.
+  public var expiresAt: Date? { nil }
   /// On status 401.
   public func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 401 }
 }
 
 /// A bearer token (RFC 6750).
-nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable {
-  /// As the server gave it.
+nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, CustomStringConvertible {
+  /// The token as the server issued it.
   public var token: String
-  /// Makes one.
-  public init(_ token: String) { self.token = token }
+  /// When the token expires, if that is known.
+  public var expiresAt: Date?
+  /// Makes a credential of a token.
+  public init(_ token: String, expiresAt: Date? = nil) { (self.token, self.expiresAt) = (token, expiresAt) }
   /// `Authorization: Bearer …`
   public var header: URLRequest.Header { .authorization(bearer: token) }
+  /// Without the token.
+  public var description: String { "Bearer …" }
 }
 
-/// Adds a credential to each attempt, and renews it when it is rejected: once, whatever the number of calls that find out
-/// at the same time.
+/// Adds a credential to every attempt, and renews it when it has expired or is rejected: once, however many calls need it.
 ///
 /// ```swift
-/// let authentication = Authentication<BearerToken>(for: baseURL) { old, client in
-///   try await client.load(.newToken(after: old))
+/// let authentication = Authentication<SignIn>(for: baseURL, onSessionEnd: { _ in showSignIn() }) { old, client in
+///   try await client.load(.newToken(old.refreshToken))
 /// }
 /// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
-/// authentication.credential = BearerToken(token)       // signed in; nil: signed out
+/// authentication.credential = try await client.load(.signIn(name, password))    // nil signs out
 /// ```
 ///
-/// - A call whose credential is rejected is sent once more with the new one, which is not counted as a retry. A second
-///   rejection is final.
-/// - A rejection of a credential that has been renewed meanwhile is answered by the new one, without renewing it again.
-/// - If renewing fails, every call that waits for it fails with that error, in ``NetworkError/middlewareError(_:)``; the
-///   next call may try again.
-/// - Cancelling a call that waits does not cancel the renewal, for which others may wait.
-/// - What the closure sends goes without the credential and cannot cause another renewal, as long as it sends from the
-///   task it runs in, or one made there. What it sends past its client needs a policy without a budget: the renewal could
-///   be held for the call that waits for it.
-/// - A request that carries the field already is left as it is.
-/// - No other origin than `origin` gets the credential, by a redirect neither, whatever field carries it.
-nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware, @unchecked Sendable {
+/// - While there is no credential, requests are sent without one. To renew before the first request, start with a credential
+///   that has expired.
+/// - A call whose credential is rejected is sent once more with the new one, which does not count as a retry. A second
+///   rejection is final. A credential that was renewed meanwhile is not renewed again.
+/// - If the renewal fails, each call that waits for it fails with that error, in ``NetworkError/middlewareError(_:)``. The
+///   next call renews again, unless the renewal was refused: by a response with status 400, 401 or 403, or because the
+///   closure threw `URLError(.userAuthenticationRequired)`. That ends the session: ``credential`` becomes nil.
+/// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and no longer than its deadline.
+/// - Canceling a call does not cancel the renewal, because other calls may wait for it.
+/// - The client that the closure gets has neither this middleware nor a retry budget. Other requests of the closure, through
+///   whatever client, are sent without the credential and never wait for the renewal.
+/// - A request that has the header field already is sent unchanged.
+/// - No other origin gets the credential, after a redirect neither, whatever field carries it.
+nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
+  private struct State: Sendable {
+    var credential: Credential?
+    var account: String?
+    /// The credential before it was ever renewed: it stands for the user that signed in.
+    var first: String?
+    /// Counts sign-ins and sign-outs, so that a call of one user never completes as another.
+    var epoch = 0
+    /// Counts the renewals since the sign-in.
+    var generation = 0
+    var renewal: Task<Credential, any Error>?
+  }
   private let origin: NetworkOrigin
-  private let field: String
-  private let renew: @Sendable (Credential?, NetworkClient) async throws -> Credential
-  private let lock = NSLock()
-  // Under the lock.
-  private var current: Credential?
-  // What the credential was before it was ever renewed: it stands for who is signed in.
-  private var first: String?
-  private var name: String?
-  private var generation = 0
-  // Counts sign-ins and sign-outs: what one user began is not finished as another.
-  private var epoch = 0
-  private var renewal: (epoch: Int, task: Task<Credential, any Error>)?
-  // With those of who was signed in before.
-  private var renewals = 0
+  private let onSessionEnd: @Sendable (any Error) -> Void
+  private let renew: @Sendable (Credential, NetworkClient) async throws -> Credential
+  private let state = NetworkLock(State())
 
-  /// Makes one for one service.
+  /// Makes an authentication for one service.
   ///
   /// - Parameters:
   ///   - origin: A URL of the service: scheme, host and port count.
-  ///   - credential: What is known already. Without one, a call renews first.
-  ///   - account: Whose it is; see ``account``.
-  ///   - field: The header field that will carry it, as long as none is known.
-  ///   - renew: Gets the credential that was rejected and the client of the call; returns a new one.
+  ///   - credential: The credential, if there is one already.
+  ///   - account: The name of the user; see ``account``.
+  ///   - onSessionEnd: Called with the error when a renewal was refused, on any thread. Save the new state of
+  ///     ``credential`` there, and ask the user to sign in.
+  ///   - renew: Gets the old credential, and a client for the request; returns the new one. Save that as well.
   public init(
-    for origin: URL, _ credential: Credential? = nil, as account: String? = nil, field: String = "Authorization",
-    renew: @escaping @Sendable (Credential?, NetworkClient) async throws -> Credential
+    for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
+    onSessionEnd: @escaping @Sendable (any Error) -> Void = { _ in },
+    renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
   ) {
-    self.origin = NetworkOrigin(origin)
-    self.field = field
-    self.renew = renew
-    (current, first, name) = (credential, credential?.header.value, account)
+    (self.origin, self.onSessionEnd, self.renew) = (NetworkOrigin(origin), onSessionEnd, renew)
+    signIn(credential, as: account)
   }
 
-  /// Who is signed in: set at sign-in, nil at sign-out. A renewal that is under way does not overwrite it, and calls that
-  /// were begun before end with `URLError.userAuthenticationRequired`: they would be finished as somebody else.
+  /// The credential of the user that is signed in; set it at sign-in, and set nil at sign-out. Calls that began with another
+  /// user's credential end with `URLError.userAuthenticationRequired` instead of being sent again, and a renewal for that
+  /// user changes nothing.
   public var credential: Credential? {
-    get { lock.withLock { current } }
+    get { state.withLock { $0.credential } }
     set { signIn(newValue) }
   }
 
-  /// Sets ``credential`` and ``account`` at once: a call between the two would be one user's under the other's name.
+  /// Sets ``credential`` and ``account`` at once, so that no call runs with one user's credential and another's name.
   public func signIn(_ credential: Credential?, as account: String? = nil) {
-    lock.withLock {
-      (current, first, name) = (credential, credential?.header.value, account)
-      generation += 1
-      epoch += 1
-    }
+    let first = credential?.header.value
+    state.withLock { $0 = State(credential: credential, account: account, first: first, epoch: $0.epoch + 1) }
   }
 
-  /// The name of who is signed in, if the app knows it. A ``ResponseCache`` keeps answers for this account, also over
-  /// renewals and launches; without it, for the credential that was set.
-  public var account: String? { lock.withLock { name } }
+  /// The name of the user that is signed in, if the app has set it. A ``ResponseCache`` keeps the responses of each account
+  /// apart, also across renewals and launches; without a name, those of each credential that was set.
+  public var account: String? { state.withLock { $0.account } }
 
-  /// With the credential; after a rejection once more, with a new one.
+  /// Renews the credential now, or waits for the renewal that is under way.
+  ///
+  /// - Parameter client: Sends the request.
+  /// - Returns: The new credential.
+  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal.
+  @discardableResult
+  public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {
+    try await renewed(after: state.withLock { $0 }, client, within: .infinity)
+  }
+
+  /// Sends the request with the credential; after a rejection once more, with a new one.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
-    let isOurs = AuthenticationInProgress.current.contains(ObjectIdentifier(self))
-    let (known, generation, now, isFree) = lock.withLock {
-      (current, self.generation, self.epoch, isOurs && renewals > 0)
+    let now = state.withLock { $0 }
+    let field = now.credential?.header.name ?? ""
+    guard NetworkOrigin(request.url) == origin, request.value(forHTTPHeaderField: field) == nil,
+      !Renewals.running.get().contains(ObjectIdentifier(self)),
+      let epoch = call.firstEpoch(of: self, now: now.credential.map { _ in now.epoch })
+    else { return try await next(request) }
+    guard let credential = now.credential, epoch == now.epoch else { throw URLError(.userAuthenticationRequired) }
+    if credential.expiresAt.map({ $0 > Date() }) ?? true {
+      do {
+        return try await next(signed(request, credential))
+      } catch NetworkError.endpointError(let response, _)
+        where credential.isRejected(by: response) && request.httpBodyStream == nil
+        && NetworkOrigin(response.url) == origin
+        && (!call.hasFollowedRedirect
+          || RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe)
+      {}
     }
-    let field = known?.header.name ?? self.field
-    // A request that brings its own, to sign in for one, is left as it is.
-    if isFree || NetworkOrigin(request.url) != origin || request.value(forHTTPHeaderField: field) != nil {
-      return try await next(request)
-    }
-    let epoch = call.history.epoch(of: self, now: now)
-    guard let known else {
-      return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
-    }
-    guard epoch == now else { throw URLError(.userAuthenticationRequired) }
-    do {
-      return try await next(signed(request, known))
-    } catch NetworkError.endpointError(let response, _)
-      where known.isRejected(by: response) && request.httpBodyStream == nil
-      && NetworkOrigin(response.url) == origin
-      && (!call.history.hasFollowedRedirect
-        || RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe)
-    {
-      return try await next(signed(request, try await renewed(after: generation, epoch, call.client)))
-    }
+    return try await next(signed(request, renewed(after: now, call.client, within: request.timeoutInterval)))
   }
 
-  /// Answers to one user are not another's.
+  /// The user, so that responses to one are not served to another.
   public func cacheScope(of request: URLRequest) -> String? {
-    NetworkOrigin(request.url) == origin ? lock.withLock { name ?? first } : nil
+    NetworkOrigin(request.url) == origin ? state.withLock { $0.account ?? $0.first } : nil
   }
 
-  private func signed(_ request: URLRequest, _ credential: Credential) throws -> URLRequest {
-    let field = credential.header
-    if let flaw = field.flaw ?? SessionTransport.validationError(forField: field.name, field.value) {
-      throw NetworkError.invalidRequest(reason: flaw)
-    }
-    SensitiveHeader.add(field.name)
+  private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {
     var request = request
-    request.setValue(field.value, forHTTPHeaderField: field.name)
+    try credential.header.set(in: &request)
+    SensitiveHeader.add(credential.header.name)
     return request
   }
 
-  /// The credential after the one of that generation. All who ask meanwhile wait for the same renewal; a call that is
-  /// cancelled is ended by its loop, and what waits for it here does no harm.
-  private func renewed(after old: Int, _ epoch: Int, _ client: NetworkClient) async throws -> Credential {
+  /// The credential after that of `known`. All calls that need it meanwhile wait for the same renewal.
+  private func renewed(
+    after known: State, _ client: NetworkClient, within limit: TimeInterval
+  ) async throws(NetworkError) -> Credential {
+    let renewal = state.withLock { state -> Task<Credential, any Error>? in
+      guard state.epoch == known.epoch, let current = state.credential else { return nil }
+      if state.renewal == nil, state.generation != known.generation { return Task { current } }
+      state.renewal = state.renewal ?? startRenewal(of: current, known.epoch, client)
+      return state.renewal
+    }
     do {
-      let task = try lock.withLock {
-        if self.epoch != epoch { throw URLError(.userAuthenticationRequired) }
-        if let renewal, renewal.epoch == epoch { return renewal.task }
-        if generation != old, let current { return Task { current } }
-        let task = renewing(current, epoch, client)
-        renewal = (epoch, task)
-        return task
+      guard let renewal else { throw URLError(.userAuthenticationRequired) }
+      // The first result counts: a renewal that never ends, or that waits for this call, does not hold it.
+      let (results, continuation) = AsyncStream<Result<Credential, any Error>>.makeStream()
+      Task { continuation.yield(await renewal.result) }
+      let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
+        continuation.yield(.failure(URLError(.timedOut)))
       }
-      let credential = try await task.value
-      // Nobody is given what belongs to who was signed in before.
-      if lock.withLock({ self.epoch }) != epoch { throw URLError(.userAuthenticationRequired) }
-      return credential
+      defer { cancelTimer() }
+      for await result in results { return try result.get() }
+      throw NetworkError.cancelled
     } catch {
-      // Whatever it is, it is no answer to this request: nothing here is to be tried again for it.
-      throw Task.isCancelled ? NetworkError.cancelled : .middlewareError(error)
+      // No error of the renewal says that the request itself may be retried.
+      throw Task.isCancelled ? .cancelled : .middlewareError(error)
     }
   }
 
-  /// A task of its own: the call that began it may be cancelled. Under the lock.
-  private func renewing(_ old: Credential?, _ epoch: Int, _ client: NetworkClient) -> Task<Credential, any Error> {
-    renewals += 1
-    return Task {
-      defer {
-        lock.withLock {
-          renewals -= 1
-          if renewal?.epoch == epoch { renewal = nil }
-        }
+  /// A task of its own, because the call that started it may be canceled.
+  private func startRenewal(of old: Credential, _ epoch: Int, _ client: NetworkClient) -> Task<Credential, any Error> {
+    var client = client
+    client.middleware.removeAll { $0 as? Authentication === self }
+    client.policy.budget = nil
+    let running = Renewals.running.get().union([ObjectIdentifier(self)])
+    return Task { [client] in
+      do {
+        let new = try await Renewals.running.withValue(running) { try await renew(old, client) }
+        if end(epoch, { ($0.credential, $0.generation) = (new, $0.generation + 1) }) { return new }
+        throw URLError(.userAuthenticationRequired)
+      } catch {
+        let isRefused = Renewals.isRefused(error)
+        if end(epoch, { if isRefused { $0 = State(epoch: epoch + 1) } }), isRefused { onSessionEnd(error) }
+        throw error
       }
-      let inProgress = AuthenticationInProgress.current.union([ObjectIdentifier(self)])
-      let credential = try await AuthenticationInProgress.value.withValue(inProgress) { try await renew(old, client) }
-      lock.withLock {
-        guard self.epoch == epoch else { return }
-        current = credential
-        first = first ?? credential.header.value
-        generation += 1
-      }
-      return credential
+    }
+  }
+
+  /// Returns false, and changes nothing, if another user has signed in meanwhile.
+  private func end(_ epoch: Int, _ change: (inout State) -> Void) -> Bool {
+    state.withLock { state in
+      guard state.epoch == epoch else { return false }
+      state.renewal = nil
+      change(&state)
+      return true
     }
   }
 }
 
-/// Which authentications are being renewed by whatever runs here: their own requests go without.
-nonisolated enum AuthenticationInProgress {
-  static let value = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
-  static var current: Set<ObjectIdentifier> { value.get() }
+nonisolated private enum Renewals {
+  /// The authentications that this task renews a credential of: its requests must not wait for that.
+  static let running = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
+
+  static func isRefused(_ error: any Error) -> Bool {
+    let code = (error as? URLError ?? (error as? NetworkError)?.urlError)?.code
+    return code == .userAuthenticationRequired || [400, 401, 403].contains((error as? NetworkError)?.statusCode)
+  }
 }

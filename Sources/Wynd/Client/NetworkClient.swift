@@ -90,14 +90,12 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
   public static func baseURL(
     scheme: String = "https", host: String, port: Int? = nil, path: String = ""
-  ) throws(NetworkError) -> URL { try Base(scheme: scheme, host: host, port: port, path: path).url }
+  ) throws(NetworkError) -> URL { try Base(scheme: scheme, host: host, path: path, port: port).url }
 
   private struct Base: Endpoint {
     typealias Response = Data
-    var scheme: String
-    var host: String
+    var scheme, host, path: String
     var port: Int?
-    var path: String
   }
 }
 
@@ -138,14 +136,10 @@ nonisolated extension NetworkClient: EndpointCallChain {
   }
 
   private func addHeaders(to request: inout URLRequest) throws(NetworkError) {
-    let isAtHome = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
+    let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A key that is meant for the service goes nowhere else.
-      if !isAtHome, SensitiveHeader.matches(field.name, field.value) { continue }
-      if let flaw = field.flaw ?? SessionTransport.validationError(forField: field.name, field.value) {
-        throw .invalidRequest(reason: flaw)
-      }
-      request.setValue(field.value, forHTTPHeaderField: field.name)
+      if isSameOrigin || !SensitiveHeader.matches(field.name, field.value) { try field.set(in: &request) }
     }
   }
 
@@ -155,7 +149,7 @@ nonisolated extension NetworkClient: EndpointCallChain {
       throw .missingHost
     }
     guard var base = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else {
-      throw .invalidRequest(reason: "the base URL is none")
+      throw .invalidRequest(reason: "the base URL is not valid")
     }
     base.percentEncodedPath = try EndpointURL.path(parts.percentEncodedPath, after: base.percentEncodedPath)
     base.percentEncodedQuery = parts.percentEncodedQuery
@@ -178,5 +172,15 @@ nonisolated extension NetworkClient: EndpointCallChain {
       throw NetworkError(thrown: error)
     }
     return value
+  }
+}
+
+nonisolated extension URLRequest.Header {
+  /// Sets the field, if it can be sent.
+  func set(in request: inout URLRequest) throws(NetworkError) {
+    if let error = flaw ?? SessionTransport.validationError(forField: name, value) {
+      throw .invalidRequest(reason: error)
+    }
+    request.setValue(value, forHTTPHeaderField: name)
   }
 }

@@ -87,27 +87,27 @@ nonisolated public struct NetworkCall: Sendable {
   public let endpoint: (any Endpoint)?
   /// A download, an upload or a stream: the body of the response is not in the ``NetworkResponse``.
   public let isTransfer: Bool
-  let history = History()
   /// Whether a cache can serve a stored response if this call fails, so that one attempt is enough.
   let hasFallback = NetworkLock(false)
+  /// What the attempts of a call have left behind for the next one.
+  private struct History: Sendable {
+    var hasFollowedRedirect = false
+    var epochs: [ObjectIdentifier: Int?] = [:]
+  }
+  private let history = NetworkLock(History())
 
-  /// What an authentication has to know of what came before.
-  final class History: @unchecked Sendable {
-    private let lock = NSLock()
-    // Whose call it is: with the first attempt each authentication notes who was signed in.
-    private var epochs: [ObjectIdentifier: Int] = [:]
-    private var hasFollowed = false
-    /// The last answer is that of another request than was sent, with another method perhaps.
-    var hasFollowedRedirect: Bool {
-      get { lock.withLock { hasFollowed } }
-      set { lock.withLock { hasFollowed = newValue } }
-    }
-    func epoch(of authentication: AnyObject, now: Int) -> Int {
-      lock.withLock {
-        let epoch = epochs[ObjectIdentifier(authentication)] ?? now
-        epochs[ObjectIdentifier(authentication)] = epoch
-        return epoch
-      }
+  /// The last response is that of another request than was sent, perhaps with another method.
+  var hasFollowedRedirect: Bool {
+    get { history.withLock { $0.hasFollowedRedirect } }
+    nonmutating set { history.withLock { $0.hasFollowedRedirect = newValue } }
+  }
+
+  /// The sign-in under which the call began: `now` at the first attempt, and the same at all others.
+  func firstEpoch(of authentication: AnyObject, now: Int?) -> Int? {
+    history.withLock { history in
+      let epoch = history.epochs[ObjectIdentifier(authentication)] ?? now
+      history.epochs.updateValue(epoch, forKey: ObjectIdentifier(authentication))
+      return epoch
     }
   }
 }
@@ -116,27 +116,24 @@ nonisolated public struct NetworkCall: Sendable {
 nonisolated public struct NetworkMiddlewareNext: Sendable {
   let send: @Sendable (URLRequest) async throws -> NetworkResponse
 
-  /// Sends the request on, through whatever comes after.
+  /// Sends the request on, through the middleware that follows.
   public func callAsFunction(_ request: URLRequest) async throws -> NetworkResponse { try await send(request) }
+}
 
+nonisolated extension NetworkMiddlewareNext {
   /// `end`, with all of these before it; the first is the outermost.
   init(
     _ middleware: [any NetworkMiddleware], in call: NetworkCall,
     end: @escaping @Sendable (URLRequest) async throws -> NetworkResponse
   ) {
-    var next = NetworkMiddlewareNext(send: end)
-    for middleware in middleware.reversed() {
-      let rest = next
-      next = NetworkMiddlewareNext {
-        do { return try await middleware.respond(to: $0, in: call, next: rest) } catch {
+    self = middleware.reversed().reduce(Self(send: end)) { next, middleware in
+      Self { request in
+        do { return try await middleware.respond(to: request, in: call, next: next) } catch {
           throw NetworkError(thrown: error)
         }
       }
     }
-    self = next
   }
-
-  private init(send: @escaping @Sendable (URLRequest) async throws -> NetworkResponse) { self.send = send }
 }
 
 nonisolated extension NetworkError {
@@ -151,8 +148,8 @@ nonisolated extension NetworkError {
   }
 }
 
-/// One attempt that goes through middleware. The loop sees an ordinary attempt: its deadline and a cancellation reach into
-/// it, and what a middleware sends on top counts as no retry.
+/// One attempt that goes through middleware. For the loop it is an ordinary attempt: its deadline and its cancellation apply
+/// to the middleware too, and further requests that a middleware sends do not count as retries.
 nonisolated struct MiddlewareTransport: NetworkTransport {
   let base: any NetworkTransport
   let middleware: [any NetworkMiddleware]
@@ -165,82 +162,52 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   func prepare(
     _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
-    let sends = Sends()
+    // What all requests of this attempt together tell the retry rule.
+    let facts = NetworkLock(NetworkOutcome())
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
       if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
       if base.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
       let end = await RetryAttempt(request, base).run(clock: ContinuousRetryClock())
       guard case .outcome(let outcome) = end else { throw NetworkError.cancelled }
       let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-      sends.add(outcome, result)
-      call.history.hasFollowedRedirect = outcome.hasFollowedRedirect
+      let mayBeApplied = Self.mayBeApplied(outcome, result)
+      facts.withLock { facts in
+        facts.hasProgressed = facts.hasProgressed || outcome.hasProgressed
+        // After a request that may have been applied no failure proves anything, as after a redirect.
+        facts.hasFollowedRedirect = facts.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
+      }
+      call.hasFollowedRedirect = outcome.hasFollowedRedirect
       return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
     }
     return TaskHandle {
-      do {
-        let response = try await next(request)
-        completion(sends.outcome(NetworkOutcome(data: response.data, response: response.response, isAccepted: true)))
-      } catch {
-        completion(sends.outcome(NetworkOutcome(error: NetworkError(thrown: error))))
+      let result: RetryLoop.CallResult
+      do { result = .success(try await next(request)) } catch { result = .failure(NetworkError(thrown: error)) }
+      var outcome = facts.withLock { $0 }
+      switch result {
+      case .success(let response): (outcome.data, outcome.response) = (response.data, response.response)
+      case .failure(let error): outcome.error = error
       }
+      outcome.isAccepted = outcome.error == nil
+      completion(outcome)
     }
   }
 
-  /// What is known of all that was sent in one attempt.
-  private final class Sends: @unchecked Sendable {
-    private let lock = NSLock()
-    private var facts = NetworkOutcome()
-    private var isApplied = false
-
-    func add(_ send: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) {
-      var isAnswered = true
-      var isRefused = false
-      if case .failure(let error) = result {
-        // As for a POST without a key: has the server done anything?
-        let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
-        let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), state)
-        isRefused = safety.isSafe || error.statusCode == 401
-        isAnswered = error.response != nil && error.statusCode != 401
-      }
-      lock.withLock {
-        facts.hasFollowedRedirect = facts.hasFollowedRedirect || send.hasFollowedRedirect || isApplied
-        isApplied = isApplied || !isRefused
-        facts.hasProgressed = facts.hasProgressed || send.hasProgressed
-        // A second send that was refused does not prove that the first did nothing.
-        facts.mayHaveSent = facts.mayHaveSent || send.mayHaveSent || isAnswered
-      }
-    }
-    func outcome(_ outcome: NetworkOutcome) -> NetworkOutcome {
-      var outcome = outcome
-      (outcome.hasFollowedRedirect, outcome.mayHaveSent, outcome.hasProgressed) = lock.withLock {
-        (facts.hasFollowedRedirect, facts.mayHaveSent, facts.hasProgressed)
-      }
-      return outcome
-    }
+  /// Whether a server may have applied the request: the question for a POST without an Idempotency-Key. A 401 refuses it.
+  private static func mayBeApplied(_ send: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) -> Bool {
+    guard case .failure(let error) = result else { return true }
+    let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
+    let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), state)
+    return error.statusCode != 401 && !safety.isSafe
   }
 }
 
 /// Async work as an attempt.
-nonisolated private final class TaskHandle: NetworkRequestHandle {
+nonisolated final class TaskHandle: NetworkRequestHandle {
   private let work: @Sendable () async -> Void
-  private let task = NetworkLock<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
+  private let task = NetworkTask()
 
   init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
 
-  func resume() {
-    let task = Task { await work() }
-    let isCancelled = self.task.withLock { state in
-      state.task = task
-      return state.isCancelled
-    }
-    if isCancelled { task.cancel() }
-  }
-
-  func cancel() {
-    let task = self.task.withLock { state in
-      defer { state = (nil, true) }
-      return state.task
-    }
-    task?.cancel()
-  }
+  func resume() { task.isCarriedOut(by: .retries(Task { [work] in await work() })) }
+  func cancel() { task.cancel() }
 }

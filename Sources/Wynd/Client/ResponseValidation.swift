@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// What is an error, beyond a status of 400 and up.
+/// Makes errors of responses that are not acceptable, beyond a status of 400 and up.
 ///
 /// ```swift
 /// ResponseValidation(statusCodes: 200..<300, contentTypes: ["application/json"])
@@ -14,66 +14,57 @@
 /// }
 /// ```
 ///
-/// A failure is ``InvalidResponse`` in ``NetworkError/middlewareError(_:)``.
+/// The error is an ``InvalidResponse`` in ``NetworkError/middlewareError(_:)``, which has its response and its body.
 nonisolated public struct ResponseValidation: NetworkMiddleware {
-  private let statusCodes: Range<Int>?
-  private let contentTypes: [String]?
   private let isRetryable: Bool
-  private let flaw: @Sendable (NetworkResponse) -> String?
+  private let reason: @Sendable (NetworkResponse) -> String?
 
-  /// Makes a validation; what is left out is not looked at.
+  /// Makes a validation; what is left out is not checked.
   ///
   /// - Parameters:
-  ///   - statusCodes: What a success may have, `200..<300`.
-  ///   - contentTypes: What a body may be, without parameters; `image/*` is any image.
-  ///   - isRetryable: May another try help? Whether it is safe to repeat stays the rule's own question.
-  ///   - flaw: Looks at an answer and says what is wrong with it; nil if nothing is.
+  ///   - statusCodes: The status codes of a success, `200..<300`.
+  ///   - contentTypes: The types that a body may have, without parameters; `image/*` is any image.
+  ///   - isRetryable: Whether a retry may help. Whether it is safe to repeat the request is decided by ``RetryPolicy``.
+  ///   - validate: Returns why a response is not acceptable, and nil if it is. The text appears in logs.
   public init(
     statusCodes: Range<Int>? = nil, contentTypes: [String]? = nil, isRetryable: Bool = false,
-    flaw: @escaping @Sendable (NetworkResponse) -> String? = { _ in nil }
+    validate: @escaping @Sendable (NetworkResponse) -> String? = { _ in nil }
   ) {
-    self.statusCodes = statusCodes
-    self.contentTypes = contentTypes
     self.isRetryable = isRetryable
-    self.flaw = flaw
+    let accepted = contentTypes.map { Set($0.map { $0.lowercased() }) }
+    reason = { response in
+      let status = response.response.statusCode
+      if statusCodes?.contains(status) == false { return "status \(status)" }
+      let field = response.response.value(forHTTPHeaderField: "Content-Type") ?? ""
+      let type = field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+      let isAccepted = accepted?.isDisjoint(with: [type, type.prefix { $0 != "/" } + "/*", "*/*"]) != true
+      return isAccepted || response.data.isEmpty ? validate(response) : "content type \(type)"
+    }
   }
 
-  /// Lets pass what is right.
+  /// Throws ``InvalidResponse`` if the response is not acceptable.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let response = try await next(request)
-    let isAsked = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
-    if response.response.statusCode == 304, isAsked { return response }
-    guard let reason = reason(against: response) else { return response }
+    // A conditional request expects a 304.
+    let conditions = ["If-None-Match", "If-Modified-Since"].compactMap { request.value(forHTTPHeaderField: $0) }
+    if response.response.statusCode == 304, !conditions.isEmpty { return response }
+    guard let reason = reason(response) else { return response }
     throw InvalidResponse(reason: reason, response: response, shouldRetry: isRetryable)
-  }
-
-  private func reason(against response: NetworkResponse) -> String? {
-    let status = response.response.statusCode
-    if let statusCodes, !statusCodes.contains(status) { return "status \(status)" }
-    if let contentTypes, !response.data.isEmpty {
-      let type =
-        response.response.value(forHTTPHeaderField: "Content-Type")?.prefix { $0 != ";" }
-        .trimmingCharacters(in: .whitespaces).lowercased() ?? ""
-      let isFit = contentTypes.contains {
-        let wanted = $0.lowercased()
-        return wanted == type || wanted == "*/*" || wanted.hasSuffix("/*") && type.hasPrefix(wanted.dropLast())
-      }
-      if !isFit { return "content type \(NetworkError.oneLine(type, 80))" }
-    }
-    return flaw(response)
   }
 }
 
-/// An answer that a ``ResponseValidation`` does not accept.
-nonisolated public struct InvalidResponse: RetryableError, CustomStringConvertible {
-  /// What is wrong with it.
+/// A response that a ``ResponseValidation`` does not accept.
+nonisolated public struct InvalidResponse: RetryableError, LocalizedError, ResponseError {
+  /// Why it is not acceptable.
   public let reason: String
-  /// The answer.
+  /// The response.
   public let response: NetworkResponse
-  /// May another try help?
+  /// Whether a retry may help.
   public let shouldRetry: Bool
-  /// The reason.
-  public var description: String { "not acceptable: \(reason)" }
+  /// The reason, in one line.
+  public var description: String { "not acceptable: \(NetworkError.oneLine(reason, 200))" }
+  /// A sentence for the person in front of the screen.
+  public var errorDescription: String? { "The server sent a response that cannot be used." }
 }

@@ -3,13 +3,12 @@ import Foundation
 import LoopbackServer
 import Testing
 import Wynd
-import os
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// One value, failure, cancellation and demand of the publishers; and the lines of the log.
+/// One value, failure, cancellation and demand of the publishers.
 @Suite(.timeLimit(.minutes(1))) struct CombineTests {
   struct Item: Endpoint {
     struct Response: Decodable, Sendable, Equatable { var id: Int }
@@ -156,20 +155,5 @@ import os
     await seen.reaches(3)
     #expect(seen.all == [7, 7, 7])
     withExtendedLifetime((call, chained)) {}
-  }
-
-  @Test func theLogSaysWhatHappensAndNoSecret() async throws {
-    let server = try LoopbackServer(script: .status(503), .ok("x"))
-    let lines = Seen<String>()
-    let policy = RetryPolicy(
-      backoff: .none, budget: nil, onEvent: NetworkEvent.logging(to: Logger { lines.add($0) }))
-    _ = try await session.performNetworkRequest(server.url("/?token=secret"), policy: policy)
-    #expect(lines.all.map { $0.prefix { $0 != " " } } == ["debug", "notice", "debug", "debug", "debug"])
-    #expect(lines.all.allSatisfy { $0.contains("/?token=…") && !$0.contains("secret") })
-    _ = try? await session.performNetworkRequest(server.url("/"), maxRetries: 0, policy: policy)
-    #expect(lines.all.count == 7)
-    let closed = try LoopbackServer(script: .status(404))
-    _ = try? await session.performNetworkRequest(closed.url("/"), policy: policy)
-    #expect(lines.all.last?.hasPrefix("error ") == true)
   }
 }

@@ -6,50 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-extension NetworkLogTests {
-  static func lines(
-    _ steps: [NetworkScript.Step], _ request: URLRequest, showing items: Set<String>? = nil, maxRetries: Int = 1
-  ) async -> [String] {
-    let lines = Box<[String]>([])
-    let print: @Sendable (String) -> Void = { line in lines.update { $0.append(line) } }
-    let log = items.map { NetworkLog(showing: $0, print: print) } ?? NetworkLog(print: print)
-    let client = NetworkClient(
-      policy: RetryPolicy(maxRetries: maxRetries, onEvent: log.onEvent), script: .scripted(steps))
-    _ = try? await client.performNetworkRequest(request)
-    return lines.value ?? []
-  }
-
-  @Test func aCallThatFailsHasALineForEachAttemptAndOneForItsEnd() async throws {
-    let lines = await Self.lines([.status(503)], try Self.request("GET", "https://a.example/"))
-    #expect(lines.count == 3)
-    #expect(lines.map { $0.contains("#1 ") } == [true, false, false])
-    #expect(lines.map { $0.contains("failed with 503") } == [true, true, false])
-    #expect(lines.last?.contains("gave up") == true)
-  }
-
-  @Test func aCallThatSucceedsAtOnceHasOneLine() async throws {
-    let lines = await Self.lines([.status(201, "x")], try Self.request("POST", "https://a.example/x"))
-    #expect(lines.count == 1)
-    #expect(lines.first?.hasPrefix("POST https://a.example/x #1 (") == true)
-    #expect(lines.first?.hasSuffix("succeeded with 201") == true)
-  }
-
-  static let urls: [(url: String, showing: Set<String>?, shown: String)] = [
-    ("https://a.example/x?q=w&r=w", nil, "https://a.example/x?q=…&r=…"),
-    ("https://a.example/x?q=w&r=w", [], "https://a.example/x?q=…&r=…"),
-    ("https://a.example/x?q=w&r=w", ["r"], "https://a.example/x?q=…&r=w"),
-    ("https://a.example/x?api_key=w&session=w", ["api_key", "session"], "https://a.example/x?api_key=…&session=…"),
-    ("https://a.example:8443/x?w#w", ["w"], "https://a.example:8443/x?…"),
-    ("https://u:w@a.example/", nil, "https://a.example/"),
-  ]
-  @Test(arguments: urls.indices) func theURLOfALineHasNoValuesExceptTheNamedOnes(_ row: Int) async throws {
-    let (url, showing, shown) = Self.urls[row]
-    let lines = await Self.lines([.ok("x")], try Self.request("GET", url), showing: showing)
-    #expect(lines.first?.hasPrefix("GET \(shown) #1") == true, "\(lines)")
-  }
-
-  // MARK: cURL
-
+extension CURLTests {
   static let commands: [(request: @Sendable () throws -> URLRequest, command: String)] = [
     ({ try request("GET", "https://a.example") }, "curl --url 'https://a.example'"),
     ({ try request("DELETE", "https://a.example/") }, "curl -X 'DELETE' --url 'https://a.example/'"),
@@ -57,6 +14,14 @@ extension NetworkLogTests {
     ({ try request("POST", "https://a.example/", [:], Data()) }, "curl -X 'POST' --url 'https://a.example/'"),
     (
       { try request("HEAD", "https://a.example/", [:], Data("x".utf8)) }, "curl --head --url 'https://a.example/'"
+    ),
+    (
+      {
+        var request = try CURLTests.request("HEAD", "https://a.example/")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        return request
+      },
+      "curl --head --url 'https://a.example/'"
     ),
     (
       { try request("GET", "https://a.example/", [:], Data("x".utf8)) },
@@ -78,7 +43,7 @@ extension NetworkLogTests {
     ),
     (
       {
-        var request = try NetworkLogTests.request("POST", "https://a.example/", ["Content-Type": "a/b"])
+        var request = try CURLTests.request("POST", "https://a.example/", ["Content-Type": "a/b"])
         request.httpBodyStream = InputStream(data: Data("x".utf8))
         return request
       },
@@ -86,6 +51,10 @@ extension NetworkLogTests {
     ),
     ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl --url 'https://a.example/x''?''a=1''&''b'"),
     ({ try request("GET", "https://u@a.example/") }, #"curl -u "$USER_PASSWORD" --url 'https://a.example/'"#),
+    (
+      { try request("GET", "https://a.example/?a=1&&b") },
+      "curl --url 'https://a.example/''?''a=1''&''''&''b'"
+    ),
     ({ try request("GET", "https://a.example/?token") }, "curl --url 'https://a.example/''?''token'"),
     (
       { try request("GET", "https://a.example/", ["X-Custom": "Bearer s", "X-Other": "basic s"]) },

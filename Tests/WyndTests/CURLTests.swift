@@ -1,5 +1,4 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
 
@@ -7,39 +6,8 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A line for each failed attempt and for the outcome, a command that runs, and no secret in either.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkLogTests {
-  static func log(showing items: Set<String> = []) async throws -> [String] {
-    let lines = Box<[String]>()
-    lines.value = []
-    let log = NetworkLog(showing: items) { line in lines.value?.append(line) }
-    let client = NetworkClient(
-      policy: RetryPolicy(onEvent: log.onEvent),
-      script: .scripted([
-        .status(503, "secret-body"), .dropped, .ok("x", headers: ["Set-Cookie": "a=secret-cookie"]),
-      ]))
-    var request = URLRequest(
-      url: try #require(URL(string: "https://u:secret-user@a.example/items?page=7&token=secret-token&q=word")))
-    request.setValue("Bearer secret-bearer", forHTTPHeaderField: "Authorization")
-    _ = try await client.performNetworkRequest(request)
-    return lines.value ?? []
-  }
-
-  @Test func aLineForEachFailedAttemptAndOneForTheOutcome() async throws {
-    let lines = try await Self.log()
-    #expect(lines.count == 3)
-    #expect(lines.first?.hasPrefix("GET https://a.example/items?page=…&token=…&q=… #1 (0 s): failed with 503") == true)
-    #expect(lines.last?.hasSuffix("#3 (0.75 s): succeeded with 200") == true)
-    #expect(lines.allSatisfy { !$0.contains("secret") && !$0.contains("word") })
-  }
-
-  @Test func onlyTheQueryItemsThatAreNamedAreShownAndNoSecretAmongThem() async throws {
-    let lines = try await Self.log(showing: ["page", "token"])
-    #expect(lines.allSatisfy { $0.contains("page=7&token=…&q=…") && !$0.contains("secret") })
-  }
-
-  // MARK: cURL
-
+/// A command that runs, and no secret in it.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLTests {
   static func request(_ method: String, _ url: String, _ fields: [String: String] = [:], _ body: Data? = nil) throws
     -> URLRequest
   {
