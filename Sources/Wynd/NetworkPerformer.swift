@@ -103,7 +103,7 @@ nonisolated extension NetworkCaller {
       task.end()
       source.completionQueue.addOperation { completion(value) }
     }
-    task.setCancellation(work.cancel)
+    task.setCancellation { work.cancel() }
     return task
   }
 }

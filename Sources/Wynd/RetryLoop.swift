@@ -80,7 +80,7 @@ nonisolated final class RetryLoop: Sendable {
       return task
     }
     let attempt = RetryAttempt(request, transport)
-    task.setCancellation(attempt.cancel)
+    task.setCancellation { attempt.cancel() }
     begin(&call)
     attempt.start(deadline: policy.deadline, clock: clock) { [self, call] end in
       var call = call
@@ -95,7 +95,7 @@ nonisolated final class RetryLoop: Sendable {
         let ending = await self.retry(after: end, &call)
         finish(ending, call, false)
       }
-      task.setCancellation(retries.cancel)
+      task.setCancellation { retries.cancel() }
     }
     return task
   }

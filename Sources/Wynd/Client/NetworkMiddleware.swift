@@ -208,6 +208,9 @@ nonisolated final class TaskHandle: NetworkRequestHandle {
 
   init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
 
-  func resume() { task.isCarriedOut(by: .retries(Task { [work] in await work() })) }
+  func resume() {
+    let running = Task { [work] in await work() }
+    task.setCancellation { running.cancel() }
+  }
   func cancel() { task.cancel() }
 }
