@@ -258,7 +258,8 @@ open class Progress: NSObject, @unchecked Sendable {
 }
 // Of Darwin, which Foundation exports.
 public struct pthread_mutex_t {}
-public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ attributes: UnsafeRawPointer?) -> Int32 {
+public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ attributes: UnsafeRawPointer?) -> Int32
+{
   0
 }
 @discardableResult public func pthread_mutex_lock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }

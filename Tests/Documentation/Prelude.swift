@@ -11,6 +11,7 @@ let url = URL(fileURLWithPath: "/")
 let baseURL = url
 let file = url
 let film = url
+let report = url
 nonisolated(unsafe) var request = URLRequest(url: url)
 func show(_ anything: Any...) {}
 func show(_ anything: Any, isOld: Bool) {}
@@ -28,6 +29,7 @@ struct User: Codable, Sendable {
 }
 let newUser = User()
 let client = NetworkClient()
+enum AppNetwork { static let client = NetworkClient() }
 
 struct SignIn: NetworkCredential {
   var renewal: String?

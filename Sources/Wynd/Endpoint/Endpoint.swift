@@ -74,7 +74,7 @@ nonisolated public protocol Endpoint: EndpointShorthands {
   /// The body; none is the default.
   var body: URLRequest.Body? { get }
   /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`. For
-  /// another format implement ``parse(data:response:)``, and send a body as ``URLRequest/Body/data(_:contentType:)``.
+  /// another format implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
   /// The retry policy of this call; nil (the default) is the client's, or ``RetryPolicy/default``. An argument of `load`
   /// takes precedence.
