@@ -28,7 +28,7 @@ public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
 public typealias TimeInterval = Double
-public struct Date: Sendable, Codable, Comparable {
+public struct Date: Sendable, Codable, Hashable, Comparable {
   public static func < (a: Date, b: Date) -> Bool { false }
   public init() {}
   public init(timeIntervalSince1970: TimeInterval) {}

@@ -114,31 +114,17 @@ nonisolated private struct ScriptTransport: NetworkTransport {
     }
     guard let transfer, let response else { return NetworkOutcome(data: Data(chunks.joined()), response: response) }
     do {
-      transfer.receiver.sent(try transfer.size ?? Int64(request.httpBody?.count ?? 0))
+      // A stream is made, as a session would; only its announced length is known.
+      _ = try transfer.stream?()
+      let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+      let size = try transfer.file.map { Int64(try Data(contentsOf: $0).count) } ?? length
+      transfer.receiver.sent(size ?? Int64(request.httpBody?.count ?? 0))
       try transfer.receiver.receive(response)
       for chunk in chunks { try transfer.receiver.receive(chunk) }
       return NetworkOutcome(data: Data(), response: response)
     } catch {
       let error = error as? NetworkError ?? .transferFailed(error)
       return NetworkOutcome(data: Data(), response: response, error: error)
-    }
-  }
-}
-
-nonisolated extension NetworkTransferBody {
-  /// Bytes of the body, which is read as a session would; nil if it is in the request.
-  fileprivate var size: Int64? {
-    get throws {
-      guard let stream = try file.map({ InputStream(data: try Data(contentsOf: $0)) }) ?? stream?() else { return nil }
-      stream.open()
-      defer { stream.close() }
-      var (buffer, size) = ([UInt8](repeating: 0, count: 65_536), Int64(0))
-      while true {
-        let count = stream.read(&buffer, maxLength: buffer.count)
-        if count < 0 { throw stream.streamError ?? CocoaError(.fileReadUnknown) }
-        if count == 0 { return size }
-        size += Int64(count)
-      }
     }
   }
 }
