@@ -4,19 +4,25 @@ import Foundation
 ///
 /// One allocation holds both; `NSLock` alone takes four on Linux, and a call needs three locks. Synchronization's Mutex
 /// needs iOS 18, and the thread sanitizer does not know it on Linux.
+// Unchecked and safe: the value is only reached while the mutex is locked.
+#if compiler(>=6.2)
+  @safe
+#endif
 nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
-  // Unchecked: the value is only reached while the mutex is locked.
   private let storage: ManagedBuffer<Value, pthread_mutex_t>
 
   init(_ value: Value) {
-    storage = ManagedBuffer<Value, pthread_mutex_t>.create(minimumCapacity: 1) { storage in
-      #if compiler(>=6.2)
+    #if compiler(>=6.2)
+      unsafe storage = .create(minimumCapacity: 1) { storage in
         _ = unsafe storage.withUnsafeMutablePointerToElements { unsafe pthread_mutex_init($0, nil) }
-      #else
+        return value
+      }
+    #else
+      storage = .create(minimumCapacity: 1) { storage in
         _ = storage.withUnsafeMutablePointerToElements { pthread_mutex_init($0, nil) }
-      #endif
-      return value
-    }
+        return value
+      }
+    #endif
   }
 
   // Not inlined: it would be compiled once for each use.
