@@ -38,7 +38,7 @@ final class Console: @unchecked Sendable {
         // What an earlier call had fetched is no work of this one.
         let first = first ?? progress.completed
         self.first = min(first, progress.completed)
-        guard now - drawn > .milliseconds(100) || progress.completed == progress.expected else { return }
+        guard now - drawn > .milliseconds(100) || progress.completed == progress.total else { return }
         drawn = now
         bar = ProgressBar.text(progress, since: first, after: now - began)
         show("\u{1B}[2K\r" + bar)
@@ -64,7 +64,7 @@ enum ProgressBar {
     let rate = Double(max(0, progress.completed - first)) / max(seconds, 0.001)
     func megabytes(_ bytes: Double) -> String { String(format: "%.1f", bytes / 1e6) }
     let done = megabytes(Double(progress.completed))
-    guard let expected = progress.expected, expected > 0 else { return "\(done) MB  \(megabytes(rate)) MB/s" }
+    guard let expected = progress.total, expected > 0 else { return "\(done) MB  \(megabytes(rate)) MB/s" }
     let share = min(max(Double(progress.completed) / Double(expected), 0), 1)
     let filled = Int(share * 20)
     let left = rate > 0 ? min(Double(expected - progress.completed) / rate, 359_999) : 0

@@ -48,12 +48,17 @@ struct Fetch {
   }
 
   private func stream() async throws(NetworkError) -> Int32 {
-    // A bar amid the data would be part of neither.
-    let bytes = try await URLSession.shared.networkBytes(
-      for: options.request, onProgress: isatty(1) == 1 ? nil : console.progress, policy: policy)
+    let bytes = try await URLSession.shared.networkBytes(for: options.request, policy: policy)
     guard write(head(bytes.response)) == 0 else { return 23 }
+    var progress = TransferProgress(completed: 0, total: bytes.total)
+    // A bar amid the data would be part of neither.
+    let showsProgress = isatty(1) != 1
     do {
-      for try await data in bytes { guard write(data) == 0 else { return 23 } }
+      for try await data in bytes {
+        guard write(data) == 0 else { return 23 }
+        progress.completed += Int64(data.count)
+        if showsProgress { console.progress(progress) }
+      }
     } catch {
       throw error as? NetworkError ?? .generalError(error)
     }
@@ -76,19 +81,19 @@ struct Fetch {
         options.request, allowEmptyData: true, policy: policy)
       return write(answer, to: name)
     }
-    let token = ResumeToken(file.lastPathComponent)
-    if !options.resumes { token.discard(in: file.deletingLastPathComponent()) }
+    if !options.resumes { NetworkDownload.removePartialFile(for: file) }
     do throws(NetworkError) {
       let done = try await URLSession.shared.performNetworkDownload(
         options.request, to: file,
         options: DownloadOptions(
-          ifExists: .replace, resumeToken: token, sha256: options.sha256, onProgress: console.progress),
+          overwrites: true, resumes: true, onProgress: console.progress,
+          validate: options.sha256.map(Checksum.validate)),
         policy: policy)
       console.end()
       return options.showsHead ? write(head(done.response)) : 0
     } catch {
       console.end()
-      if token.isKept(in: file.deletingLastPathComponent()) {
+      if NetworkDownload.hasPartialFile(for: file) {
         console.say("wynd: what has come is kept; the same command with -C goes on from there")
       }
       throw error

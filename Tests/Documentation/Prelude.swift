@@ -58,10 +58,5 @@ let cache = ResponseCache(MemoryStore())
 let authentication = Authentication(for: url, BearerToken(token)) { _, _ in BearerToken(token) }
 struct Parser { func feed(_ data: Data) {} }
 let parser = Parser()
-final class ProgressView: Sendable {
-  var observedProgress: Progress? {
-    get { nil }
-    set {}
-  }
-}
-let progressView = ProgressView()
+struct ProgressView { init(value: Double?) {} }
+let progress = TransferProgress(completed: 1, total: 2)

@@ -7,31 +7,31 @@ import Foundation
 // How an app transfers files, in whatever mode it is built.
 
 @MainActor final class FilmModel {
-  let session: URLSession
-  var transfer: NetworkTransfer?
+  let network: any NetworkPerformer
+  var task: NetworkTask?
   var files: [URL] = []
-  var share = 0.0
+  var fraction: Double?
 
-  init(session: URLSession) { self.session = session }
+  init(network: any NetworkPerformer) { self.network = network }
 
-  func download(_ request: URLRequest, to file: URL, token: ResumeToken) {
-    let options = DownloadOptions(ifExists: .number, resumeToken: token) { progress in
-      Task { @MainActor in self.share = Double(progress.completed) / Double(progress.expected ?? 1) }
+  func download(_ request: URLRequest, to file: URL) {
+    let options = DownloadOptions(overwrites: true, resumes: true) { progress in
+      Task { @MainActor in self.fraction = progress.fraction }
     }
-    transfer = session.performNetworkDownload(request, to: file, options: options) { result in
+    task = network.performNetworkDownload(request, to: file, options: options) { result in
       Task { @MainActor in if case .success(let done) = result { self.files.append(done.file) } }
     }
   }
 
   func everything(_ request: URLRequest, _ file: URL) async throws(NetworkError) {
-    let done = try await session.performNetworkDownload(request, to: file)
+    let done = try await network.performNetworkDownload(request, to: file)
     files.append(done.file)
-    try await session.performNetworkUpload(request, from: .file(file))
-    session.performNetworkUpload(request, from: .data(Data())) { _ in }
-    try await session.performNetworkUpload(request, from: .bodyStream(length: 1) { InputStream(data: Data([1])) })
+    try await network.performNetworkUpload(request, from: .file(file))
+    network.performNetworkUpload(request, from: .data(Data())) { _ in }
+    try await network.performNetworkUpload(request, from: .bodyStream(length: 1) { InputStream(data: Data([1])) })
     do {
-      for try await line in try await session.networkBytes(for: request).lines { print(line) }
-      for try await event in session.serverSentEvents(for: request) { print(event.data) }
+      for try await line in try await network.networkBytes(for: request).lines { print(line) }
+      for try await event in network.serverSentEvents(for: request) { print(event.data) }
     } catch {
       throw error as? NetworkError ?? .noResponse
     }

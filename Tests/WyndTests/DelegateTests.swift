@@ -20,13 +20,14 @@ import Testing
     "LinuxTransfers.swift: didReceive data": "theStartIsRetriedLikeAnyCall",
     "LinuxTransfers.swift: didCompleteWithError": "theStartIsRetriedLikeAnyCall",
     "LinuxTransfers.swift: didSendBodyData": "progressGoesUpAndBackWhereItBeginsAnew",
-    "TransferGuard.swift: didReceive response": "theDefaultTransfersGuardIsCalled",
-    "TransferGuard.swift: didReceive data": "theDefaultTransfersGuardIsCalled",
-    "TransferGuard.swift: didCompleteWithError": "theDefaultTransfersGuardIsCalled",
-    "TransferGuard.swift: willPerformHTTPRedirection": "theDefaultTransfersGuardIsCalled",
-    "TransferGuard.swift: didSendBodyData": "theDefaultTransfersGuardIsCalled",
+    "TransferDelegate.swift: didReceive response": "theTransferDelegateIsCalled",
+    "TransferDelegate.swift: didReceive data": "theTransferDelegateIsCalled",
+    "TransferDelegate.swift: didCompleteWithError": "theTransferDelegateIsCalled",
+    "TransferDelegate.swift: willPerformHTTPRedirection": "theTransferDelegateIsCalled",
+    "TransferDelegate.swift: didSendBodyData": "theTransferDelegateIsCalled",
+    "TransferDelegate.swift: didReceive challenge": "aChallengedBodyIsSentAgain",
     // URLSession on Linux asks for a body only when it wants it again.
-    "TransferGuard.swift: needNewBodyStream": "theDefaultTransfersGuardIsCalled",
+    "TransferDelegate.swift: needNewBodyStream": "theTransferDelegateIsCalled",
   ]
 
   @Test func everyMethodHasATestThatItIsCalled() throws {
@@ -52,10 +53,10 @@ import Testing
   }
 
   /// The one that works on Apple's platforms. There it is a task's delegate, here it has to be a session's.
-  @Test func theDefaultTransfersGuardIsCalled() async throws {
+  @Test func theTransferDelegateIsCalled() async throws {
     let server = try LoopbackServer(script: .ok("the answer"), .ok("the answer"))
     for isRefused in [false, true] {
-      let sink = AnswerSink(ProgressTeller(nil, nil), 4)
+      let receiver = UploadReceiver(ProgressReporter(nil), 4)
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       request.httpBody = Data("body".utf8)
@@ -63,12 +64,12 @@ import Testing
       let sent = request
       let outcome = Box<NetworkOutcome>()
       let cargo = NetworkTransferBody(
-        stream: { InputStream(data: Data()) }, to: isRefused ? RefusingReceiver() : sink)
-      let guardian = TransferGuard(sent, cargo) { outcome.value = $0 }
-      let session = URLSession(configuration: .ephemeral, delegate: guardian, delegateQueue: nil)
+        stream: { InputStream(data: Data()) }, to: isRefused ? RefusingReceiver() : receiver)
+      let delegate = TransferDelegate(sent, cargo) { outcome.value = $0 }
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
       let task = session.dataTask(with: sent)
       let stream = Box<Bool>()
-      guardian.urlSession(session, task: task, needNewBodyStream: { stream.value = $0 != nil })
+      delegate.urlSession(session, task: task, needNewBodyStream: { stream.value = $0 != nil })
       #expect(stream.value == true)
       // As the session's delegate it would be asked about its own redirects for ever.
       let next = Box<URLRequest>()
@@ -77,11 +78,10 @@ import Testing
         HTTPURLResponse(url: server.url(), statusCode: 307, httpVersion: nil, headerFields: nil))
       var proposed = sent
       proposed.url = elsewhere
-      guardian.urlSession(
+      delegate.urlSession(
         .shared, task: task, willPerformHTTPRedirection: redirect, newRequest: proposed,
         completionHandler: { next.value = $0 })
       #expect(next.value?.url == elsewhere && next.value?.value(forHTTPHeaderField: "X-Api-Key") == nil)
-      guardian.task = task
       task.resume()
       await until { outcome.value != nil }
       let end = try #require(outcome.value)
@@ -89,10 +89,47 @@ import Testing
         guard case .responseTooLarge(3)? = end.error as? NetworkError else { Issue.record("\(end)"); return }
       } else {
         #expect(
-          sink.data == Data("the answer".utf8) && end.error == nil
+          receiver.data == Data("the answer".utf8) && end.error == nil
             && (end.response as? HTTPURLResponse)?.statusCode == 200)
-        #expect(sink.count == 4)
+        receiver.reportAll()
       }
+    }
+  }
+
+  /// Finding B8: the server has refused the first send, so another one applies a POST once.
+  @Test func aChallengedBodyIsSentAgain() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    var request = URLRequest(url: url)
+    request.httpMethod = "POST"
+    let transfer = NetworkTransferBody(
+      stream: { InputStream(data: Data()) }, to: UploadReceiver(ProgressReporter(nil), nil))
+    let task = URLSession.shared.dataTask(with: request)
+    let refused = try #require(HTTPURLResponse(url: url, statusCode: 401, httpVersion: nil, headerFields: nil))
+    final class Sender: NSObject, URLAuthenticationChallengeSender {
+      func use(_: URLCredential, for _: URLAuthenticationChallenge) {}
+      func continueWithoutCredential(for _: URLAuthenticationChallenge) {}
+      func cancel(_: URLAuthenticationChallenge) {}
+      func performDefaultHandling(for _: URLAuthenticationChallenge) {}
+      func rejectProtectionSpaceAndContinue(with _: URLAuthenticationChallenge) {}
+    }
+    for isChallenged in [true, false] {
+      let delegate = TransferDelegate(request, transfer) { _ in }
+      let bodies = Counter()
+      delegate.urlSession(.shared, task: task, needNewBodyStream: { if $0 != nil { bodies.add() } })
+      let challenge = URLAuthenticationChallenge(
+        protectionSpace: URLProtectionSpace(
+          host: "127.0.0.1", port: 80, protocol: "http", realm: "x", authenticationMethod: "Basic"),
+        proposedCredential: nil, previousFailureCount: 0, failureResponse: refused, error: nil, sender: Sender())
+      let isLeft = Box(false)
+      if isChallenged {
+        delegate.urlSession(.shared, task: task, didReceive: challenge) { choice, _ in
+          isLeft.value = choice == .performDefaultHandling
+        }
+      }
+      for _ in 0..<2 {
+        delegate.urlSession(.shared, task: task, needNewBodyStream: { if $0 != nil { bodies.add() } })
+      }
+      #expect(bodies.value == (isChallenged ? 2 : 1) && isLeft.value == isChallenged)
     }
   }
 

@@ -78,11 +78,11 @@ extension DownloadTests {
     ),
     (
       "start one byte early", tag, [{ _ in part("bytes 19999-39999/40000", [0] + rest) }],
-      .invalid("a part from byte 19999, asked for was 20000"), []
+      .invalid("a part from byte 19999, requested was 20000"), []
     ),
     (
       "start one byte late", tag, [{ _ in part("bytes 20001-39999/40000", Array(rest[1...])) }],
-      .invalid("a part from byte 20001, asked for was 20000"), []
+      .invalid("a part from byte 20001, requested was 20000"), []
     ),
     (
       "smaller total", tag, [{ _ in part("bytes 20000-29999/30000", Array(rest[..<10_000])) }],
@@ -122,8 +122,8 @@ extension DownloadTests {
     let server = try LoopbackServer { _ in status == 204 ? .status(204) : .status(status, body: "not the file") }
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file())
-    let result = await download(server, to: folder.file(), DownloadOptions(ifExists: .replace))
-    guard case .invalidAnswer("status \(status)")? = transferError(result) else { Issue.record("\(result)"); return }
+    let result = await download(server, to: folder.file(), DownloadOptions(overwrites: true))
+    guard case .invalidResponse("status \(status)")? = transferError(result) else { Issue.record("\(result)"); return }
     #expect(folder.text() == "old" && folder.names == ["file.bin"] && server.requests.count == 1)
   }
 
@@ -173,7 +173,7 @@ extension DownloadTests {
       Answer([.send(head + Self.old[20_000..<30_000]), .close]),
       Self.part("bytes 30000-39999/*", Array(Self.old[30_000...])))
     let folder = try Folder()
-    let options = DownloadOptions(resumeToken: ResumeToken())
+    let options = DownloadOptions(resumes: true)
     for _ in 0..<2 { #expect(await download(server, to: folder.file(), options, policy: .never).error != nil) }
     _ = try await download(server, to: folder.file(), options, policy: .never).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old))

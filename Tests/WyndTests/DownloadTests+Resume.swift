@@ -10,6 +10,10 @@ import Wynd
 extension DownloadTests {
   // MARK: Resuming later
 
+  struct Damaged: Error {}
+  /// As `.stall`, with a tag.
+  static let stall = Answer([.send(Answer.head(200, tag + [("Content-Length", "100")])), Answer.text("a part"), .hang])
+
   @Test func aKeptPartIsGoneOnWith() async throws {
     let bytes = someBytes(300_000)
     let isUp = Box(false)
@@ -17,7 +21,7 @@ extension DownloadTests {
       isUp.value == true ? .file(bytes, for: request) : .file(bytes, for: request, cut: 100_000)
     }
     let folder = try Folder()
-    let options = DownloadOptions(resumeToken: ResumeToken())
+    let options = DownloadOptions(resumes: true)
     var policy = Self.policy
     policy.maxRetries = 0
     #expect(await download(server, to: folder.file(), options, policy: policy).error != nil)
@@ -36,7 +40,7 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
     let other = try LoopbackServer { .file(bytes, for: $0) }
     let folder = try Folder()
-    var options = DownloadOptions(resumeToken: ResumeToken("../x"))
+    var options = DownloadOptions(resumes: true)
     #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
     let part = try #require(folder.partial)
     let state = try #require(folder.hidden.first { $0 != part })
@@ -50,7 +54,7 @@ extension DownloadTests {
     default: break
     }
     try begun.write(to: part)
-    options.sha256 = "6f8677b71200288ba4effacb2c2a28c59a800b75ca6ea84ff6805042ce0bb1b2"
+    options.validate = { file in if try Data(contentsOf: file) != Data(bytes) { throw Damaged() } }
     let path = harm == "other path" ? server.url("/other") : nil
     let done = try await download(harm == "other host" ? other : server, to: folder.file(), options) { request in
       if let path { request.url = path }
@@ -63,9 +67,9 @@ extension DownloadTests {
 
   @Test func twoDoNotWriteToOnePart() async throws {
     let server = try LoopbackServer { .file(someBytes(100), for: $0) }
-    let slow = try LoopbackServer(script: .stall)
+    let slow = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
-    let options = DownloadOptions(resumeToken: ResumeToken())
+    let options = DownloadOptions(resumes: true)
     let first = Task { await download(slow, to: folder.file(), options) }
     await until { folder.partialSize == 6 }
     guard case .inUse? = transferError(await download(server, to: folder.file(), options)) else {
@@ -84,12 +88,12 @@ extension DownloadTests {
     let server = try LoopbackServer(script: .stall)
     let folder = try Folder()
     let result = Box<NetworkError>()
-    let transfer = session.performNetworkDownload(URLRequest(url: server.url()), to: folder.file()) {
-      result.value = $0.error
-    }
-    await until { transfer.progress.completedUnitCount == 6 }
-    #expect(transfer.progress.totalUnitCount == 100)
-    transfer.progress.cancel()
+    let told = Box<TransferProgress>()
+    let task = session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(), options: DownloadOptions(onProgress: { told.value = $0 })
+    ) { result.value = $0.error }
+    await until { told.value == TransferProgress(completed: 6, total: 100) }
+    task.cancel()
     await until { result.value != nil }
     guard case .cancelled? = result.value else { Issue.record("\(String(describing: result.value))"); return }
     #expect(folder.names.isEmpty)
@@ -120,7 +124,7 @@ extension DownloadTests {
     let server = try LoopbackServer { _ in Self.part("bytes 0-69999/200000", someBytes(70_000)) }
     let folder = try Folder()
     let result = await download(server, to: folder.file()) { $0.httpMethod = "POST" }
-    guard case .invalidAnswer? = transferError(result) else { Issue.record("\(result)"); return }
+    guard case .invalidResponse? = transferError(result) else { Issue.record("\(result)"); return }
     #expect(server.requests.count == 1 && folder.names.isEmpty)
   }
 
@@ -167,29 +171,27 @@ extension DownloadTests {
     let bytes = someBytes(200_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 120_000) }
     let folder = try Folder()
-    let token = ResumeToken()
-    let options = DownloadOptions(resumeToken: token, sha256: String(repeating: "0", count: 64))
+    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
     let result = await download(server, to: folder.file(), options)
-    guard case .checksumMismatch? = transferError(result) else { Issue.record("\(result)"); return }
+    guard case .failure(let error) = result else { Issue.record("\(result)"); return }
+    #expect("\(error)".contains("the file is not valid: Damaged"))
     #expect(server.requests.count == 4 && folder.names.isEmpty)
     // And what is kept does not fail for ever.
-    let right = DownloadOptions(resumeToken: token)
-    _ = try await download(server, to: folder.file(), right).get()
+    _ = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
   }
 
   @Test func whatIsUnderWayIsNotDiscarded() async throws {
-    let server = try LoopbackServer(script: .stall)
+    let server = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
-    let token = ResumeToken()
-    let options = DownloadOptions(resumeToken: token)
+    let options = DownloadOptions(resumes: true)
     let task = Task { await download(server, to: folder.file(), options) }
     await until { folder.partialSize == 6 }
-    token.discard(in: folder.url)
-    #expect(token.isKept(in: folder.url))
+    NetworkDownload.removePartialFile(for: folder.file())
+    #expect(NetworkDownload.hasPartialFile(for: folder.file()))
     task.cancel()
     _ = await task.value
-    token.discard(in: folder.url)
-    #expect(folder.names.isEmpty)
+    NetworkDownload.removePartialFile(for: folder.file())
+    #expect(!NetworkDownload.hasPartialFile(for: folder.file()) && folder.names.isEmpty)
   }
 
   /// At any moment of a short download: the answer and the folder agree.

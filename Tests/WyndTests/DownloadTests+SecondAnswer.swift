@@ -78,7 +78,7 @@ extension DownloadTests {
     ),
     (
       "wrong start", tag, [{ _ in part("bytes 0-39999/40000", old) }],
-      .invalid("a part from byte 0, asked for was 20000"), []
+      .invalid("a part from byte 0, requested was 20000"), []
     ),
     (
       "wrong total", tag, [{ _ in part("bytes 20000-39999/50000", rest) }],
@@ -150,7 +150,7 @@ extension DownloadTests {
       #expect(server.requests.last?.value("Range") == range, "\(row.name)")
       #expect(folder.names == ["file.bin"])
     case .invalid(let expected):
-      guard case .invalidAnswer(let reason)? = transferError(result) else {
+      guard case .invalidResponse(let reason)? = transferError(result) else {
         Issue.record("\(row.name): \(result)"); return
       }
       #expect(reason == expected, "\(row.name)")
@@ -179,7 +179,7 @@ extension DownloadTests {
       let head = Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
       return Answer([.send(head + Array("9c40\r\n".utf8) + Self.old + Array("\r\n".utf8)), .close])
     }
-    let options = DownloadOptions(resumeToken: ResumeToken())
+    let options = DownloadOptions(resumes: true)
     #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
     #expect(folder.partialSize == 40_000)
     let done = try await download(server, to: folder.file(), options).get()
@@ -197,8 +197,13 @@ extension DownloadTests {
     let folder = try Folder()
     let done = try await download(server, to: folder.file()).get()
     #expect(try Data(contentsOf: done.file) == Data(someBytes(200_000)))
-    // Parts of a good size are no failures.
-    #expect(server.requests.count == 3 && done.attempts.count == 1)
+    // Each part is an attempt that made progress.
+    #expect(server.requests.count == 3 && done.attempts.count == 3)
+    var policy = Self.policy
+    policy.maxRetries = 1
+    _ = try await download(server, to: folder.file("b"), policy: policy).get()
+    let never = await download(server, to: folder.file("c"), policy: .never)
+    #expect(never.error?.urlError?.code == .networkConnectionLost && folder.names == ["b", "file.bin"])
   }
 
   @Test func aServerThatChangesItsMindEachTimeEnds() async throws {

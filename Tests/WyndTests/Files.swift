@@ -15,7 +15,7 @@ final class Folder: Sendable {
   /// Hidden files: what a download keeps while it is not finished.
   var hidden: [URL] { names.filter { $0.hasPrefix(".") }.map { url.appending(path: $0) } }
   /// The bytes of an unfinished download, and how many there are.
-  var partial: URL? { hidden.first { $0.pathExtension == "part" } }
+  var partial: URL? { hidden.first { $0.pathExtension == "wynd-part" } }
   var partialSize: Int? {
     // A fresh URL: one keeps what it was told first.
     partial.flatMap { try? URL(fileURLWithPath: $0.path).resourceValues(forKeys: [.fileSizeKey]).fileSize }

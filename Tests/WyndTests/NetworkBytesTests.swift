@@ -52,34 +52,41 @@ import Wynd
     #expect(count == 0)
   }
 
-  @Test(arguments: [true, false]) func progressCountsWhatHasCome(hasLength: Bool) async throws {
-    let body = [UInt8](repeating: 7, count: 1_000_000)
+  @Test func totalIsTheLengthIfItIsKnown() async throws {
     let chunked = Answer([
-      .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("f4240\r\n"), .send(body),
-      Answer.text("\r\n0\r\n\r\n"),
+      .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\na\r\n0\r\n\r\n"),
     ])
-    let server = try LoopbackServer(script: .status(503), hasLength ? .ok(body) : chunked)
-    let told = Box<[TransferProgress]>([])
-    let bytes = try await session.networkBytes(
-      for: URLRequest(url: server.url()), onProgress: { now in told.update { $0.append(now) } }, policy: Self.policy)
-    for try await _ in bytes {}
-    let all = told.value ?? []
-    #expect(all.map(\.completed) == all.map(\.completed).sorted())
-    #expect(all.last?.completed == 1_000_000 && all.last?.expected == 1_000_000)
-    #expect(all.dropLast().allSatisfy { $0.expected == (hasLength ? 1_000_000 : nil) || $0 == all.last })
-    await until { bytes.progress.isFinished }
-    #expect(bytes.progress.completedUnitCount == 1_000_000)
+    for (answer, total) in [(Answer.ok("abc"), Int64(3)), (chunked, nil)] {
+      #expect(try await bytes(try LoopbackServer(script: .status(503), answer)).total == total)
+    }
   }
 
-  @Test func cancellingItsProgressEndsIt() async throws {
-    let server = try LoopbackServer(
-      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+  /// 6 MB for a reader that begins when all has come.
+  @Test func slowReaderLosesNothing() async throws {
+    let all = someBytes(6_000_000)
+    let server = try LoopbackServer { .file(all, for: $0) }
     let bytes = try await bytes(server)
-    bytes.progress.cancel()
-    var iterator = bytes.makeAsyncIterator()
-    // The closure of a Progress is called on a queue of the system's.
-    let error = await #expect(throws: NetworkError.self) { while try await iterator.next() != nil {} }
-    guard case .cancelled? = error else { Issue.record("\(String(describing: error))"); return }
+    await until { server.openRequests == 0 }
+    var data = Data()
+    for try await chunk in bytes {
+      #expect(chunk.count <= 1_048_576)
+      data += chunk
+    }
+    #expect(data == Data(all))
+  }
+
+  /// A reader that stops for a while must not hold up what else its session does: it may wait for just that.
+  @Test func slowReaderDoesNotBlockOtherTransfers() async throws {
+    let film = someBytes(40_000_000)
+    let server = try LoopbackServer { $0.method == "PUT" ? .ok("\($0.body.count)") : .ok(film) }
+    var size = 0
+    for try await chunk in try await bytes(server) {
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = 20
+      let response = try await session.performNetworkUpload(request, from: .data(chunk))
+      size += Int(String(decoding: response.data, as: UTF8.self)) ?? 0
+    }
+    #expect(size == film.count)
   }
 
   @Test func cancellingTheReaderIsACancellation() async throws {

@@ -84,6 +84,19 @@ extension ServerSentEventsTests {
     #expect(third.wait >= .milliseconds(3_999))
   }
 
+  @Test func getDoesNotReconnectIfNotAskedTo() async throws {
+    for more in [Answer.Step.close, .reset] {
+      let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", [.pause(milliseconds: 20), more]) }
+      var iterator = session.serverSentEvents(
+        for: URLRequest(url: server.url()), reconnects: false, policy: .never
+      ).makeAsyncIterator()
+      #expect(iterator.response == nil)
+      #expect(try await iterator.next()?.data == "a" && iterator.response?.statusCode == 200)
+      _ = try? await iterator.next()
+      #expect(server.requests.count == 1)
+    }
+  }
+
   @Test func noContentEndsItAtOnce() async throws {
     let server = try LoopbackServer(script: .status(204))
     #expect(try await events(URLRequest(url: server.url())).isEmpty)
@@ -146,7 +159,7 @@ extension ServerSentEventsTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test(.disabled("Finding A9: cured with the new transfers")) func errorForAnotherTypeHasTheResponse() async throws {
+  @Test func errorForAnotherTypeHasTheResponse() async throws {
     let body = "{\"error\":\"quota\"}"
     let server = try LoopbackServer { _ in .status(200, [("Content-Type", "application/json")], body: body) }
     let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
@@ -156,7 +169,7 @@ extension ServerSentEventsTests {
   }
 
   /// Finding E14: what the server sends as its type may be long, and meant for a terminal.
-  @Test(.disabled("Finding E14: cured with the new transfers")) func errorDoesNotQuoteTheTypeAsItCame() async throws {
+  @Test func errorDoesNotQuoteTheTypeAsItCame() async throws {
     let type = "text/\u{1B}[31m" + String(repeating: "x", count: 20_000)
     let server = try LoopbackServer { _ in .status(200, [("Content-Type", type)], body: "x") }
     let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
@@ -164,7 +177,7 @@ extension ServerSentEventsTests {
   }
 
   /// A chat that ended normally is over, whatever makes its request safe to repeat.
-  @Test(.disabled("Finding A9: cured with the new transfers"), arguments: ["POST", "PUT"])
+  @Test(arguments: ["POST", "PUT"])
   func onlyGETReconnectsAfterItsEnd(_ method: String) async throws {
     let server = try LoopbackServer { $0.index < 3 ? Self.stream("retry: 1\ndata: a\n\n") : .status(204) }
     var request = URLRequest(url: server.url())

@@ -162,57 +162,67 @@ nonisolated extension URLRequest.Body {
   }
 }
 
-/// A multipart body, put together in memory or in a temporary file, which goes when nobody needs it any more.
-nonisolated final class MultipartSpool: Sendable {
+/// A multipart body, in memory or in a temporary file.
+nonisolated struct MultipartBody: Sendable {
   let parts: [URLRequest.Body.Part]
   let boundary: String
-  let file = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-spool-\(UUID().uuidString)")
-
-  init(parts: [URLRequest.Body.Part], boundary: String) {
-    self.parts = parts
-    self.boundary = boundary
-  }
-
-  deinit { try? FileManager.default.removeItem(at: file) }
-
-  var hasFiles: Bool { parts.contains { if case .file = $0.content { true } else { false } } }
 
   func data() throws -> Data {
     var data = Data()
-    try forEachPiece { data.append($0) }
+    try forEachChunk { data.append($0) }
     return data
   }
 
-  /// Into the temporary file, which only the user can read; `isWanted` false leaves it unfinished.
-  func write(while isWanted: () -> Bool) throws {
-    guard FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else {
-      throw CocoaError(.fileWriteUnknown)
-    }
-    let handle = try FileHandle(forWritingTo: file)
-    defer { try? handle.close() }
-    try forEachPiece { piece in
+  /// `isWanted` false: nobody needs the file any more.
+  func file(while isWanted: () -> Bool) throws -> TemporaryFile {
+    let file = try TemporaryFile()
+    try forEachChunk { chunk in
       if !isWanted() { throw CancellationError() }
-      try handle.write(contentsOf: piece)
+      try file.handle.write(contentsOf: chunk)
     }
+    return file
   }
 
-  private func forEachPiece(_ add: (Data) throws -> Void) throws {
+  private func forEachChunk(_ add: (Data) throws -> Void) throws {
     for part in parts {
       try add(Data("--\(boundary)\r\n\(part.head())\r\n\r\n".utf8))
       switch part.content {
       case .data(let data): try add(data)
-      case .file(let url):
-        // A pipe or a device might never end.
-        guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else {
-          throw CocoaError(.fileReadUnknown)
-        }
-        let handle = try FileHandle(forReadingFrom: url)
-        defer { try? handle.close() }
-        while let piece = try handle.read(upToCount: 262_144), !piece.isEmpty { try add(piece) }
+      case .file(let url): try Self.read(url, add)
       }
       try add(Data("\r\n".utf8))
     }
     try add(Data("--\(boundary)--\r\n".utf8))
+  }
+
+  private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
+    // A pipe or a device might never end.
+    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
+      let handle = try? FileHandle(forReadingFrom: file)
+    else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
+    defer { try? handle.close() }
+    func readChunk() throws -> Bool {
+      guard let chunk = try handle.read(upToCount: 262_144), !chunk.isEmpty else { return false }
+      try add(chunk)
+      return true
+    }
+    #if canImport(ObjectiveC)
+      // The chunks are autoreleased: without a pool the whole file would stay in memory.
+      while try autoreleasepool(invoking: readChunk) {}
+    #else
+      while try readChunk() {}
+    #endif
+  }
+}
+
+nonisolated extension UploadBody {
+  /// `multipart/form-data` (RFC 7578). It is put together in a temporary file that only the user can read, sent from there,
+  /// and removed when the call is over, so parts from files may be large.
+  public static func multipart(_ parts: [URLRequest.Body.Part]) -> UploadBody {
+    let boundary = "wynd-\(UUID().uuidString)"
+    return UploadBody(
+      content: .assembled(contentType: "multipart/form-data; boundary=\(boundary)") { isWanted in
+        try MultipartBody(parts: parts, boundary: boundary).file(while: isWanted)
+      })
   }
 }

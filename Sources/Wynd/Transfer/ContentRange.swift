@@ -49,47 +49,43 @@ nonisolated struct ContentRange: Equatable, Sendable {
   }
 }
 
-/// What is known of a file that is being fetched; beside a partial file it is kept for a later process.
+/// What is known of a file that is being downloaded; it is kept beside a partial file.
 nonisolated struct DownloadState: Codable, Equatable, Sendable {
-  /// Where it comes from, without the query: that often holds a signature, which changes.
+  /// Which file it is.
   var source: String
-  /// A strong entity tag, or a date of change that is as good (RFC 9110 §13.1.5); nil: a part cannot be asked for.
+  /// A strong entity tag, or a date that is as good (RFC 9110 §13.1.5); nil: a part cannot be requested.
   var validator: String?
   /// Bytes of the whole file, if they are known.
   var total: Int64?
 }
 
-/// What an answer means for the file. Pure: RFC 9110 §§13–15 in one place.
+/// What a response means for the file: RFC 9110 §§13–15 as a pure function.
 nonisolated enum DownloadStep: Equatable, Sendable {
   /// The body is the file from its beginning.
   case fromStart(DownloadState)
-  /// The body is what follows what we have, up to and with this byte.
+  /// The body continues the partial file, up to and including this byte.
   case append(upTo: Int64, DownloadState)
-  /// We have all of it.
+  /// The partial file is the whole file.
   case complete
-  /// The part is of another file, or of none: ask again for the whole.
+  /// The part is of another version, or of no file. The partial file is useless.
   case startOver
-  /// Never to be written.
+  /// Not to be written, for this reason.
   case invalid(String)
-  /// An error like any other call's: what we have stays.
+  /// An error like that of any other call; the partial file stays.
   case failed
 
-  /// `offset`: bytes that we have; more than 0 means that the rest was asked for. `field` reads a header field.
+  /// `offset`: the size of the partial file; more than 0 means that the rest was requested. `field` reads a header field.
   init(status: Int, offset: Int64, known: DownloadState, field: (String) -> String?) {
-    let state = DownloadState(source: known.source, validator: Self.validator(field), total: nil)
     let isEncoded = Self.isEncoded(field)
     switch status {
+    case 206 where isEncoded:
+      self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
     case 206:
-      if isEncoded {
-        self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
-      } else {
-        self = Self.part(offset, known, state, field)
-      }
+      self = Self.part(offset, known, field)
     case 200, 203:
-      // Of a body that was compressed on the way, no place is known.
-      var whole = isEncoded ? DownloadState(source: known.source) : state
-      whole.total = Self.length(field)
-      self = .fromStart(whole)
+      // A place in a body that is compressed on the way is not a place in the file.
+      let validator = isEncoded ? nil : Self.validator(field)
+      self = .fromStart(DownloadState(source: known.source, validator: validator, total: Self.length(field)))
     case 416 where offset > 0:
       let range = field("Content-Range").flatMap(ContentRange.init)
       let isWhole = range?.first == nil && range?.total == offset && known.total ?? offset == offset
@@ -99,24 +95,12 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     }
   }
 
-  private static func isEncoded(_ field: (String) -> String?) -> Bool {
-    field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false
-  }
-
-  /// Bytes of a body, as they will arrive here; nil where the head does not tell: compressed, or in chunks.
-  static func length(_ field: (String) -> String?) -> Int64? {
-    if isEncoded(field) || field("Transfer-Encoding") != nil { return nil }
-    return field("Content-Length").flatMap { ContentRange.number($0.utf8) }
-  }
-
-  private static func part(
-    _ offset: Int64, _ known: DownloadState, _ new: DownloadState, _ field: (String) -> String?
-  ) -> DownloadStep {
+  private static func part(_ offset: Int64, _ known: DownloadState, _ field: (String) -> String?) -> DownloadStep {
     guard let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first, let last = range.last
     else { return .invalid("a 206 without a usable Content-Range") }
     if offset > 0, isChanged(known, field, isPart: true) { return .startOver }
-    if first != offset { return .invalid("a part from byte \(first), asked for was \(offset)") }
-    var state = offset > 0 ? known : new
+    if first != offset { return .invalid("a part from byte \(first), requested was \(offset)") }
+    var state = offset > 0 ? known : DownloadState(source: known.source, validator: validator(field))
     if let total = range.total {
       if let expected = state.total, expected != total {
         return .invalid("a part of \(total) bytes, not of \(expected)")
@@ -127,8 +111,36 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     return .append(upTo: last, state)
   }
 
-  /// What a later request can send as If-Range. A weak entity tag is none, and forbids the date too (RFC 9110 §13.1.5); a
-  /// date counts if it is older than the answer by a second or more (§8.8.2.2).
+  /// Whether the body, which ended without an error, has made the file whole at this size.
+  func isWhole(_ size: Int64) -> Bool {
+    switch self {
+    case .complete: true
+    case .fromStart(let state): size == state.total ?? size
+    // Without a total, a part does not say whether it is the last.
+    case .append(_, let state): size == state.total
+    case .startOver, .invalid, .failed: false
+    }
+  }
+
+  /// CFNetwork reports success for a chunked body that was cut off between two chunks (FB24495140), so its end has to be
+  /// requested: a 416 says that nothing is missing.
+  func mayBeCutOff(_ field: (String) -> String?) -> Bool {
+    guard case .fromStart(let state) = self else { return false }
+    return state.total == nil && state.validator != nil && field("Accept-Ranges")?.lowercased() == "bytes"
+  }
+
+  private static func isEncoded(_ field: (String) -> String?) -> Bool {
+    field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false
+  }
+
+  /// Bytes of a body, as they will arrive here; nil if the headers do not say: compressed, or in chunks.
+  static func length(_ field: (String) -> String?) -> Int64? {
+    if isEncoded(field) || field("Transfer-Encoding") != nil { return nil }
+    return field("Content-Length").flatMap { ContentRange.number($0.utf8) }
+  }
+
+  /// What a later request can send as If-Range. A weak entity tag cannot be used, and forbids the date too (RFC 9110
+  /// §13.1.5); a date can if it is at least a second older than the response (§8.8.2.2).
   static func validator(_ field: (String) -> String?) -> String? {
     if let tag = field("ETag") { return tag.utf8.first == 34 && tag.utf8.count > 1 && tag.utf8.last == 34 ? tag : nil }
     guard let modified = field("Last-Modified"), let changed = RetryAfter.httpDate(modified, now: Date()),
@@ -137,7 +149,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     return modified
   }
 
-  /// The answer names another version than the one we have a part of. Parts with a tag are joined only if both have it
+  /// The response names another version than that of the partial file. Parts with a tag are joined only if both have it
   /// (RFC 9110 §15.3.7.3); a date need not be repeated.
   private static func isChanged(_ known: DownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
     guard let validator = known.validator else { return true }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -6,196 +7,292 @@ import Foundation
 
 /// The attempts of a download.
 nonisolated struct DownloadTransport: NetworkTransport {
-  let download: Download
   let base: any NetworkTransport
-
-  func validationError(for request: URLRequest) -> String? {
-    if request.value(forHTTPHeaderField: "Range") != nil { return "a download makes its own Range" }
-    if request.httpMethod == "HEAD" { return "an answer to HEAD has no body" }
-    return base.validationError(for: request)
-  }
+  let download: Download
 
   var isInvalidated: Bool { base.isInvalidated }
+
+  func validationError(for request: URLRequest) -> String? {
+    if request.value(forHTTPHeaderField: "Range") != nil { return "a download sets Range itself" }
+    if request.httpMethod == "HEAD" { return "a response to HEAD has no body" }
+    return base.validationError(for: request)
+  }
 
   func prepare(
     _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
-    DownloadAttempt(download, base, request, completion)
+    TransferHandle { _ in
+      do throws(TransferError) {
+        let (outgoing, attempt) = try download.begin(request)
+        let receiver = DownloadReceiver(download: download, attempt: attempt, isGET: request.isGET)
+        return base.prepare(outgoing, NetworkTransferBody(to: receiver)) {
+          download.finish($0, attempt: attempt, completion)
+        }
+      } catch {
+        completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
+        return nil
+      }
+    }
   }
 }
 
-/// One download over all its attempts: each asks for what is still missing.
-nonisolated final class Download: @unchecked Sendable {
+/// Passes the response of one attempt on.
+nonisolated private final class DownloadReceiver: NetworkBodyReceiver {
+  private let download: Download
+  private let attempt: Int
+  private let isGET: Bool
+
+  init(download: Download, attempt: Int, isGET: Bool) {
+    (self.download, self.attempt, self.isGET) = (download, attempt, isGET)
+  }
+
+  func receive(_ head: HTTPURLResponse) throws(NetworkError) {
+    do throws(TransferError) { try download.receive(head, isGET: isGET, attempt: attempt) } catch {
+      throw .transferFailed(error)
+    }
+  }
+
+  func receive(_ data: Data) throws(NetworkError) {
+    do throws(TransferError) { try download.receive(data, attempt: attempt) } catch { throw .transferFailed(error) }
+  }
+
+  func sent(_ bytes: Int64) {}
+}
+
+/// One download over all its attempts. An attempt opens the partial file, requests what is missing of it, appends what
+/// comes, and puts a whole file in its place. It never sends again by itself: a response that is short is a failed attempt,
+/// and the loop decides about the next one.
+nonisolated final class Download: Sendable {
+  private struct State: Sendable {
+    var partial: PartialFile?
+    /// The number of the current attempt. One that was cancelled earlier writes nothing any more.
+    var attempt = 0
+    /// The size of the partial file when the attempt began, what its response means, and the body of an error.
+    var offset = Int64(0)
+    var step: DownloadStep?
+    var mayBeCutOff = false
+    var errorBody = Data()
+    /// The largest size so far: what has to be exceeded to make progress.
+    var largest = Int64(0)
+    /// The file was put together from several responses.
+    var isJoined = false
+    var wasInvalid = false
+    var hasRequestedEnd = false
+    /// The call has ended.
+    var isClosed = false
+    /// The file is in its place.
+    var response: HTTPURLResponse?
+  }
+  private let state = NetworkLock(State())
   private let destination: URL
   private let options: DownloadOptions
-  private let teller: ProgressTeller
+  private let progress: ProgressReporter
 
-  private let lock = NSLock()
-  // Under the lock:
-  private var partial: PartialFile?
-  private var current: DownloadAttempt?
-  private var isClosed = false
-  private var hasStartedOver = false
-  private var whole: URLResponse?
-  private var best = Int64(0)
-  private var isPieced = false
-  private var file: URL?
-
-  init(to destination: URL, _ options: DownloadOptions, _ progress: Progress?) {
+  init(to destination: URL, _ options: DownloadOptions) {
     self.destination = destination
     self.options = options
-    teller = ProgressTeller(progress, options.onProgress)
+    progress = ProgressReporter(options.onProgress)
   }
 
-  /// What to ask for next; the attempt is the one whose pieces count.
-  func begin(_ attempt: DownloadAttempt, _ request: URLRequest) throws(TransferError) -> (URLRequest, offset: Int64) {
-    try lock.whileLocked { () throws(TransferError) in
-      // It may have been cancelled before it began.
-      if isClosed { throw .invalidAnswer(reason: "cancelled") }
-      let partial = try openPartial(request.url)
-      current = attempt
-      var request = request
-      // Of a body that is compressed on the way, nobody can ask for a part.
-      request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-      guard partial.size > 0, let validator = partial.state.validator, request.httpMethod ?? "GET" == "GET" else {
-        return (request, 0)
-      }
-      request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
-      request.setValue(validator, forHTTPHeaderField: "If-Range")
-      return (request, partial.size)
+  func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
+    NetworkCallPlan(
+      request: request, policy: policy, maxRetries: maxRetries,
+      transfer: { DownloadTransport(base: $0, download: self) })
+  }
+
+  /// The result of the call. A file that is in its place counts, also if a cancellation came at the same moment.
+  func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
+    let response = state.withLock { state in
+      state.isClosed = true
+      state.partial?.close(isDone: state.response != nil)
+      state.partial = nil
+      return state.response
     }
-  }
-
-  private func openPartial(_ url: URL?) throws(TransferError) -> PartialFile {
-    if let partial { return partial }
-    // Without query and user: those change, or are secret.
-    let origin = NetworkOrigin(url)
-    let source = origin.text + (url?.path ?? "")
-    let opened = try PartialFile(
-      for: destination, source: source, token: options.resumeToken, ifExists: options.ifExists)
-    partial = opened
-    isPieced = opened.size > 0
-    best = opened.size
-    return opened
-  }
-
-  /// The head of an answer: what its body is.
-  func step(
-    _ attempt: DownloadAttempt, _ head: HTTPURLResponse, offset: Int64, isGET: Bool
-  ) throws(TransferError) -> DownloadStep {
-    try whileCurrent(attempt) { partial throws(TransferError) in
-      let step = DownloadStep(status: head.statusCode, offset: offset, known: partial.state) {
-        head.value(forHTTPHeaderField: $0)
-      }
-      switch step {
-      case .fromStart(let state): try partial.begin(state)
-      case .append(_, let state):
-        guard isGET else { return .invalid("a part, which was not asked for") }
-        isPieced = isPieced || offset > 0
-        if offset == 0 { try partial.begin(state) } else { try partial.save(state) }
-      default: break
-      }
-      return step
-    } ?? .failed
-  }
-
-  /// `from`, `upTo`: the first and the last byte of the part.
-  func append(
-    _ attempt: DownloadAttempt, _ data: Data, from first: Int64, upTo last: Int64?
-  ) throws(TransferError) {
-    let progress = try whileCurrent(attempt) { partial throws(TransferError) -> (Int64, Int64?) in
-      let limit = last.map { $0 + 1 } ?? partial.state.total
-      if let limit, partial.size + Int64(data.count) > limit {
-        try partial.cut(to: first)
-        throw .invalidAnswer(reason: "it is too long")
-      }
-      try partial.append(data)
-      return (partial.size, partial.state.total)
-    }
-    if let progress { teller.tell(progress.0, of: progress.1) }
-  }
-
-  /// No more pieces of this answer. Whether there is more of the file than before, and what is missing.
-  func end(_ attempt: DownloadAttempt) -> (hasProgressed: Bool, size: Int64, total: Int64?) {
-    lock.withLock {
-      guard let partial, current === attempt else { return (false, 0, nil) }
-      current = nil
-      defer { best = max(best, partial.size) }
-      // A piece of at least this size: what comes byte by byte is no progress that retries could live on.
-      return (partial.size - best >= 16_384, partial.size, partial.state.total)
-    }
-  }
-
-  /// False: once was enough, and what failed has failed.
-  func startOver() throws(TransferError) -> Bool {
-    defer { teller.tell(0, of: nil) }
-    return try lock.whileLocked { () throws(TransferError) in
-      defer { (isPieced, hasStartedOver) = (false, true) }
-      if let partial, !isClosed { try partial.begin(DownloadState(source: partial.state.source)) }
-      return !hasStartedOver
-    }
-  }
-
-  /// Checks it and puts it where it belongs. False: it was put together from pieces that are no whole, ask again.
-  func finish(_ response: URLResponse?) throws(TransferError) -> Bool {
-    guard let partial = lock.withLock({ isClosed ? nil : self.partial }) else { return true }
-    if let expected = options.sha256 {
-      var digest = SHA256Digest()
-      try partial.read { digest.update($0) }
-      let actual = digest.finish()
-      if actual != expected.lowercased() {
-        let isPieced = lock.withLock { self.isPieced }
-        if try startOver(), isPieced { return false }
-        throw .checksumMismatch(actual: actual)
-      }
-    }
-    partial.synchronize()
-    try lock.whileLocked { () throws(TransferError) in
-      // A download that was cancelled leaves no file.
-      if !isClosed { (file, whole) = (try partial.move(options.ifExists), response) }
-    }
-    teller.finish(partial.size)
-    return true
-  }
-
-  func afterTelling(_ work: @escaping @Sendable () -> Void) { teller.queue.async(execute: work) }
-
-  /// The call has ended.
-  func close(_ answer: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
-    let (file, whole) = lock.withLock {
-      isClosed = true
-      current = nil
-      partial?.close(isDone: self.file != nil)
-      partial = nil
-      return (self.file, self.whole as? HTTPURLResponse)
-    }
-    // Also where a cancellation came too late: the file is there.
-    if let file, let whole {
+    if let response {
       let attempts: [RetryFailure.Attempt]
-      switch answer {
-      case .success(let response): attempts = response.attempts
+      switch result {
+      case .success(let call): attempts = call.attempts
       case .failure(let error): attempts = error.attempts
       }
-      return .success(NetworkDownload(file: file, response: whole, attempts: attempts))
+      return .success(NetworkDownload(file: destination, response: response, attempts: attempts))
     }
-    return answer.flatMap { _ in .failure(.transferFailed(TransferError.invalidAnswer(reason: "no file"))) }
+    // A success without a file is the response of a middleware.
+    return result.flatMap { _ in .failure(.transferFailed(TransferError.invalidResponse(reason: "no file"))) }
   }
 
-  private func whileCurrent<Value>(
-    _ attempt: DownloadAttempt, _ work: (PartialFile) throws(TransferError) -> Value
+  // MARK: One attempt
+
+  /// The request for what is missing, and the number of the attempt.
+  fileprivate func begin(_ request: URLRequest) throws(TransferError) -> (URLRequest, attempt: Int) {
+    let (offset, validator, attempt) = try locked { state throws(TransferError) in
+      // Cancelled before it began.
+      if state.isClosed { throw .invalidResponse(reason: "cancelled") }
+      let partial: PartialFile
+      if let opened = state.partial {
+        partial = opened
+      } else {
+        partial = try PartialFile(for: destination, from: request.url, options)
+        (state.partial, state.largest) = (partial, partial.size)
+      }
+      state.offset = partial.state.validator != nil && request.isGET ? partial.size : 0
+      (state.step, state.errorBody) = (nil, Data())
+      state.attempt += 1
+      return (state.offset, partial.state.validator, state.attempt)
+    }
+    var request = request
+    // A place in a compressed body is not a place in the file, and a cache might respond with another part.
+    request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+    request.cachePolicy = .reloadIgnoringLocalCacheData
+    if let validator, offset > 0 {
+      request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
+      request.setValue(validator, forHTTPHeaderField: "If-Range")
+    }
+    return (request, attempt)
+  }
+
+  fileprivate func receive(_ head: HTTPURLResponse, isGET: Bool, attempt: Int) throws(TransferError) {
+    _ = try inAttempt(attempt) { state, partial throws(TransferError) in
+      let field = { head.value(forHTTPHeaderField: $0) }
+      let step = DownloadStep(status: head.statusCode, offset: state.offset, known: partial.state, field: field)
+      state.step = step
+      state.mayBeCutOff = isGET && step.mayBeCutOff(field)
+      state.isJoined = state.offset > 0
+      switch step {
+      case .fromStart(let known):
+        state.isJoined = false
+        try partial.begin(known)
+      case .append(_, let known):
+        guard isGET else { throw .invalidResponse(reason: "a part, which was not requested") }
+        if state.offset == 0 { try partial.begin(known) } else { try partial.save(known) }
+      case .startOver:
+        try startOver(partial)
+        throw .changed(reason: "the response is a part of another version")
+      case .invalid(let reason): throw .invalidResponse(reason: reason)
+      case .complete, .failed: break
+      }
+    }
+  }
+
+  fileprivate func receive(_ data: Data, attempt: Int) throws(TransferError) {
+    let received = try inAttempt(attempt) { state, partial throws(TransferError) -> TransferProgress? in
+      var limit = partial.state.total
+      switch state.step {
+      case .fromStart: break
+      case .append(let last, _): limit = last + 1
+      case .failed:
+        state.errorBody += data.prefix(max(0, 1_048_576 - state.errorBody.count))
+        return nil
+      default: return nil
+      }
+      if let limit, partial.size + Int64(data.count) > limit {
+        try partial.cut(to: state.offset)
+        throw .invalidResponse(reason: "it is too long")
+      }
+      try partial.append(data)
+      return TransferProgress(completed: partial.size, total: partial.state.total)
+    }
+    if let received = received ?? nil { progress.report(received.completed, of: received.total) }
+  }
+
+  private func startOver(_ partial: PartialFile) throws(TransferError) {
+    progress.report(0, of: nil)
+    try partial.begin(DownloadState(source: partial.state.source))
+  }
+
+  // MARK: Its end
+
+  /// Completes the attempt, with a file in its place if it is whole.
+  fileprivate func finish(
+    _ outcome: NetworkOutcome, attempt: Int, _ completion: @escaping NetworkTransport.Completion
+  ) {
+    let (outcome, isWhole) = judge(outcome, attempt)
+    if !isWhole { return completion(outcome) }
+    // In the background: to validate a large file, and to flush it to the disk, takes time.
+    DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
+      do throws(TransferError) {
+        try putInPlace(outcome.response as? HTTPURLResponse)
+        progress.afterReports {
+          completion(NetworkOutcome(data: Data(), response: outcome.response, isAccepted: true))
+        }
+      } catch {
+        completion(NetworkOutcome(error: NetworkError.transferFailed(error)))
+      }
+    }
+  }
+
+  private func judge(_ outcome: NetworkOutcome, _ attempt: Int) -> (NetworkOutcome, isWhole: Bool) {
+    state.withLock { state in
+      var outcome = outcome
+      guard state.attempt == attempt, let partial = state.partial else { return (outcome, false) }
+      // No more data of this attempt. A handful of bytes each time is not progress that a download could live on.
+      state.attempt += 1
+      outcome.hasProgressed = partial.size - state.largest >= 16_384
+      state.largest = max(state.largest, partial.size)
+      outcome.data = state.errorBody
+      switch state.step {
+      case .complete?: return (outcome, true)
+      case .fromStart?, .append?:
+        guard let step = state.step, outcome.error == nil else { break }
+        #if !canImport(FoundationNetworking)
+          // libcurl reports a missing end.
+          let mustRequestEnd = state.mayBeCutOff && !state.hasRequestedEnd
+          state.hasRequestedEnd = state.hasRequestedEnd || mustRequestEnd
+        #else
+          let mustRequestEnd = false
+        #endif
+        if step.isWhole(partial.size), !mustRequestEnd { return (outcome, true) }
+        outcome.error = URLError(.networkConnectionLost)
+      default: break
+      }
+      return (outcome, false)
+    }
+  }
+
+  private func putInPlace(_ response: HTTPURLResponse?) throws(TransferError) {
+    guard let partial = state.withLock({ $0.isClosed ? nil : $0.partial }) else { return }
+    do { try options.validate?(partial.url) } catch {
+      try locked { state throws(TransferError) in
+        if state.isClosed { return }
+        try startOver(partial)
+        // A part that was kept may have been damaged: once more, from the beginning.
+        defer { state.wasInvalid = true }
+        if state.isJoined, !state.wasInvalid { throw .changed(reason: "the whole is not valid") }
+      }
+      throw .invalidFile(error)
+    }
+    partial.synchronize()
+    let size = try locked { state throws(TransferError) in
+      // A download that was cancelled leaves no file.
+      if !state.isClosed {
+        try partial.move(overwrites: options.overwrites)
+        state.response = response
+      }
+      return partial.size
+    }
+    progress.report(size, of: size)
+  }
+
+  // MARK: The lock, with errors
+
+  private func locked<Value: Sendable>(
+    _ body: (inout State) throws(TransferError) -> Value
+  ) throws(TransferError) -> Value {
+    try state.withLock { state -> Result<Value, TransferError> in
+      do throws(TransferError) { return .success(try body(&state)) } catch { return .failure(error) }
+    }.get()
+  }
+
+  /// Nil if the attempt is not the current one any more.
+  private func inAttempt<Value: Sendable>(
+    _ attempt: Int, _ body: (inout State, PartialFile) throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
-    try lock.whileLocked { () throws(TransferError) in
-      guard let partial, current === attempt else { return nil }
-      return try work(partial)
+    try locked { state throws(TransferError) in
+      guard state.attempt == attempt, let partial = state.partial else { return nil }
+      return try body(&state, partial)
     }
   }
 }
 
-nonisolated extension NSLock {
-  /// `withLock` forgets the type of an error.
-  fileprivate func whileLocked<Value>(_ work: () throws(TransferError) -> Value) throws(TransferError) -> Value {
-    lock()
-    defer { unlock() }
-    return try work()
-  }
+nonisolated extension URLRequest {
+  fileprivate var isGET: Bool { httpMethod ?? "GET" == "GET" }
 }

@@ -5,91 +5,86 @@ public import Foundation
 #endif
 
 nonisolated extension NetworkPerformer {
-  /// The body as it comes, piece by piece.
+  /// The body as it arrives, in chunks.
   ///
   /// ```swift
   /// let bytes = try await session.networkBytes(for: request)
   /// for try await chunk in bytes { parser.feed(chunk) }
   /// ```
   ///
-  /// Until the first byte has come, it is retried like any call; after that a drop is an error at its place in the
-  /// sequence, behind everything that came before it.
+  /// Until the first byte has come, it is retried like any call; after that a lost connection is an error at its place in
+  /// the sequence, behind everything that came before it.
   ///
-  /// What has come and was not read yet takes 1 MB of memory at most. Beyond that a slow reader makes the server wait on
-  /// Apple's platforms, where the task is suspended; on Linux, where URLSession cannot be suspended, the rest lies in a
-  /// temporary file without a name.
+  /// What waits for a slow reader takes 1 MB of memory. On Apple's platforms the task is suspended meanwhile, which
+  /// URLSession treats as a hint; on Linux the rest waits in a temporary file without a name.
+  ///
+  /// On Apple's platforms a chunked body that the server cuts off between two chunks ends like a whole one
+  /// (FB24495140); a download notices.
   ///
   /// - Parameters:
   ///   - urlRequest: What to send.
   ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - onProgress: Is told how much has come, read or not, on an internal thread: it must return quickly.
-  ///   - policy: Which failures are tried again, how often, how soon, for how long. Its deadline ends with the first byte.
-  /// - Returns: The head of the answer, and its body as a sequence that can be iterated once.
-  /// - Throws: ``NetworkError``, what went wrong before the first byte.
+  ///   - policy: Which failures are retried, how often, how soon, for how long. Its deadline ends with the first byte.
+  /// - Returns: The head of the response, and its body as a sequence that can be iterated once.
+  /// - Throws: ``NetworkError``, what failed before the first byte.
   public func networkBytes(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    policy: RetryPolicy? = nil
+    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false, onProgress)
+    try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false)
   }
 
-  /// `startsWithHead`: an answer is a success before its first byte.
+  /// `startsWithHead`: the call ends with the head of the response, before its first byte.
   func networkStream(
-    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool,
-    _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
-    let last = NetworkLock<StreamTransport?>(nil)
+    let started = NetworkLock<StreamReader?>(nil)
     let call = NetworkCallPlan(
       request: urlRequest, policy: policy, maxRetries: maxRetries,
-      transfer: { base in
-        let stream = StreamTransport(base: base, startsWithHead: startsWithHead, onProgress: onProgress)
-        last.withLock { $0 = stream }
-        return stream
-      })
-    let answer = await networkCaller.run(call)
-    let storage = last.withLock { $0 }?.takeStorage()
-    do throws(NetworkError) {
-      let response = try answer.get().response
-      guard let storage else { throw .noResponse }
-      return NetworkBytes(response: response, storage: storage)
-    } catch {
-      storage?.cancel()
-      throw error
+      transfer: { StreamTransport(base: $0, startsWithHead: startsWithHead, started: started) })
+    let result = await networkCaller.run(call)
+    // Only its iterators hold the reader from here on; without one, the stream is cancelled.
+    let reader = started.withLock { started in
+      defer { started = nil }
+      return started
     }
+    let response = try result.get().response
+    // A middleware may have responded without sending anything.
+    guard let reader else { throw .noResponse }
+    return NetworkBytes(response: response, reader: reader)
   }
 }
 
-/// The body of an answer as it comes. It can be iterated once; dropping it ends the transfer.
+/// The body of a response as it arrives. It can be iterated once; dropping it ends the transfer.
 nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
-  /// The next bytes: as many as came at once.
+  /// The next bytes: all that have come since the last ones.
   public typealias Element = Data
 
-  /// Status code and header fields of the answer.
+  /// Status code and header fields of the response.
   public let response: HTTPURLResponse
-  /// How many bytes have come, read or not; its `totalUnitCount` is -1 while the length is unknown. Cancelling it ends the
-  /// transfer.
-  public var progress: Progress { storage.progress }
-  let storage: StreamStorage
+  let reader: StreamReader
+
+  /// Bytes of the whole body; nil if the response does not say, or is compressed.
+  public var total: Int64? { DownloadStep.length(response.value(forHTTPHeaderField:)) }
 
   /// Gives what has come.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    let storage: StreamStorage
+    let reader: StreamReader
     /// The next bytes, nil at the end.
     ///
-    /// - Returns: What came at once.
-    /// - Throws: ``NetworkError``, where the answer broke off; `.cancelled` if the task was cancelled.
-    public mutating func next() async throws -> Data? { try await storage.next() }
+    /// - Returns: All that have come since the last ones.
+    /// - Throws: ``NetworkError``, where the response broke off; `.cancelled` if the task was cancelled.
+    public mutating func next() async throws -> Data? { try await reader.stream.next() }
   }
 
   /// Iterates.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(storage: storage) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader) }
 
-  /// The lines of the body, without their ends (LF, CRLF or CR), empty ones included. Bytes that are no UTF-8 become
+  /// The lines of the body, without their ends (LF, CRLF or CR), empty ones included. Bytes that are not UTF-8 become
   /// U+FFFD.
   public var lines: NetworkLines { NetworkLines(bytes: self) }
 }
 
-/// The lines of an answer as they come.
+/// The lines of a response as they arrive.
 nonisolated public struct NetworkLines: AsyncSequence, Sendable {
   /// A line.
   public typealias Element = String
@@ -127,7 +122,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes.makeAsyncIterator()) }
 }
 
-/// Cuts bytes into lines, wherever the pieces end.
+/// Cuts bytes into lines, wherever the chunks end.
 nonisolated struct LineSplitter: Sendable {
   private var line: [UInt8] = []
   private var hasSeenCR = false

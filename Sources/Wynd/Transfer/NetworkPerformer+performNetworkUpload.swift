@@ -1,185 +1,191 @@
-public import Foundation
-
 #if canImport(FoundationNetworking)
+  import Foundation
   public import FoundationNetworking
+#else
+  public import Foundation
 #endif
 
-/// Where the body of an upload comes from.
-nonisolated public enum UploadBody: Sendable {
-  /// Bytes in memory.
-  case data(Data)
-  /// A file, read while it is sent. It must not change meanwhile.
-  case file(URL)
-  /// Makes a new stream for each send, because a stream can be read only once. With `length`, in bytes, it is sent with
-  /// Content-Length, without it in chunks, which not every server takes.
-  ///
-  /// ```swift
-  /// let body = UploadBody.bodyStream { InputStream(url: file) ?? InputStream(data: Data()) }
-  /// ```
-  case bodyStream(length: Int64? = nil, @Sendable () throws -> InputStream)
-}
-
-nonisolated extension NetworkPerformer {
-  /// Uploads a body, in bounded memory unless it is `Data`, and tries again where that can help and can do no harm: a
-  /// POST that the server may have applied is not repeated without an Idempotency-Key.
-  ///
-  /// ```swift
-  /// var request = URLRequest(url: url)
-  /// request.httpMethod = "PUT"
-  /// let answer = try await session.performNetworkUpload(request, from: .file(film))
-  /// ```
-  ///
-  /// - Parameters:
-  ///   - urlRequest: Where to; its own body is not sent. A GET becomes a PUT.
-  ///   - body: What to send.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - options: How far it is.
-  ///   - policy: Which failures are tried again, how often, how soon, for how long.
-  /// - Returns: Body, head and history of the answer.
-  /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
-  @discardableResult
-  public func performNetworkUpload(
-    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
-    policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> NetworkResponse {
-    let call = Upload.call(urlRequest, body, policy, maxRetries, ProgressTeller(nil, options.onProgress))
-    return try await networkCaller.run(call).get()
-  }
-
-  /// The same with a completion handler, and a `Progress`.
-  ///
-  /// - Parameters:
-  ///   - urlRequest: Where to; its own body is not sent. A GET becomes a PUT.
-  ///   - body: What to send.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - options: How far it is.
-  ///   - policy: Which failures are tried again, how often, how soon, for how long.
-  ///   - completionHandler: Gets the answer, or the error, on the session's `delegateQueue`.
-  /// - Returns: A handle with the progress; it need not be kept.
-  @discardableResult
-  public func performNetworkUpload(
-    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
-    policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
-  ) -> NetworkTransfer {
-    let progress = Progress(totalUnitCount: -1)
-    let call = Upload.call(urlRequest, body, policy, maxRetries, ProgressTeller(progress, options.onProgress))
-    return networkCaller.transfer(call, progress, completion: completionHandler)
-  }
-}
-
-/// What goes with an upload.
+/// How an upload is made.
 nonisolated public struct UploadOptions: Sendable {
-  /// Is told how far it is, on an internal thread: it must return quickly. A repetition begins at 0.
+  /// Receives how much has been sent, on an internal queue. A repeated request begins at 0.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
   /// Makes options.
   public init(onProgress: (@Sendable (TransferProgress) -> Void)? = nil) { self.onProgress = onProgress }
 }
 
+nonisolated extension NetworkPerformer {
+  /// Uploads a body, in bounded memory unless it is `Data`, and retries where that is useful and safe: a POST that the
+  /// server may have applied is not repeated without an Idempotency-Key.
+  ///
+  /// ```swift
+  /// var request = URLRequest(url: url)
+  /// request.httpMethod = "PUT"
+  /// let response = try await session.performNetworkUpload(request, from: .file(film))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - urlRequest: Its own body is not sent. A GET becomes a PUT.
+  ///   - body: What to send.
+  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - options: A closure for the progress.
+  ///   - policy: Which failures are retried, how often, how soon, for how long.
+  /// - Returns: Body, head and history of the response.
+  /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
+    policy: RetryPolicy? = nil
+  ) async throws(NetworkError) -> NetworkResponse {
+    try await networkCaller.run(Upload.call(urlRequest, body, policy, maxRetries, options)).get()
+  }
+
+  /// As ``performNetworkUpload(_:from:maxRetries:options:policy:)``, with a completion handler that is called on the
+  /// session's `delegateQueue`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
+    policy: RetryPolicy? = nil,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask {
+    networkCaller.start(Upload.call(urlRequest, body, policy, maxRetries, options), completion: completionHandler)
+  }
+}
+
 /// One upload over all its attempts.
 nonisolated struct Upload: NetworkTransport {
   let base: any NetworkTransport
   let body: UploadBody
-  let teller: ProgressTeller
-
-  /// The request without a body of its own: a stream in it could not be sent twice.
-  static func request(_ request: URLRequest) -> URLRequest {
-    var request = request
-    request.httpBody = nil
-    request.httpBodyStream = nil
-    // Another length than the body's would make the server take the rest for the next request.
-    for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
-    if (request.httpMethod ?? "GET") == "GET" { request.httpMethod = "PUT" }
-    return request
-  }
+  let progress: ProgressReporter
+  /// A body that was put together is kept for the retries.
+  private let assembled = NetworkLock<TemporaryFile?>(nil)
 
   static func call(
-    _ request: URLRequest, _ body: UploadBody, _ policy: RetryPolicy?, _ maxRetries: Int?, _ teller: ProgressTeller
+    _ request: URLRequest, _ body: UploadBody, _ policy: RetryPolicy?, _ maxRetries: Int?, _ options: UploadOptions
   ) -> NetworkCallPlan {
-    NetworkCallPlan(
-      request: Self.request(request), policy: policy, maxRetries: maxRetries,
-      transfer: { Upload(base: $0, body: body, teller: teller) })
+    var request = request
+    // A stream could not be sent twice, and another length than the body's would make the server read the rest as the next
+    // request.
+    (request.httpBody, request.httpBodyStream) = (nil, nil)
+    for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
+    if request.httpMethod ?? "GET" == "GET" { request.httpMethod = "PUT" }
+    if case .assembled(let contentType, _) = body.content {
+      request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+    }
+    return NetworkCallPlan(
+      request: request, policy: policy, maxRetries: maxRetries,
+      transfer: { Upload(base: $0, body: body, progress: ProgressReporter(options.onProgress)) })
+  }
+
+  init(base: any NetworkTransport, body: UploadBody, progress: ProgressReporter) {
+    self.base = base
+    self.body = body
+    self.progress = progress
   }
 
   var isInvalidated: Bool { base.isInvalidated }
-  func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
+
+  func validationError(for request: URLRequest) -> String? {
+    if case .stream(let length?, _) = body.content, length < 0 { return "a body of a negative length" }
+    return base.validationError(for: request)
+  }
 
   func prepare(
     _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
-    TransferFlight { send(request, completion: completion) }
+    let readsFiles =
+      switch body.content {
+      case .file, .assembled: true
+      case .data, .stream: false
+      }
+    return TransferHandle(isInBackground: readsFiles) { handle in
+      do throws(NetworkError) { return try send(request, for: handle, completion) } catch {
+        completion(NetworkOutcome(error: error))
+        return nil
+      }
+    }
   }
 
-  private func send(_ request: URLRequest, completion: @escaping Completion) -> any NetworkRequestHandle {
+  private func send(
+    _ request: URLRequest, for handle: TransferHandle, _ completion: @escaping Completion
+  ) throws(NetworkError) -> any NetworkRequestHandle {
     var request = request
-    var length: Int64?
-    var failure: TransferError?
-    switch body {
+    let receiver: UploadReceiver
+    var transfer: NetworkTransferBody
+    switch body.content {
     case .data(let data):
       request.httpBody = data
-      length = Int64(data.count)
+      receiver = UploadReceiver(progress, Int64(data.count))
+      transfer = NetworkTransferBody(to: receiver)
     case .file(let url):
-      // URLSession on Linux stops the process over a file that is gone.
-      let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])
-      length = values?.fileSize.map { Int64($0) }
-      if values?.isRegularFile != true || (try? FileHandle(forReadingFrom: url).close()) == nil {
-        failure = .unusableFile(url, reason: "not a file that can be read")
-      }
-    case .bodyStream(let bytes, _):
-      length = bytes
-      if let bytes { request.setValue(String(bytes), forHTTPHeaderField: "Content-Length") }
+      receiver = UploadReceiver(progress, try Self.size(of: url))
+      transfer = NetworkTransferBody(file: url, to: receiver)
+    case .assembled(_, let assemble):
+      let file = try file(assemble, for: handle)
+      receiver = UploadReceiver(progress, try Self.size(of: file))
+      transfer = NetworkTransferBody(file: file, to: receiver)
+    case .stream(let length, let makeStream):
+      if let length { request.setValue(String(length), forHTTPHeaderField: "Content-Length") }
+      receiver = UploadReceiver(progress, length)
+      transfer = NetworkTransferBody(stream: makeStream, to: receiver)
     }
-    if let length, length < 0 {
-      completion(NetworkOutcome(error: NetworkError.invalidRequest(reason: "a body of a negative length")))
-      return AnswerSink(teller, nil)
-    }
-    let sink = AnswerSink(teller, length)
-    if let failure {
-      completion(NetworkOutcome(error: NetworkError.transferFailed(failure)))
-      return sink
-    }
-    var cargo = NetworkTransferBody(to: sink)
-    if case .file(let url) = body { cargo.file = url }
-    if case .bodyStream(_, let stream) = body { cargo.stream = stream }
-    teller.tell(0, of: length)
-    return base.prepare(request, cargo) { [teller] outcome in
+    progress.report(0, of: receiver.length)
+    return base.prepare(request, transfer) { [progress] outcome in
       var outcome = outcome
-      outcome.data = sink.data
-      if case .success = outcome.result(isHead: false, allowEmptyData: true) { sink.tellAll() }
-      // What is told of the end is told before the answer.
-      teller.queue.async { [outcome] in completion(outcome) }
+      outcome.data = receiver.data
+      if case .success = outcome.result(isHead: false, allowEmptyData: true) { receiver.reportAll() }
+      progress.afterReports { [outcome] in completion(outcome) }
+    }
+  }
+
+  /// URLSession on Linux crashes when a file is gone.
+  private static func size(of file: URL) throws(NetworkError) -> Int64 {
+    let values = try? URL(fileURLWithPath: file.resolvingSymlinksInPath().path)
+      .resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])
+    guard values?.isRegularFile == true, let size = values?.fileSize,
+      (try? FileHandle(forReadingFrom: file).close()) != nil
+    else { throw .transferFailed(TransferError.unusableFile(file, reason: "not a file that can be read")) }
+    return Int64(size)
+  }
+
+  private func file(
+    _ assemble: (_ isWanted: () -> Bool) throws -> TemporaryFile, for handle: TransferHandle
+  ) throws(NetworkError) -> URL {
+    if let file = assembled.withLock({ $0 }) { return file.url }
+    do {
+      let file = try assemble { !handle.isCancelled }
+      assembled.withLock { $0 = file }
+      return file.url
+    } catch {
+      throw error as? NetworkError ?? .transferFailed(TransferError.fileSystem(error))
     }
   }
 }
 
-/// Keeps an answer in memory.
-nonisolated final class AnswerSink: NetworkBodyReceiver, NetworkRequestHandle, @unchecked Sendable {
-  private let teller: ProgressTeller
-  private let length: Int64?
-  // Written by the sink's calls, one after the other, and read after the last.
-  private(set) var data = Data()
-  private(set) var count = Int64(0)
+/// Keeps the response in memory.
+nonisolated final class UploadReceiver: NetworkBodyReceiver {
+  let length: Int64?
+  private let progress: ProgressReporter
+  private let state = NetworkLock((data: Data(), sent: Int64(0)))
 
-  init(_ teller: ProgressTeller, _ length: Int64?) {
-    self.teller = teller
+  init(_ progress: ProgressReporter, _ length: Int64?) {
+    self.progress = progress
     self.length = length
   }
 
+  var data: Data { state.withLock { $0.data } }
+
   func receive(_ head: HTTPURLResponse) throws(NetworkError) {}
 
-  func receive(_ data: Data) throws(NetworkError) {
-    self.data += data
-  }
+  func receive(_ data: Data) throws(NetworkError) { state.withLock { $0.data += data } }
 
   func sent(_ bytes: Int64) {
-    count = bytes
-    teller.tell(min(bytes, length ?? bytes), of: length)
+    state.withLock { $0.sent = bytes }
+    progress.report(min(bytes, length ?? bytes), of: length)
   }
 
-  func tellAll() { teller.finish(length ?? count) }
-
-  /// Nothing is under way.
-  func resume() {}
-  func cancel() {}
+  func reportAll() {
+    let all = length ?? state.withLock { $0.sent }
+    progress.report(all, of: all)
+  }
 }

@@ -1,70 +1,63 @@
 import Foundation
 
-/// What has come of a file so far, beside the place where it will be, so that the last step is a move that is whole or
-/// not done at all: `.wynd-TOKEN.part`, and `.wynd-TOKEN.json` with what is known of it.
+/// What has come of a file so far, in a hidden file beside its destination, so that the last step is a rename that happens
+/// whole or not at all; and beside it, for a later process, what is known of the file.
+///
+/// It belongs to one download at a time, in this process and, by a lock of the system that ends with its process, beyond it.
+/// There is no such lock on iOS and its kin: an app that is suspended while it holds one in a shared folder is terminated.
+/// There, processes that share a folder must not download to the same place.
+// Unchecked: it is used under the lock of its download.
 nonisolated final class PartialFile: @unchecked Sendable {
-  let destination: URL
   let url: URL
-  private let stateURL: URL
-  /// A later call may go on with it.
+  private let destination: URL
   private let isKept: Bool
+  private let handle: FileHandle
   private(set) var state: DownloadState
   private(set) var size = Int64(0)
-  // Under the lock of the download, as everything that changes.
-  private let lock: FileLock
-  private var handle: FileHandle { lock.handle }
 
-  /// Opens what an earlier call has left, or begins.
-  init(for destination: URL, source: String, token: ResumeToken?, ifExists: DownloadOptions.IfExists)
-    throws(TransferError)
-  {
+  init(for destination: URL, from source: URL?, _ options: DownloadOptions) throws(TransferError) {
+    try Self.check(destination, overwrites: options.overwrites)
+    self.destination = destination
+    isKept = options.resumes
+    url = Self.url(for: destination)
+    // A query may be a secret, and is not stored.
+    let name = NetworkOrigin(source).text + (source?.path ?? "")
+    state = DownloadState(source: name + (source?.query.map { "?" + Self.digest(of: $0) } ?? ""))
+    do { handle = try Self.openLocked(url) } catch { throw error as? TransferError ?? .fileSystem(error) }
+    do {
+      // Read under the lock: another download may have replaced it.
+      let known = try? JSONDecoder().decode(DownloadState.self, from: Self.read(Self.stateURL(url)))
+      let end = Int64(clamping: try handle.seekToEnd())
+      if isKept, let known, known.source == state.source, known.validator != nil, end <= known.total ?? end {
+        (state, size) = (known, end)
+      } else {
+        // It would describe what comes now.
+        try? FileManager.default.removeItem(at: Self.stateURL(url))
+        try cut(to: 0)
+      }
+    } catch {
+      Self.close(handle, url)
+      throw error as? TransferError ?? .fileSystem(error)
+    }
+  }
+
+  /// Says what is wrong with the destination, before anything is sent.
+  private static func check(_ destination: URL, overwrites: Bool) throws(TransferError) {
     guard destination.isFileURL, !destination.hasDirectoryPath, !destination.lastPathComponent.isEmpty else {
       throw .unusableFile(destination, reason: "not the URL of a file")
     }
-    let folder = destination.deletingLastPathComponent()
-    guard Self.values(folder)?.isDirectory == true else {
+    let keys: Set<URLResourceKey> = [.isRegularFileKey, .isDirectoryKey]
+    guard (try? destination.deletingLastPathComponent().resourceValues(forKeys: keys))?.isDirectory == true else {
       throw .unusableFile(destination, reason: "its folder does not exist")
     }
-    if let there = Self.values(destination.resolvingSymlinksInPath()) {
-      if there.isDirectory == true { throw .unusableFile(destination, reason: "it is a folder") }
-      // To take the place of a device would harm more than the caller.
-      if there.isRegularFile != true { throw .unusableFile(destination, reason: "it is no regular file") }
-      if ifExists == .refuse { throw .destinationExists(destination) }
-    }
-    self.destination = destination
-    isKept = token != nil
-    let token = token ?? ResumeToken()
-    url = token.partial(in: folder)
-    stateURL = token.state(in: folder)
-    state = DownloadState(source: source)
-    do {
-      var kept: FileLock?
-      if FileManager.default.fileExists(atPath: url.path) {
-        guard let lock = try FileLock(url) else { throw TransferError.inUse(url) }
-        kept = lock
-      }
-      // Read under the lock: who held it a moment ago may have begun another file.
-      let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL))
-      if isKept, let kept, let known, known.source == source, known.validator != nil {
-        lock = kept
-        state = known
-        size = Int64(clamping: try kept.handle.seekToEnd())
-      } else {
-        // Never emptied: without its state it may be a file that is whole, under its second name.
-        if kept != nil { try FileManager.default.removeItem(at: url) }
-        kept?.release()
-        guard FileManager.default.createFile(atPath: url.path, contents: nil) else {
-          throw TransferError.unusableFile(destination, reason: "its folder cannot be written to")
-        }
-        guard let new = try FileLock(url) else { throw TransferError.inUse(url) }
-        lock = new
-      }
-    } catch {
-      throw error as? TransferError ?? .fileSystem(error)
-    }
-    // More than there should be is not what is known.
-    if let total = state.total, size > total { try begin(DownloadState(source: source)) }
+    guard let found = try? destination.resolvingSymlinksInPath().resourceValues(forKeys: keys) else { return }
+    if found.isDirectory == true { throw .unusableFile(destination, reason: "it is a folder") }
+    // Not even to replace: a device, for example.
+    if found.isRegularFile != true { throw .unusableFile(destination, reason: "it is not a regular file") }
+    if !overwrites { throw .destinationExists(destination) }
   }
+
+  // MARK: Its contents
 
   /// Forgets what has come.
   func begin(_ new: DownloadState) throws(TransferError) {
@@ -72,7 +65,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     try save(new)
   }
 
-  /// What came after this place was no part of the file.
+  /// What came after this place was not a part of the file.
   func cut(to place: Int64) throws(TransferError) {
     do { try handle.truncate(atOffset: UInt64(max(0, place))) } catch { throw .fileSystem(error) }
     size = place
@@ -80,110 +73,169 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   func append(_ data: Data) throws(TransferError) {
     do { try handle.write(contentsOf: data) } catch {
-      // What was written of it stays, and is what it says it is.
+      // What was written of it stays.
       size = (try? handle.offset()).map { Int64(clamping: $0) } ?? size
       throw .fileSystem(error)
     }
     size += Int64(data.count)
   }
 
-  /// Written before the first byte that it speaks of, so that a process that is killed leaves nothing that is not true.
+  /// Before the first byte that it describes, so that a process that is killed leaves nothing that is wrong.
   func save(_ new: DownloadState) throws(TransferError) {
     guard new != state || size == 0 else { return }
     state = new
     guard isKept else { return }
-    // Under a name that is known, so that nothing is left behind.
-    let fresh = stateURL.appendingPathExtension("new")
+    let file = Self.stateURL(url)
+    let fresh = file.appendingPathExtension("new")
     do {
-      try JSONEncoder().encode(new).write(to: fresh)
-      try Self.replace(stateURL, by: fresh)
+      try? FileManager.default.removeItem(at: fresh)
+      let handle = try Self.file(fresh, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+      defer { try? handle.close() }
+      try handle.write(contentsOf: JSONEncoder().encode(new))
+      try Self.replace(file, by: fresh)
     } catch {
       try? FileManager.default.removeItem(at: fresh)
       throw .fileSystem(error)
     }
   }
 
-  /// Bytes from the beginning, piece by piece.
-  func read(_ take: (Data) -> Void) throws(TransferError) {
-    do {
-      let reader = try FileHandle(forReadingFrom: url)
-      defer { try? reader.close() }
-      while let piece = try reader.read(upToCount: 262_144), !piece.isEmpty { take(piece) }
-    } catch {
-      throw .fileSystem(error)
-    }
-  }
-
-  /// To the disk: that takes time.
+  /// To the disk, which takes time.
   func synchronize() { try? handle.synchronize() }
 
-  /// Puts it where it belongs. Its state goes first: a process that is killed in between leaves a file that nobody adds to.
-  func move(_ ifExists: DownloadOptions.IfExists) throws(TransferError) -> URL {
+  /// Puts it in its place. Its state goes first: a process that is killed in between leaves a file that nothing is added to.
+  func move(overwrites: Bool) throws(TransferError) {
+    try? FileManager.default.removeItem(at: Self.stateURL(url))
     do {
-      try? FileManager.default.removeItem(at: stateURL)
-      switch ifExists {
-      case .replace:
-        try Self.replace(destination, by: url)
-        return destination
-      case .refuse:
-        if try link(to: destination) { return destination }
-      case .number:
-        for number in 1..<10_000 {
-          let target = number == 1 ? destination : Self.numbered(destination, number)
-          if try link(to: target) { return target }
+      if overwrites { return try Self.replace(destination, by: url) }
+      // A link is made or not, also if another process creates the file at the same moment.
+      do { try FileManager.default.linkItem(at: url, to: destination) } catch {
+        if FileManager.default.fileExists(atPath: destination.path) {
+          throw TransferError.destinationExists(destination)
         }
+        // Not every file system has links.
+        return try FileManager.default.moveItem(at: url, to: destination)
       }
-      throw TransferError.destinationExists(destination)
+      try FileManager.default.removeItem(at: url)
     } catch {
-      let current = state
-      state = DownloadState(source: "")
-      try save(current)
       throw error as? TransferError ?? .fileSystem(error)
     }
   }
 
-  /// `file.tar.gz` → `file 2.tar.gz`
-  static func numbered(_ url: URL, _ number: Int) -> URL {
-    let name = url.lastPathComponent
-    let dot = name.dropFirst().firstIndex(of: ".") ?? name.endIndex
-    return url.deletingLastPathComponent().appendingPathComponent("\(name[..<dot]) \(number)\(name[dot...])")
+  /// `isDone`: the file is in its place.
+  func close(isDone: Bool) {
+    if !isDone, !isKept || size == 0 || state.validator == nil { Self.removeFiles(url) }
+    Self.close(handle, url)
   }
 
-  /// False if there is one: a link is made or not, whoever else makes one at the same moment.
-  private func link(to target: URL) throws -> Bool {
-    do { try FileManager.default.linkItem(at: url, to: target) } catch {
-      if FileManager.default.fileExists(atPath: target.path) { return false }
-      // Not every file system knows links.
-      try FileManager.default.moveItem(at: url, to: target)
-      return true
+  // MARK: Its names
+
+  static func exists(for destination: URL) -> Bool {
+    FileManager.default.fileExists(atPath: url(for: destination).path)
+  }
+
+  static func remove(for destination: URL) {
+    let url = url(for: destination)
+    guard exists(for: destination), let handle = try? openLocked(url) else { return }
+    removeFiles(url)
+    close(handle, url)
+  }
+
+  private static func removeFiles(_ url: URL) {
+    for file in [url, stateURL(url)] { try? FileManager.default.removeItem(at: file) }
+  }
+
+  /// Derived from the name of the destination, and never longer than a file system allows.
+  private static func url(for destination: URL) -> URL {
+    let name = destination.lastPathComponent
+    return destination.deletingLastPathComponent()
+      .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part")
+  }
+
+  private static func stateURL(_ url: URL) -> URL { url.appendingPathExtension("json") }
+
+  /// FNV-1a: the same in every process.
+  private static func digest(of text: String) -> String {
+    String(text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }, radix: 36)
+  }
+
+  // MARK: The lock
+
+  private static let inUse = NetworkLock<Set<String>>([])
+
+  /// Opens the file, or a new one, for one download.
+  private static func openLocked(_ url: URL) throws -> FileHandle {
+    let path = url.standardizedFileURL.path
+    guard inUse.withLock({ $0.insert(path).inserted }) else { throw TransferError.inUse(url) }
+    do {
+      if let handle = try? file(url, O_RDWR), try isUsable(handle, url) { return handle }
+      let handle = try file(url, O_RDWR | O_CREAT | O_EXCL, mode: 0o666)
+      try lock(handle, url)
+      return handle
+    } catch {
+      _ = inUse.withLock { $0.remove(path) }
+      throw error
     }
-    try? FileManager.default.removeItem(at: url)
-    return true
   }
 
-  /// Nil if there is nothing.
-  private static func values(_ url: URL) -> URLResourceValues? {
-    try? url.resourceValues(forKeys: [.isRegularFileKey, .isDirectoryKey])
-  }
-
-  private static func replace(_ target: URL, by url: URL) throws {
-    #if os(Windows)
-      _ = try FileManager.default.replaceItemAt(target, withItemAt: url)
-    #else
-      #if compiler(>=6.2)
-        let isDone = unsafe rename(url.path, target.path) == 0
-      #else
-        let isDone = rename(url.path, target.path) == 0
-      #endif
-      if !isDone { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+  private static func lock(_ handle: FileHandle, _ url: URL) throws {
+    #if os(Linux) || os(macOS) || os(Android)
+      // A file system without locks refuses nobody.
+      if flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw TransferError.inUse(url) }
     #endif
   }
 
-  /// `isDone`: the file is where it belongs.
-  func close(isDone: Bool) {
-    if !isDone, !isKept || size == 0 {
-      for leftover in [url, stateURL] { try? FileManager.default.removeItem(at: leftover) }
-    }
-    lock.release()
+  /// False if the file was removed, because its contents belong to another name.
+  private static func isUsable(_ handle: FileHandle, _ url: URL) throws -> Bool {
+    try lock(handle, url)
+    var (opened, named) = (stat(), stat())
+    #if compiler(>=6.2)
+      let isThere = unsafe (fstat(handle.fileDescriptor, &opened) == 0 && lstat(url.path, &named) == 0)
+    #else
+      let isThere = fstat(handle.fileDescriptor, &opened) == 0 && lstat(url.path, &named) == 0
+    #endif
+    // Another download has put it in its place since it was opened.
+    guard isThere, opened.st_ino == named.st_ino, opened.st_dev == named.st_dev else { throw TransferError.inUse(url) }
+    guard named.st_mode & S_IFMT == S_IFREG else { throw TransferError.unusableFile(url, reason: "not a regular file") }
+    if named.st_nlink == 1 { return true }
+    // A process was killed before it could remove this name of a finished file, or somebody else has planted a link.
+    try FileManager.default.removeItem(at: url)
+    return false
+  }
+
+  private static func close(_ handle: FileHandle, _ url: URL) {
+    #if os(Linux) || os(macOS) || os(Android)
+      // A child process that was started meanwhile has a copy of the descriptor, which keeps the lock.
+      _ = flock(handle.fileDescriptor, LOCK_UN)
+    #endif
+    try? handle.close()
+    _ = inUse.withLock { $0.remove(url.standardizedFileURL.path) }
+  }
+
+  // MARK: The file system
+
+  /// Not through a link, which somebody else may have planted, and not for child processes.
+  private static func file(_ url: URL, _ flags: Int32, mode: mode_t = 0) throws -> FileHandle {
+    #if compiler(>=6.2)
+      let descriptor = unsafe open(url.path, flags | O_NOFOLLOW | O_CLOEXEC, mode)
+    #else
+      let descriptor = open(url.path, flags | O_NOFOLLOW | O_CLOEXEC, mode)
+    #endif
+    if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+  }
+
+  private static func read(_ url: URL) throws -> Data {
+    let handle = try file(url, O_RDONLY)
+    defer { try? handle.close() }
+    return try handle.readToEnd() ?? Data()
+  }
+
+  private static func replace(_ target: URL, by file: URL) throws {
+    #if compiler(>=6.2)
+      let isDone = unsafe rename(file.path, target.path) == 0
+    #else
+      let isDone = rename(file.path, target.path) == 0
+    #endif
+    if !isDone { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
   }
 }

@@ -18,8 +18,7 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable {
 }
 
 nonisolated extension NetworkPerformer {
-  /// The events that a server sends (`text/event-stream`). When the connection ends, it connects again, after the time
-  /// that the server asked for (at least 0.1 s) or 3 s, with `Last-Event-ID`, so that the server can go on from there.
+  /// The events that a server sends (`text/event-stream`).
   ///
   /// ```swift
   /// for try await event in session.serverSentEvents(for: URLRequest(url: url)) {
@@ -27,22 +26,28 @@ nonisolated extension NetworkPerformer {
   /// }
   /// ```
   ///
-  /// A request that is not safe to repeat (<doc:SafeToRepeat>), such as the POST of a chat, is sent once: its sequence ends with
-  /// its answer, and a drop is an error.
+  /// When the connection of a GET ends, it connects again, after the time that the server asked for (at least 0.1 s) or
+  /// 3 s, with `Last-Event-ID`, so that the server can continue from there. The events of any other request, such as the
+  /// POST of a chat, end with their response, and a lost connection is an error.
   ///
-  /// It ends when the server answers 204, when the policy gives up connecting, or when the iterating task is cancelled.
-  /// Each connection is made as any call, so a 503 with Retry-After is heeded and a 404 is final.
+  /// It ends when the server responds with 204, when the policy gives up connecting, when the loop is left, or when the
+  /// iterating task is cancelled. Each connection is made like any call, so Retry-After is respected, and a 404 is final. A
+  /// response that is no event stream is ``NetworkError/undecodable(_:_:_:)``, with its status and up to 1 MB of its body.
+  ///
+  /// Some systems deliver nothing before 512 bytes have come; a server can send a comment of that length first.
   ///
   /// - Parameters:
-  ///   - urlRequest: What to send; `Accept` and `Last-Event-ID` are added. A `Last-Event-ID` of its own is
-  ///     where the first connection begins.
+  ///   - urlRequest: What to send; `Accept` and `Last-Event-ID` are added. With a `Last-Event-ID` of its own, the first
+  ///     connection starts there.
+  ///   - reconnects: Whether to connect again. `nil`: after a GET.
   ///   - maxRetries: Retries of each connection. `nil` is the policy's number.
-  ///   - policy: Which failures to connect are tried again, how often, how soon, for how long.
+  ///   - policy: Which failures to connect are retried, how often, how soon, for how long.
   /// - Returns: A sequence; each iteration is a connection of its own.
   public func serverSentEvents(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for urlRequest: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
-    ServerSentEvents(performer: self, request: urlRequest, maxRetries: maxRetries, policy: policy)
+    ServerSentEvents(
+      performer: self, request: urlRequest, reconnects: reconnects, maxRetries: maxRetries, policy: policy)
   }
 }
 
@@ -52,95 +57,115 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvent
   let performer: any NetworkPerformer
   let request: URLRequest
+  let reconnects: Bool?
   let maxRetries: Int?
   let policy: RetryPolicy?
-  var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-  /// A POST that was answered is not sent again.
-  var isRepeatable: Bool {
-    request.httpBodyStream == nil
-      && (policy ?? .default).safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
+  private var mayReconnect: Bool {
+    // A stream can be read only once.
+    request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
   }
 
   /// Gives event after event.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    let events: ServerSentEvents
-    var parser: ServerSentEventParser
-    var bytes: NetworkBytes.AsyncIterator?
-    var pending: [ServerSentEvent] = []
-    var position = 0
-    var hasBeenConnected = false
-    var fruitless = 0
-    var isAtEnd = false
+    /// Status code and header fields of the current connection; nil before the first.
+    public private(set) var response: HTTPURLResponse?
+    private let events: ServerSentEvents
+    private var parser: ServerSentEventParser
+    private var bytes: NetworkBytes.AsyncIterator?
+    private var pending: ArraySlice<ServerSentEvent> = []
+    /// Connections in a row that brought no event.
+    private var fruitless = 0
+    private var isAtEnd = false
+
+    init(_ events: ServerSentEvents) {
+      self.events = events
+      parser = ServerSentEventParser(lastID: events.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
+    }
 
     /// The next event.
     ///
-    /// - Returns: An event; nil when the server said that there will be no more (204).
-    /// - Throws: ``NetworkError``, when it cannot connect, or the answer is no event stream.
+    /// - Returns: An event; nil when there will be no more.
+    /// - Throws: ``NetworkError``, when it cannot connect, or the response is no event stream.
     public mutating func next() async throws -> ServerSentEvent? {
-      while position == pending.count {
+      while pending.isEmpty {
         if isAtEnd { return nil }
-        (pending, position) = ([], 0)
-        if bytes == nil, try await !connect() {
-          isAtEnd = true
-          return nil
-        }
+        if bytes == nil { try await connect() }
         do {
           if let data = try await bytes?.next() {
-            pending = try parser.feed(data)
+            pending = try parser.feed(data)[...]
             if !pending.isEmpty { fruitless = 0 }
           } else {
             bytes = nil
-            isAtEnd = !events.isRepeatable
+            isAtEnd = isAtEnd || !events.mayReconnect
           }
         } catch let error as NetworkError {
           bytes = nil
-          if error.isCancellation || !error.shouldRetry || !events.isRepeatable { throw error }
+          if error.isCancellation || !error.shouldRetry || !events.mayReconnect { throw error }
         }
       }
-      defer { position += 1 }
-      return pending[position]
+      return pending.popFirst()
     }
 
-    private mutating func connect() async throws(NetworkError) -> Bool {
-      if hasBeenConnected {
-        // A server that ends each connection without an event is not asked at the speed of the line.
-        let least = RetryPolicy.default.backoff.delay(retry: fruitless, random: 1)
-        // Nor one that asks for no wait at all.
-        let wait = Swift.max(parser.retry ?? .seconds(3), fruitless > 0 ? least : .milliseconds(100))
+    private mutating func connect() async throws(NetworkError) {
+      if response != nil {
+        // Never without a wait, and longer and longer for a server that ends each connection without an event.
+        let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
-        do { try await events.sleep(wait) } catch { throw .cancelled }
+        let wait = Swift.max(parser.retry ?? .seconds(3), least)
+        do { try await events.performer.networkCaller.sleep(for: wait) } catch { throw .cancelled }
       }
+      parser.reconnect()
       var request = events.request
       request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
       request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
-      parser.reconnect()
-      // Also where the server took back the id that the request came with.
+      // Not the one that the request came with, if the server has reset it.
       request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
       let stream = try await events.performer.networkStream(
         for: request, events.maxRetries, events.policy, startsWithHead: true)
-      hasBeenConnected = true
-      if stream.response.statusCode == 204 { return false }
+      response = stream.response
+      isAtEnd = stream.response.statusCode == 204
+      if isAtEnd { return }
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
-      else {
-        throw .transferFailed(
-          TransferError.invalidAnswer(reason: "no event stream, but \(stream.response.statusCode) \(type)"))
-      }
+      else { throw .undecodable(NoEventStream(type: type), stream.response, await stream.start()) }
       bytes = stream.makeAsyncIterator()
-      return true
     }
   }
 
   /// Iterates.
-  public func makeAsyncIterator() -> AsyncIterator {
-    let lastID = request.value(forHTTPHeaderField: "Last-Event-ID") ?? ""
-    return AsyncIterator(events: self, parser: ServerSentEventParser(lastID: lastID))
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+}
+
+nonisolated private struct NoEventStream: LoggableError {
+  let type: String
+  /// The server's text may be long, and hold control characters.
+  var description: String {
+    let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
+    return "no event stream, but \"\(text)\""
   }
 }
 
-/// Bytes → events, wherever the pieces end (WHATWG HTML §9.2.6).
+nonisolated extension NetworkBytes {
+  /// Up to 1 MB.
+  fileprivate func start() async -> Data {
+    var data = Data()
+    var iterator = makeAsyncIterator()
+    while data.count < ByteStream.limit, let chunk = try? await iterator.next() { data += chunk }
+    return data.prefix(ByteStream.limit)
+  }
+}
+
+nonisolated extension NetworkCaller {
+  /// In the time of its calls: that of a script is virtual.
+  fileprivate func sleep(for wait: Duration) async throws {
+    try await source.loop(for: NetworkCallPlan(request: URLRequest(url: URL(fileURLWithPath: "/")))).clock.sleep(
+      for: wait)
+  }
+}
+
+/// Bytes → events, wherever the chunks end (WHATWG HTML §9.2.6).
 nonisolated struct ServerSentEventParser: Sendable {
   private(set) var lastID: String
   private(set) var retry: Duration?

@@ -1,19 +1,24 @@
 public import Foundation
 
-/// What fails in a transfer beside the network, inside ``NetworkError/transferFailed(_:)``.
-nonisolated public enum TransferError: LoggableError, LocalizedError, Sendable, CustomStringConvertible {
-  /// There is a file already, and it was asked to stay (``DownloadOptions/ifExists``).
+/// What fails in a transfer besides the network, inside ``NetworkError/transferFailed(_:)``.
+nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedError, Sendable {
+  /// There is a file already, and ``DownloadOptions/overwrites`` is false.
   case destinationExists(URL)
-  /// No file can be put there, or nothing can be read there: why.
+  /// No file can be written there, or nothing can be read there, for this reason.
   case unusableFile(URL, reason: String)
-  /// Another download writes to the same partial file.
+  /// Another download writes to the same place.
   case inUse(URL)
-  /// The file system refused: no room, no permission.
+  /// An operation of the file system failed: no room, no permission.
   case fileSystem(any Error)
-  /// The server's answer is no part of the file that was asked for: why. Nothing of it was kept.
-  case invalidAnswer(reason: String)
-  /// The file came whole, and is not the one that was expected: its SHA-256, in hexadecimal digits.
-  case checksumMismatch(actual: String)
+  /// The response is not the file that was requested, nor the part of it. Nothing of it was kept.
+  case invalidResponse(reason: String)
+  /// What was kept of the file does not belong to the file that the server has now. The next attempt starts over.
+  case changed(reason: String)
+  /// The file is complete, and ``DownloadOptions/validate`` threw this error.
+  case invalidFile(any Error)
+
+  /// Whether another attempt may help.
+  public var shouldRetry: Bool { if case .changed = self { true } else { false } }
 
   /// One line for a log.
   public var description: String {
@@ -21,9 +26,10 @@ nonisolated public enum TransferError: LoggableError, LocalizedError, Sendable, 
     case .destinationExists(let file): "\(file.path) exists"
     case .unusableFile(let file, let reason): "\(file.path): \(reason)"
     case .inUse(let file): "\(file.path) is in use by another download"
-    case .fileSystem(let error): "the file system refused: \(error.localizedDescription)"
-    case .invalidAnswer(let reason): "no part of the file that was asked for: \(reason)"
-    case .checksumMismatch(let actual): "not the file that was expected: its SHA-256 is \(actual)"
+    case .fileSystem(let error): "file system error: \(error.localizedDescription)"
+    case .invalidResponse(let reason): "not the requested file: \(reason)"
+    case .changed(let reason): "the parts do not fit together, the download starts over: \(reason)"
+    case .invalidFile(let error): "the file is not valid: \(type(of: error))"
     }
   }
   /// The same line.

@@ -1,80 +1,66 @@
 import Dispatch
-public import Foundation
 
-/// How far a transfer is. Over its attempts it never goes back, except where the file had to start over.
+/// How much of a transfer is done. It never decreases, except where a transfer has to start over.
+///
+/// ```swift
+/// ProgressView(value: progress.fraction)        // SwiftUI; without a known length it shows that something happens
+/// ```
 nonisolated public struct TransferProgress: Sendable, Equatable {
-  /// Bytes that have come, or gone, and need not be sent again.
+  /// Bytes that have been received or sent, and need not be transferred again.
   public var completed: Int64
-  /// Bytes in all; nil while nobody has said.
-  public var expected: Int64?
+  /// All bytes; nil while the length is unknown.
+  public var total: Int64?
+  /// From 0 to 1; nil while the length is unknown.
+  public var fraction: Double? {
+    total.map { $0 > 0 ? min(1, Double(completed) / Double($0)) : 1 }
+  }
+
+  /// Makes a value.
+  public init(completed: Int64, total: Int64? = nil) {
+    self.completed = completed
+    self.total = total
+  }
 }
 
-/// A transfer that has been started with a completion handler. Dropping it does not end the transfer.
-nonisolated public struct NetworkTransfer: Sendable {
-  /// Counts bytes; its `totalUnitCount` is -1 while the length is unknown. Cancelling it ends the transfer.
-  public let progress: Progress
-  let task: NetworkTask
-
-  /// Ends the transfer, as ``NetworkTask/cancel()``.
-  public func cancel() { task.cancel() }
-}
-
-/// Tells of bytes, to a `Progress` and to a closure, not more often than a person can see, and on a queue of its own: what
-/// a closure waits for must not wait for the network.
-nonisolated final class ProgressTeller: @unchecked Sendable {
-  let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
-  private let lock = NSLock()
-  // Under the lock: what was seen last, and whether somebody is on the way to tell it.
-  private var latest = TransferProgress(completed: 0, expected: nil)
-  private var told = TransferProgress(completed: 0, expected: nil)
-  private var isOnTheWay = false
+/// Calls a progress closure on a queue of its own, at most about 500 times for one transfer: a closure that takes long
+/// delays neither the transfer nor others.
+nonisolated final class ProgressReporter: Sendable {
+  private struct State: Sendable {
+    var latest = TransferProgress(completed: 0)
+    var reported = TransferProgress(completed: 0)
+    var isScheduled = false
+  }
+  private let state = NetworkLock(State())
+  private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
   private let closure: (@Sendable (TransferProgress) -> Void)?
-  private let progress: Progress?
 
-  init(_ progress: Progress?, _ closure: (@Sendable (TransferProgress) -> Void)?) {
-    self.progress = progress
-    self.closure = closure
-  }
+  init(_ closure: (@Sendable (TransferProgress) -> Void)?) { self.closure = closure }
 
-  func tell(_ completed: Int64, of expected: Int64?) {
-    if progress == nil, closure == nil { return }
-    let now = TransferProgress(completed: completed, expected: expected)
-    let isDue = lock.withLock {
-      latest = now
-      let step = max(65_536, (expected ?? 0) / 500)
+  func report(_ completed: Int64, of total: Int64?) {
+    guard let closure else { return }
+    let now = TransferProgress(completed: completed, total: total)
+    let mustSchedule = state.withLock { state in
+      state.latest = now
+      let step = max(65_536, (total ?? 0) / 500)
       let isDue =
-        now.expected != told.expected || now.completed < told.completed || now.completed - told.completed >= step
-        || now.completed == expected && now != told
-      if !isDue || isOnTheWay { return false }
-      isOnTheWay = true
-      return true
+        total != state.reported.total || completed < state.reported.completed
+        || completed - state.reported.completed >= step || completed == total && now != state.reported
+      defer { state.isScheduled = state.isScheduled || isDue }
+      return isDue && !state.isScheduled
     }
-    if isDue { queue.async { [self] in deliver() } }
-  }
-
-  /// All of it, also if that is nothing.
-  func finish(_ bytes: Int64) {
-    tell(bytes, of: bytes)
-    queue.async { [self] in
-      guard let progress else { return }
-      if progress.totalUnitCount <= 0 { progress.totalUnitCount = 1 }
-      progress.completedUnitCount = progress.totalUnitCount
+    if !mustSchedule { return }
+    queue.async { [state] in
+      closure(
+        state.withLock { state in
+          state.isScheduled = false
+          state.reported = state.latest
+          return state.latest
+        })
     }
   }
 
-  private func deliver() {
-    let now = lock.withLock {
-      isOnTheWay = false
-      told = latest
-      return latest
-    }
-    if let progress {
-      // A total of 0 traps on Linux, as do jumps at the end of the numbers.
-      if let expected = now.expected, 1...(1 << 53) ~= expected, progress.totalUnitCount != expected {
-        progress.totalUnitCount = expected
-      }
-      progress.completedUnitCount = min(now.completed, 1 << 53)
-    }
-    closure?(now)
+  /// After the closure has had the last report.
+  func afterReports(_ work: @escaping @Sendable () -> Void) {
+    if closure == nil { work() } else { queue.async(execute: work) }
   }
 }

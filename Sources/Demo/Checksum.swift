@@ -84,3 +84,23 @@ nonisolated struct SHA256Digest {
     0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
   ]
 }
+
+/// What `--sha256` says of a file.
+enum Checksum {
+  private struct Wrong: LocalizedError {
+    let actual: String
+    var errorDescription: String? { "not the expected file: its SHA-256 is \(actual)" }
+  }
+
+  /// A check against 64 hexadecimal digits.
+  static func validate(_ expected: String) -> @Sendable (URL) throws -> Void {
+    { file in
+      let handle = try FileHandle(forReadingFrom: file)
+      defer { try? handle.close() }
+      var digest = SHA256Digest()
+      while let chunk = try handle.read(upToCount: 262_144), !chunk.isEmpty { digest.update(chunk) }
+      let actual = digest.finish()
+      if actual != expected.lowercased() { throw Wrong(actual: actual) }
+    }
+  }
+}

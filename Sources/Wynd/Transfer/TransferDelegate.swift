@@ -1,0 +1,132 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+nonisolated extension NetworkTransferBody {
+  init(file: URL? = nil, stream: (@Sendable () throws -> InputStream)? = nil, to receiver: any NetworkBodyReceiver) {
+    #if canImport(FoundationNetworking)
+      self.init(file: file, stream: stream, receiver: receiver)
+    #else
+      self.init(file: file, stream: stream, receiver: receiver) { session, request, transfer, completion in
+        let delegate = TransferDelegate(request, transfer, completion)
+        let task: URLSessionTask
+        if let file = transfer.file {
+          task = session.uploadTask(with: request, fromFile: file)
+        } else if transfer.stream != nil {
+          task = session.uploadTask(withStreamedRequest: request)
+        } else {
+          task = session.dataTask(with: request)
+        }
+        task.delegate = delegate
+        return task
+      }
+    #endif
+  }
+}
+
+/// The delegate of a transfer's task on Apple's platforms: passes the response on as it comes. URLSession calls the methods
+/// for one task serially, also on a concurrent delegate queue. Not a subclass of `RedirectHandler`: what a subclass adds to a
+/// conformance that it inherits is never called.
+nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Sendable {
+  private struct State: Sendable {
+    var failure: NetworkError?
+    var bodies = 0
+    var wasChallenged = false
+  }
+  private let state = NetworkLock(State())
+  private let transfer: NetworkTransferBody
+  private let redirects: RedirectHandler
+  private let isRepeatable: Bool
+  private let completion: @Sendable (NetworkOutcome) -> Void
+
+  init(
+    _ request: URLRequest, _ transfer: NetworkTransferBody, _ completion: @escaping @Sendable (NetworkOutcome) -> Void
+  ) {
+    self.transfer = transfer
+    self.completion = completion
+    redirects = RedirectHandler(request)
+    isRepeatable = RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    redirects.urlSession(
+      session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+      completionHandler: completionHandler)
+  }
+
+  /// Left to the session's delegate, as without this method; it only notes that the server has refused a send.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    if challenge.failureResponse != nil { state.withLock { $0.wasChallenged = true } }
+    let delegate = session.delegate as? any URLSessionTaskDelegate
+    #if canImport(FoundationNetworking)
+      completionHandler(.performDefaultHandling, nil)
+      _ = delegate
+    #else
+      let isAsked: Void? = delegate?.urlSession?(
+        session, task: task, didReceive: challenge, completionHandler: completionHandler)
+      if isAsked == nil { completionHandler(.performDefaultHandling, nil) }
+    #endif
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
+    do throws(NetworkError) {
+      try transfer.receiver.receive(head)
+      completionHandler(.allow)
+    } catch {
+      state.withLock { $0.failure = error }
+      completionHandler(.cancel)
+    }
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    guard state.withLock({ $0.failure == nil }) else { return }
+    do throws(NetworkError) { try transfer.receiver.receive(data) } catch {
+      state.withLock { $0.failure = error }
+      dataTask.cancel()
+    }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    transfer.receiver.sent(totalBytesSent)
+  }
+
+  /// URLSession sends again by itself what it takes for recoverable. A request that is not safe to repeat gets one body,
+  /// and another one only if the server has refused the first.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) {
+    let mayBeSent = state.withLock { state in
+      defer { (state.bodies, state.wasChallenged) = (state.bodies + 1, false) }
+      return state.bodies == 0 || state.wasChallenged
+    }
+    guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
+    // The same stream again would abort the process.
+    do { completionHandler(try transfer.stream?()) } catch {
+      state.withLock { $0.failure = .transferFailed(error) }
+      completionHandler(nil)
+    }
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    completion(
+      NetworkOutcome(
+        data: Data(), response: task.response, error: state.withLock { $0.failure } ?? error,
+        hasFollowedRedirect: redirects.hasFollowed, mayHaveSent: task.countOfBytesSent > 0))
+  }
+}

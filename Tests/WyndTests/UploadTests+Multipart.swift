@@ -1,0 +1,99 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension UploadTests {
+  // MARK: Multipart
+
+  /// The temporary files of this process that hold a text, and whether only the user can read them.
+  static func temporaryFiles(with mark: String) -> [Bool] {
+    let folder = FileManager.default.temporaryDirectory
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return names.filter { $0.hasPrefix("wynd-") }.compactMap { name in
+      let file = folder.appending(path: name)
+      guard let data = try? Data(contentsOf: file), data.range(of: Data(mark.utf8)) != nil else { return nil }
+      let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
+      return (attributes?[.posixPermissions] as? NSNumber)?.intValue == 0o600
+    }
+  }
+
+  @Test func multipartIsSentFromDiskWithLengthAndProgress() async throws {
+    let folder = try Folder()
+    try Data(Self.bytes).write(to: folder.file("film.mp4"))
+    let mark = UUID().uuidString
+    let found = Box<[Bool]>([])
+    let server = try LoopbackServer { request in
+      if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
+      return request.index == 0 ? .status(503) : .ok("thanks")
+    }
+    let told = Box<[TransferProgress]>([])
+    let body = UploadBody.multipart([
+      .init(name: "title", value: mark),
+      .init(name: "film", file: folder.file("film.mp4"), contentType: "video/mp4"),
+    ])
+    let response = try await upload(
+      server.url(), from: body, [:], UploadOptions { now in told.update { $0.append(now) } }
+    ).get()
+    #expect(response.data == Data("thanks".utf8) && server.requests.count == 2)
+    for request in server.requests {
+      let type = try #require(request.value("Content-Type"))
+      let boundary = try #require(type.components(separatedBy: "boundary=").last)
+      #expect(type == "multipart/form-data; boundary=\(boundary)")
+      let expected =
+        Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\n\(mark)\r\n".utf8)
+        + Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"film\"; filename=\"film.mp4\"\r\n".utf8)
+        + Array("Content-Type: video/mp4\r\n\r\n".utf8) + Self.bytes + Array("\r\n--\(boundary)--\r\n".utf8)
+      #expect(request.body == expected && request.value("Content-Length") == "\(expected.count)")
+      #expect(told.value?.last == TransferProgress(completed: Int64(expected.count), total: Int64(expected.count)))
+    }
+    #expect(told.value?.first?.completed == 0 && told.value?.count ?? 0 > 3)
+    #expect(found.value == [true, true])
+    await until { Self.temporaryFiles(with: mark).isEmpty }
+    #expect(folder.names == ["film.mp4"])
+  }
+
+  /// Finding E3: what is sent again is the whole body, also if a part is gone by then.
+  @Test func multipartIsPutTogetherOnce() async throws {
+    let folder = try Folder()
+    try Data("the part".utf8).write(to: folder.file())
+    let server = try LoopbackServer { request in
+      try? FileManager.default.removeItem(at: folder.file())
+      return request.index == 0 ? .status(503) : .ok()
+    }
+    _ = try await upload(server.url(), from: .multipart([.init(name: "a", file: folder.file())])).get()
+    #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.text.contains("\r\n\r\nthe part\r\n--") })
+  }
+
+  @Test func missingPartIsNamedAndNothingIsSent() async throws {
+    let server = try LoopbackServer(script: .ok())
+    for path in ["/nowhere/photo.jpg", "/tmp", "/dev/zero"] {
+      let body = UploadBody.multipart([.init(name: "a", file: URL(fileURLWithPath: path))])
+      guard case .failure(.invalidRequest(let reason)) = await upload(server.url(), from: body) else {
+        Issue.record("\(path) was sent")
+        return
+      }
+      #expect(reason == "\(path) is not a file that can be read")
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func cancelledMultipartLeavesNoFile() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let mark = UUID().uuidString
+    let (url, session) = (server.url(), session)
+    let task = Task {
+      try await session.performNetworkUpload(
+        URLRequest(url: url), from: .multipart([.init(name: "a", value: mark)]), policy: .never)
+    }
+    await until { !server.requests.isEmpty }
+    #expect(Self.temporaryFiles(with: mark) == [true])
+    task.cancel()
+    _ = await task.result
+    await until { Self.temporaryFiles(with: mark).isEmpty }
+  }
+}
