@@ -4,23 +4,21 @@ import Foundation
 ///
 /// One allocation holds both; `NSLock` alone takes four on Linux, and a call needs three locks. Synchronization's Mutex
 /// needs iOS 18, and the thread sanitizer does not know it on Linux.
-// Unchecked and safe: the value is only reached while the mutex is locked.
-#if compiler(>=6.2)
-  @safe
-#endif
 nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
-  private let storage: ManagedBuffer<Value, pthread_mutex_t>
+  // Unchecked: the value is only reached while the mutex is locked. The words are the room for the mutex.
+  private let storage: ManagedBuffer<Value, UInt64>
 
   init(_ value: Value) {
+    // 40 bytes on Linux, 64 on Apple's platforms.
+    storage = .create(minimumCapacity: 8) { _ in value }
     #if compiler(>=6.2)
-      unsafe storage = .create(minimumCapacity: 1) { storage in
-        _ = unsafe storage.withUnsafeMutablePointerToElements { unsafe pthread_mutex_init($0, nil) }
-        return value
+      unsafe storage.withUnsafeMutablePointerToElements { words in
+        _ = unsafe pthread_mutex_init(
+          UnsafeMutableRawPointer(words).bindMemory(to: pthread_mutex_t.self, capacity: 1), nil)
       }
     #else
-      storage = .create(minimumCapacity: 1) { storage in
-        _ = storage.withUnsafeMutablePointerToElements { pthread_mutex_init($0, nil) }
-        return value
+      storage.withUnsafeMutablePointerToElements { words in
+        _ = pthread_mutex_init(UnsafeMutableRawPointer(words).bindMemory(to: pthread_mutex_t.self, capacity: 1), nil)
       }
     #endif
   }
@@ -28,13 +26,15 @@ nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
   // Not inlined: it would be compiled once for each use.
   @inline(never) func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
     #if compiler(>=6.2)
-      unsafe storage.withUnsafeMutablePointers { value, mutex in
+      unsafe storage.withUnsafeMutablePointers { value, words in
+        let mutex = unsafe UnsafeMutableRawPointer(words).assumingMemoryBound(to: pthread_mutex_t.self)
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         return unsafe body(&value.pointee)
       }
     #else
-      storage.withUnsafeMutablePointers { value, mutex in
+      storage.withUnsafeMutablePointers { value, words in
+        let mutex = UnsafeMutableRawPointer(words).assumingMemoryBound(to: pthread_mutex_t.self)
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&value.pointee)

@@ -69,7 +69,15 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
 @objc public protocol URLSessionDelegate: NSObjectProtocol, Sendable {}
+open class URLCredential: NSObject, @unchecked Sendable {}
+open class URLAuthenticationChallenge: NSObject, @unchecked Sendable { open var failureResponse: URLResponse? { nil } }
+extension URLSession {
+  @objc public enum AuthChallengeDisposition: Int, Sendable { case useCredential, performDefaultHandling }
+}
 @objc public protocol URLSessionTaskDelegate: URLSessionDelegate {
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
   @objc optional func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void)

@@ -142,8 +142,13 @@ public struct URLResourceValues: Sendable {
 }
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
+  public static let type = FileAttributeKey()
+  public static let referenceCount = FileAttributeKey()
 }
+public struct FileAttributeType: Hashable, Sendable { public static let typeRegular = FileAttributeType() }
+open class NSNumber: NSObject { open var intValue: Int { 0 } }
 open class FileManager: NSObject {
+  open func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
   nonisolated(unsafe) public static let `default` = FileManager()
   open var temporaryDirectory: URL { fatalError() }
   open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
@@ -161,11 +166,14 @@ open class FileManager: NSObject {
   open func replaceItemAt(_ original: URL, withItemAt new: URL) throws -> URL? { nil }
 }
 extension Error { public var localizedDescription: String { "" } }
-open class FileHandle: NSObject {
+// NS_SWIFT_SENDABLE in its header.
+open class FileHandle: NSObject, @unchecked Sendable {
   public init(forReadingFrom url: URL) throws {}
   public init(forWritingTo url: URL) throws {}
   open func write<T: Collection>(contentsOf data: T) throws where T.Element == UInt8 {}
   public init(forUpdating url: URL) throws {}
+  public init(fileDescriptor: Int32, closeOnDealloc: Bool) {}
+  open func readToEnd() throws -> Data? { nil }
   open func read(upToCount count: Int) throws -> Data? { nil }
   open func close() throws {}
   open func synchronize() throws {}
@@ -256,7 +264,8 @@ open class Progress: NSObject, @unchecked Sendable {
   open var completedUnitCount: Int64 = 0
   open var cancellationHandler: (@Sendable () -> Void)?
 }
-// Of Darwin, which Foundation exports.
+// Of ObjectiveC and Darwin, which Foundation exports.
+public func autoreleasepool<Result>(invoking body: () throws -> Result) rethrows -> Result { try body() }
 public struct pthread_mutex_t {}
 public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _ attributes: UnsafeRawPointer?) -> Int32
 {
@@ -264,6 +273,15 @@ public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _
 }
 @discardableResult public func pthread_mutex_lock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }
 @discardableResult public func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }
+public typealias mode_t = UInt16
+public func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { 0 }
+public var O_RDONLY: Int32 { 0 }
+public var O_WRONLY: Int32 { 1 }
+public var O_RDWR: Int32 { 2 }
+public var O_CREAT: Int32 { 0x200 }
+public var O_EXCL: Int32 { 0x800 }
+public var O_NOFOLLOW: Int32 { 0x100 }
+public var O_CLOEXEC: Int32 { 0x100_0000 }
 public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public var LOCK_EX: Int32 { 2 }
 public var LOCK_NB: Int32 { 4 }

@@ -187,16 +187,18 @@ nonisolated final class PartialFile: @unchecked Sendable {
   /// False if the file was removed, because its contents belong to another name.
   private static func isUsable(_ handle: FileHandle, _ url: URL) throws -> Bool {
     try lock(handle, url)
-    var (opened, named) = (stat(), stat())
-    #if compiler(>=6.2)
-      let isThere = unsafe (fstat(handle.fileDescriptor, &opened) == 0 && lstat(url.path, &named) == 0)
-    #else
-      let isThere = fstat(handle.fileDescriptor, &opened) == 0 && lstat(url.path, &named) == 0
+    #if os(Linux) || os(macOS) || os(Android)
+      // The name is that of another file if another download has put this one in its place since it was opened. A second
+      // opening of the same file is refused the lock.
+      let again = try file(url, O_RDWR)
+      defer { try? again.close() }
+      if flock(again.fileDescriptor, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
     #endif
-    // Another download has put it in its place since it was opened.
-    guard isThere, opened.st_ino == named.st_ino, opened.st_dev == named.st_dev else { throw TransferError.inUse(url) }
-    guard named.st_mode & S_IFMT == S_IFREG else { throw TransferError.unusableFile(url, reason: "not a regular file") }
-    if named.st_nlink == 1 { return true }
+    let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+    guard attributes[.type] as? FileAttributeType == .typeRegular else {
+      throw TransferError.unusableFile(url, reason: "not a regular file")
+    }
+    if (attributes[.referenceCount] as? NSNumber)?.intValue == 1 { return true }
     // A process was killed before it could remove this name of a finished file, or somebody else has planted a link.
     try FileManager.default.removeItem(at: url)
     return false
