@@ -162,16 +162,10 @@ nonisolated extension URLRequest.Body {
   }
 }
 
-/// A multipart body, in memory or in a temporary file.
+/// A multipart body that is put together in a temporary file.
 nonisolated struct MultipartBody: Sendable {
   let parts: [URLRequest.Body.Part]
   let boundary: String
-
-  func data() throws -> Data {
-    var data = Data()
-    try forEachChunk { data.append($0) }
-    return data
-  }
 
   /// `isWanted` false: nobody needs the file any more.
   func file(while isWanted: () -> Bool) throws -> TemporaryFile {
