@@ -67,5 +67,8 @@ public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authenti
 public enum UserSettings { public static let isOffline = false }
 public struct Logger: Sendable { public func debug(_ text: String) {} }
 public let logger = Logger()
+public struct ProgressView { public init(value: Double?) {} }
+public let progress = TransferProgress(completed: 1, total: 2)
+public let data = Data()
 public struct Parser { public func feed(_ data: Data) {} }
 public let parser = Parser()
