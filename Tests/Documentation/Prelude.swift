@@ -1,3 +1,4 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // What the reader of a sample has: a module of its own, so that a sample may declare the same names.
 public import Foundation
 public import Wynd
@@ -12,6 +13,7 @@ public let baseURL = url
 public let file = url
 public let film = url
 public let photo = url
+public let report = url
 public let folder = url
 nonisolated(unsafe) public var request = URLRequest(url: url)
 public func show(_ anything: Any...) {}
@@ -64,6 +66,7 @@ public let store = MemoryStore()
 public let cache = ResponseCache(store)
 public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
 public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
+public enum AppNetwork { public static let client = NetworkClient() }
 public enum UserSettings { public static let isOffline = false }
 public struct Logger: Sendable { public func debug(_ text: String) {} }
 public let logger = Logger()
