@@ -73,5 +73,5 @@ public let logger = Logger()
 public struct ProgressView { public init(value: Double?) {} }
 public let progress = TransferProgress(completed: 1, total: 2)
 public let data = Data()
-public struct Parser { public func feed(_ data: Data) {} }
+public struct Parser: Sendable { public func feed(_ data: Data) {} }
 public let parser = Parser()
