@@ -1,62 +1,77 @@
-import Foundation
-import Wynd
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// What the reader of a sample has: a module of its own, so that a sample may declare the same names.
+public import Foundation
+public import Wynd
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
-// What the reader of a sample has.
-let session = URLSession.shared
-let url = URL(fileURLWithPath: "/")
-let baseURL = url
-let file = url
-let film = url
-let report = url
-nonisolated(unsafe) var request = URLRequest(url: url)
-func show(_ anything: Any...) {}
-func show(_ anything: Any, isOld: Bool) {}
-func log(_ text: String) {}
+public let session = URLSession.shared
+public let url = URL(fileURLWithPath: "/")
+public let baseURL = url
+public let file = url
+public let film = url
+public let photo = url
+public let report = url
+public let folder = url
+nonisolated(unsafe) public var request = URLRequest(url: url)
+public func show(_ anything: Any...) {}
+public func show(_ anything: Any, isOld: Bool) {}
+public func showSignIn() {}
+public func log(_ text: String) {}
+public let token = "token"
+public let text = "text"
+public let name = "name"
+public let password = "password"
+public let page: Int? = nil
 
-struct Expense: Decodable, Sendable { var amount: Double }
-struct Expenses: Endpoint {
-  typealias Response = [Expense]
-  var path: String { "/expenses" }
+// A web service, with a sign-in.
+public struct User: Codable, Sendable { public var id: Int }
+public let newUser = User(id: 1)
+public struct Order: Encodable, Sendable {}
+public let order = Order()
+public struct Expense: Decodable, Sendable { public var amount: Double }
+public struct Expenses: Endpoint {
+  public typealias Response = [Expense]
+  public var path: String { "/expenses" }
 }
-extension Endpoint where Self == Expenses { static var expenses: Self { Expenses() } }
+public struct SignIn: NetworkCredential, Codable {
+  public var token: String
+  public var refreshToken: String
+  public var header: URLRequest.Header { .authorization(bearer: token) }
+}
+public struct SignInCall: Endpoint {
+  public typealias Response = SignIn
+  public var path: String { "/sign-in" }
+}
+public struct NewToken: Endpoint {
+  public typealias Response = SignIn
+  public var path: String { "/token" }
+}
+extension Endpoint where Self == Expenses { public static var expenses: Self { Expenses() } }
+extension Endpoint where Self == SignInCall {
+  public static func signIn(_ name: String, _ password: String) -> Self { SignInCall() }
+}
+extension Endpoint where Self == NewToken {
+  public static func newToken(_ refreshToken: String) -> Self { NewToken() }
+}
+public enum Keychain {
+  public static func save(_ signIn: SignIn?) {}
+  public static func load() -> SignIn? { nil }
+}
 
-struct User: Codable, Sendable {
-  var id = 1
-}
-let newUser = User()
-let client = NetworkClient()
-enum AppNetwork { static let client = NetworkClient() }
-
-struct SignIn: NetworkCredential {
-  var renewal: String?
-  var header: URLRequest.Header { .authorization(bearer: "") }
-  init(_ answer: Data) {}
-}
-struct Renewal: Endpoint {
-  typealias Response = Data
-  var path: String { "/renewal" }
-  init(_ renewal: String?) {}
-}
-struct NewToken: Endpoint {
-  typealias Response = BearerToken
-  var path: String { "/token" }
-}
-extension Endpoint where Self == NewToken { static func newToken(after old: BearerToken?) -> Self { NewToken() } }
-
-let folder = url
-let token = "token"
-let text = "text"
-let page: Int? = nil
-struct Order: Encodable, Sendable {}
-let order = Order()
-nonisolated(unsafe) var policy = RetryPolicy.default
-let cache = ResponseCache(MemoryStore())
-let authentication = Authentication(for: url, BearerToken(token)) { _, _ in BearerToken(token) }
-struct Parser { func feed(_ data: Data) {} }
-let parser = Parser()
-struct ProgressView { init(value: Double?) {} }
-let progress = TransferProgress(completed: 1, total: 2)
+nonisolated(unsafe) public var policy = RetryPolicy.default
+public let store = MemoryStore()
+public let cache = ResponseCache(store)
+public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
+public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
+public enum AppNetwork { public static let client = NetworkClient() }
+public enum UserSettings { public static let isOffline = false }
+public struct Logger: Sendable { public func debug(_ text: String) {} }
+public let logger = Logger()
+public struct ProgressView { public init(value: Double?) {} }
+public let progress = TransferProgress(completed: 1, total: 2)
+public let data = Data()
+public struct Parser: Sendable { public func feed(_ data: Data) {} }
+public let parser = Parser()

@@ -190,17 +190,3 @@ import Wynd
     }
   }
 }
-
-@Suite struct EndpointReadmeTests {
-  @Test func theReadmePrintsTheWholeProtocol() throws {
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-      .standardizedFileURL
-    func lines(_ file: String) throws -> [String] {
-      let text = try String(contentsOf: root.appendingPathComponent(file), encoding: .utf8)
-      let start = try #require(text.range(of: "public protocol Endpoint: EndpointShorthands {"))
-      return text[start.lowerBound...].components(separatedBy: "\n}")[0].components(separatedBy: "\n")
-        .filter { !$0.contains("///") && !$0.isEmpty }
-    }
-    #expect(try lines("README.md") == lines("Sources/Wynd/Endpoint/Endpoint.swift"))
-  }
-}

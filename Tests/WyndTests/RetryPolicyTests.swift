@@ -231,7 +231,7 @@ import Testing
     #expect(RetryPolicy.default.budget === RetryBudget.shared && RetryPolicy().budget === RetryBudget.shared)
   }
 
-  /// The figures of the README, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or
+  /// The figures of Retrying.md, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or
   /// refused at once, and each wait is the longest that can be.
   @Test func theWorstCaseOfEachPreset() {
     func worst(_ policy: RetryPolicy, _ error: NetworkError, attemptLasts: Duration) -> Double {
