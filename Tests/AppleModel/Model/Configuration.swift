@@ -12,7 +12,7 @@
 
 /// What a configuration holds. A class with these properties is Apple's spelling; see `URLSessionConfiguration`.
 public struct ConfigurationValues {
-  public internal(set) var identifier: String?
+  var identifier: String?
   // [doc] urlsessionconfiguration/timeoutintervalforrequest: 60 seconds; …forresource: 7 days.
   public var timeoutIntervalForRequest: TimeInterval = 60
   public var timeoutIntervalForResource: TimeInterval = 604_800
@@ -33,6 +33,9 @@ public final class URLSessionConfiguration: NSObject, @unchecked Sendable {
   var values: ConfigurationValues
 
   init(_ values: ConfigurationValues) { self.values = values }
+
+  /// Nil unless it is that of background sessions.
+  public var identifier: String? { values.identifier }
 
   public subscript<Value>(dynamicMember property: WritableKeyPath<ConfigurationValues, Value>) -> Value {
     get { values[keyPath: property] }

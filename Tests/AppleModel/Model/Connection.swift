@@ -89,8 +89,12 @@ final class ConnectionPool: @unchecked Sendable {
   private var open: [ObjectIdentifier: Connection] = [:]
   private var isClosed = false
 
-  func isFull(_ key: String, limit: Int) -> Bool { used[key, default: 0] >= limit }
-  func reserve(_ key: String) { used[key, default: 0] += 1 }
+  /// False: all places are taken.
+  func reserve(_ key: String, limit: Int) -> Bool {
+    if used[key, default: 0] >= limit { return false }
+    used[key, default: 0] += 1
+    return true
+  }
 
   /// One that can be used again, as far as anybody knows.
   func reuse(_ key: String) -> Connection? {
@@ -104,11 +108,12 @@ final class ConnectionPool: @unchecked Sendable {
     return nil
   }
   func add(_ connection: Connection) { open[ObjectIdentifier(connection)] = connection }
+  func remove(_ connection: Connection) { open[ObjectIdentifier(connection)] = nil }
 
   func giveBack(_ key: String, _ connection: Connection?, canBeReused: Bool) {
     used[key, default: 1] -= 1
     guard let connection else { return }
-    open[ObjectIdentifier(connection)] = nil
+    remove(connection)
     if canBeReused, !isClosed, !connection.isDefunct { idle[key, default: []].append(connection) }
   }
 

@@ -21,7 +21,8 @@ final class Exchange {
     }
     guard let host = url.host, !host.isEmpty else { throw URLError(.badURL) }
     let port = url.port ?? (scheme == "https" ? 443 : 80)
-    key = "\(scheme)://\(host):\(port)"
+    let key = "\(scheme)://\(host):\(port)"
+    self.key = key
     if let (response, data) = loader.session.cache.response(to: request, loader.session.values) {
       (head, stored) = (response, data)
       return
@@ -36,11 +37,8 @@ final class Exchange {
     let session = loader.session
     let limit = session.values.httpMaximumConnectionsPerHost
     // [seen] prebid-mobile-ios#1354: the time-out does not run while a task waits for one of the connections of its host.
-    try loader.task.waitWhile { [key] in session.pool.isFull(key, limit: limit) }
-    var reusable = session.locked { () -> Connection? in
-      session.pool.reserve(key)
-      return session.pool.reuse(key)
-    }
+    try loader.task.waitWhile { !session.pool.reserve(key, limit: limit) }
+    var reusable = session.locked { session.pool.reuse(key) }
     var current: Connection?
     do {
       while true {
@@ -60,6 +58,7 @@ final class Exchange {
           // idempotent)», when a connection that was kept turns out to be closed.
           let isIdempotent = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
           guard connection.isReused, isIdempotent else { throw URLError.lost(-4, domain: 4) }
+          session.locked { session.pool.remove(connection) }
           if case .stream = body { body = .stream(try loader.newStream()) }
           reusable = nil
         }

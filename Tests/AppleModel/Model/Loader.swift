@@ -16,10 +16,11 @@ final class Loader: @unchecked Sendable {
 
   func start() {
     let thread = Thread { [self] in
-      do {
-        try run()
-        finish(nil)
-      } catch { finish(error) }
+      var failure: (any Error)?
+      do { try run() } catch { failure = error }
+      // A suspended app runs no code.
+      session.waitForApp()
+      finish(failure)
     }
     thread.stackSize = 1 << 19
     thread.start()
@@ -31,8 +32,6 @@ final class Loader: @unchecked Sendable {
     metrics.taskInterval = DateInterval(start: startDate, end: Date())
     let completion = task.complete(error)
     let (response, data) = (task.response, received)
-    // A suspended app runs no code.
-    while session.locked({ session.network.isAppSuspended }), !Thread.isMainThread { session.waitForApp() }
     session.delegateQueue.addOperation { [self] in
       // [hdr] didFinishCollecting: before didCompleteWithError. [seen] kean/Pulse#227: also for tasks with a handler.
       call { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
