@@ -52,7 +52,10 @@ import Wynd
     }
   }
 
-  @Test(arguments: Fault.allCases, Kind.allCases)
+  /// URLSession takes a body without its last chunk for whole on Apple's platforms.
+  static let faults = Fault.allCases.filter { !isOnApplePlatforms || $0 != .truncatedChunk }
+
+  @Test(arguments: faults, Kind.allCases)
   func aFaultTwiceThenSuccess(_ fault: Fault, _ kind: Kind) async throws {
     let server = try LoopbackServer(script: fault.answer, fault.answer, .ok("the whole body"))
     let session = URLSession(configuration: .default)

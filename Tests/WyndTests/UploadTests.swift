@@ -48,7 +48,8 @@ import Wynd
       let server = try LoopbackServer(script: .status(503), .reset, .status(201, [("Location", "/1")], body: "thanks"))
       let answer = try await upload(server.url("/up"), from: body).get()
       #expect(answer.data == Data("thanks".utf8) && answer.response.value(forHTTPHeaderField: "Location") == "/1")
-      #expect(answer.attempts.count == 3)
+      // URLSession itself repeats a PUT there, when a connection that it kept turns out to be dead (QA1941).
+      #expect(answer.attempts.count == (isOnApplePlatforms ? 2 : 3))
       // libcurl begins a send of its own on a dead connection, which is ended before its body.
       let whole = server.requests.filter(\.isComplete)
       #expect(whole.count == 3, "\(name)")

@@ -111,6 +111,38 @@ extension URLSessionDataDelegate {
   }
 }
 
+/// Makes `delegate.urlSession?(…)` compile, which is the spelling on Apple's platforms, and its result nil if the method is
+/// not implemented.
+public struct OptionalTaskMethods {
+  let delegate: any URLSessionTaskDelegate
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) -> Void? {
+    let isImplemented = OptionalMethod.isImplemented(by: delegate) {
+      delegate.urlSession(
+        session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: completionHandler)
+    }
+    return isImplemented ? () : nil
+  }
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) -> Void? {
+    let isImplemented = OptionalMethod.isImplemented(by: delegate) {
+      delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: completionHandler)
+    }
+    return isImplemented ? () : nil
+  }
+}
+
+extension URLSessionTaskDelegate {
+  public var urlSession: OptionalTaskMethods? { OptionalTaskMethods(delegate: self) }
+}
+
 // MARK: What delegates are given
 
 // [doc] urlsessiontaskmetrics: one transaction for each request of the task, redirects among them.
