@@ -52,11 +52,10 @@ import Wynd
     }
   }
 
-  /// URLSession takes a body without its last chunk for whole on Apple's platforms.
-  static let faults = Fault.allCases.filter { !isOnApplePlatforms || $0 != .truncatedChunk }
-
-  @Test(arguments: faults, Kind.allCases)
+  @Test(arguments: Fault.allCases, Kind.allCases)
   func aFaultTwiceThenSuccess(_ fault: Fault, _ kind: Kind) async throws {
+    // URLSession takes the end of the connection for the last chunk there.
+    if isOnApplePlatforms, fault == .truncatedChunk { return }
     let server = try LoopbackServer(script: fault.answer, fault.answer, .ok("the whole body"))
     let session = URLSession(configuration: .default)
     defer { session.finishTasksAndInvalidate() }
