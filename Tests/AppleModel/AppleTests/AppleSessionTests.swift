@@ -80,7 +80,7 @@ import Wynd
       session.finishTasksAndInvalidate()
     }
     await ends.reaches(1)
-    await until { weakSession == nil && weakDelegate == nil && weakHeld == nil }
+    while weakSession != nil || weakDelegate != nil || weakHeld != nil { try await Task.sleep(for: .milliseconds(1)) }
   }
 
   /// A stream that nobody reads to its end is cancelled, so the session ends as well.
