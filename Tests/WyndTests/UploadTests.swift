@@ -138,6 +138,13 @@ import Wynd
   /// More would be the beginning of the next request, less would leave the server waiting.
   @Test func aStreamIsAsLongAsItSays() async throws {
     let server = try LoopbackServer { _ in .ok() }
+    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
+    guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
+      Issue.record("sent")
+      return
+    }
+    // URLSession reads the stream by itself there.
+    if isOnApplePlatforms { return }
     for _ in 0..<2 {
       let body = UploadBody.bodyStream(length: 10) {
         InputStream(data: Data("0123456789GET /evil HTTP/1.1\r\n\r\n".utf8))
@@ -148,11 +155,6 @@ import Wynd
     let short = UploadBody.bodyStream(length: 10) { InputStream(data: Data("01234".utf8)) }
     #expect(await upload(server.url(), from: short, policy: .never).error != nil)
     #expect(server.requests.filter(\.isComplete).count == 2)
-    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
-    guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
-      Issue.record("sent")
-      return
-    }
   }
 
   @Test func a401EndsATransferToo() async throws {

@@ -192,7 +192,10 @@ final class Loader: @unchecked Sendable {
     if status == 303 && method != "HEAD" || status < 303 && method == "POST" {
       next.httpMethod = "GET"
       (next.httpBody, next.httpBodyStream) = (nil, nil)
-      for name in ["Content-Length", "Content-Type"] { next.setValue(nil, forHTTPHeaderField: name) }
+      // [assumed] As RFC 9110 asks: no field that describes the body.
+      for name in (next.allHTTPHeaderFields ?? [:]).keys where name.lowercased().hasPrefix("content-") {
+        next.setValue(nil, forHTTPHeaderField: name)
+      }
     }
     return next
   }

@@ -128,7 +128,12 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
       var hasWaited = false
       while !isCancelled, suspensions > 0 || session?.network.isAppSuspended == true || condition() {
         hasWaited = true
-        if !changes.wait(until: end) { throw URLError(.timedOut) }
+        // A date that is too far away crashes.
+        if end == .distantFuture {
+          changes.wait()
+        } else if !changes.wait(until: end) {
+          throw URLError(.timedOut)
+        }
       }
       if hasWaited { lastActivity = .now() }
       if isCancelled { throw URLError(.cancelled) }
