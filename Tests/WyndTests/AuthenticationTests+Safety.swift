@@ -159,20 +159,22 @@ extension AuthenticationTests {
     #expect(authentication.credential?.key == "ours")
   }
 
-  /// A task asked of a session that was invalidated meanwhile would stop the process.
-  @Test func aSessionThatEndsDuringTheRefreshEndsTheCall() async throws {
-    let server = try LoopbackServer { _ in .status(401) }
-    let session = URLSession(configuration: .ephemeral)
-    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
-      session.invalidateAndCancel()
-      return BearerToken("new")
+  #if canImport(FoundationNetworking)
+    /// A task asked of a session that was invalidated meanwhile would stop the process.
+    @Test func aSessionThatEndsDuringTheRefreshEndsTheCall() async throws {
+      let server = try LoopbackServer { _ in .status(401) }
+      let session = URLSession(configuration: .ephemeral)
+      let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+        session.invalidateAndCancel()
+        return BearerToken("new")
+      }
+      let client = NetworkClient(session: session, policy: Self.quick, middleware: [authentication])
+      await #expect(throws: NetworkError.self) {
+        try await client.performNetworkRequest(URLRequest(url: server.url()))
+      }
+      #expect(server.requests.count == 1)
     }
-    let client = NetworkClient(session: session, policy: Self.quick, middleware: [authentication])
-    await #expect(throws: NetworkError.self) {
-      try await client.performNetworkRequest(URLRequest(url: server.url()))
-    }
-    #expect(server.requests.count == 1)
-  }
+  #endif
 
   @Test func theDeadlineHoldsForTheRefreshToo() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }

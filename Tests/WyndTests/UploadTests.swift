@@ -48,7 +48,8 @@ import Wynd
       let server = try LoopbackServer(script: .status(503), .reset, .status(201, [("Location", "/1")], body: "thanks"))
       let answer = try await upload(server.url("/up"), from: body).get()
       #expect(answer.data == Data("thanks".utf8) && answer.response.value(forHTTPHeaderField: "Location") == "/1")
-      #expect(answer.attempts.count == 3)
+      // URLSession itself repeats a PUT there, when a connection that it kept turns out to be dead (QA1941).
+      #expect(answer.attempts.count == (isOnApplePlatforms ? 2 : 3))
       // libcurl begins a send of its own on a dead connection, which is ended before its body.
       let whole = server.requests.filter(\.isComplete)
       #expect(whole.count == 3, "\(name)")
@@ -137,6 +138,13 @@ import Wynd
   /// More would be the beginning of the next request, less would leave the server waiting.
   @Test func aStreamIsAsLongAsItSays() async throws {
     let server = try LoopbackServer { _ in .ok() }
+    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
+    guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
+      Issue.record("sent")
+      return
+    }
+    // URLSession reads the stream by itself there.
+    if isOnApplePlatforms { return }
     for _ in 0..<2 {
       let body = UploadBody.bodyStream(length: 10) {
         InputStream(data: Data("0123456789GET /evil HTTP/1.1\r\n\r\n".utf8))
@@ -147,11 +155,6 @@ import Wynd
     let short = UploadBody.bodyStream(length: 10) { InputStream(data: Data("01234".utf8)) }
     #expect(await upload(server.url(), from: short, policy: .never).error != nil)
     #expect(server.requests.filter(\.isComplete).count == 2)
-    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
-    guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
-      Issue.record("sent")
-      return
-    }
   }
 
   @Test func a401EndsATransferToo() async throws {

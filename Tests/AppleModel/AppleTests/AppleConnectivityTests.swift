@@ -1,0 +1,165 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+/// A device without a network, and an app that is suspended.
+@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleConnectivityTests {
+  final class Delegate: NSObject, URLSessionTaskDelegate, Sendable {
+    let waits = Counter()
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { waits.add() }
+  }
+
+  static func waitingSession(_ delegate: Delegate) -> URLSession {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.waitsForConnectivity = true
+    configuration.timeoutIntervalForRequest = 0.2
+    let session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    session.goOffline()
+    return session
+  }
+
+  /// Neither the request's time-out nor `maxUnreachableTime` applies, as there is no failure to count them from.
+  @Test(arguments: AppleDelegateTests.kinds) func waitingForConnectivityIsOneAttempt(_ kind: String) async throws {
+    let server = try LoopbackServer(script: .ok("the response"))
+    let delegate = Delegate()
+    let session = Self.waitingSession(delegate)
+    let status = Task { try await AppleDelegateTests.run(kind, session, URLRequest(url: server.url())) }
+    await delegate.waits.reaches(1)
+    let began = ContinuousClock.now
+    await until { ContinuousClock.now - began > .milliseconds(300) }
+    session.goOnline()
+    #expect(try await status.value == 200)
+    #expect(delegate.waits.value == 1 && server.requests.count == 1)
+  }
+
+  @Test func deadlineEndsAWaitForConnectivity() async throws {
+    let session = Self.waitingSession(Delegate())
+    let policy = RetryPolicy(maxUnreachableTime: .milliseconds(1), deadline: .milliseconds(100))
+    let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
+    #expect(await session.result(of: request, policy: policy).error?.stopReason == .deadline)
+    await withCheckedContinuation { continuation in
+      session.delegateQueue.addOperation { continuation.resume() }
+    }
+  }
+
+  @Test func cancellationEndsAWaitForConnectivity() async throws {
+    let delegate = Delegate()
+    let session = Self.waitingSession(delegate)
+    let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
+    let result = Task { await session.result(of: request) }
+    await delegate.waits.reaches(1)
+    result.cancel()
+    #expect(await result.value.error?.isCancelled == true)
+  }
+
+  /// Nothing was sent, so a POST is repeated too.
+  @Test(arguments: ["GET", "POST"]) func offlineIsRetried(_ method: String) async throws {
+    let server = try LoopbackServer(script: .ok("the response"))
+    let session = URLSession(configuration: .ephemeral)
+    session.goOffline()
+    let policy = RetryPolicy(
+      backoff: .none,
+      onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
+    let response = try await session.networkResponse(for: URLRequest(url: server.url(), method: method), policy: policy)
+    #expect(response.attempts.first?.error?.urlError?.code == .notConnectedToInternet)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func lowDataModeIsNotRetried() async throws {
+    let session = URLSession(configuration: .ephemeral)
+    session.goOffline(.constrained)
+    let log = EventLog()
+    let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
+    let error = await session.result(of: request, policy: RetryPolicy(onEvent: log.add)).error
+    guard case .urlError(let error)? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(error.networkUnavailableReason == .constrained && log.delays.isEmpty)
+  }
+
+  // MARK: A suspended app
+
+  private func suspendApp(of session: URLSession, for duration: Duration) async {
+    session.suspendApp()
+    let began = ContinuousClock.now
+    await until { ContinuousClock.now - began > duration }
+    session.resumeApp()
+  }
+
+  /// The most frequent failure on iOS: the connection is gone, and `maxRetryTime` has passed as well.
+  @Test(arguments: AppleDelegateTests.kinds) func callOfASuspendedAppIsRetriedOnReturn(_ kind: String) async throws {
+    let server = try LoopbackServer(script: .hang, .ok("the response"))
+    let session = URLSession(configuration: .ephemeral)
+    var request = URLRequest(url: server.url())
+    // An upload is repeated if it is a PUT.
+    if kind == "upload" { request.httpMethod = "PUT" }
+    let status = Task { [request] in
+      let policy = RetryPolicy(backoff: .none, maxRetryTime: .milliseconds(50), budget: nil)
+      switch kind {
+      case "download":
+        let folder = try Folder()
+        return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
+      case "upload":
+        return try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: policy).response
+          .statusCode
+      case "stream": return try await session.networkBytes(for: request, policy: policy).response.statusCode
+      default: return try await session.networkResponse(for: request, policy: policy).response.statusCode
+      }
+    }
+    await until { server.requests.first?.isComplete == true }
+    await suspendApp(of: session, for: .milliseconds(60))
+    #expect(try await status.value == 200)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func postOfASuspendedAppIsNotRepeated() async throws {
+    let server = try LoopbackServer(script: .hang, .ok())
+    let session = URLSession(configuration: .ephemeral)
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBody = Data("body".utf8)
+    let result = Task { [request] in await session.result(of: request) }
+    await until { server.requests.first?.isComplete == true }
+    await suspendApp(of: session, for: .milliseconds(10))
+    let error = await result.value.error
+    #expect(error?.urlError?.code == .networkConnectionLost && server.requests.count == 1)
+  }
+
+  /// URLSession uses a connection once more that the system closed meanwhile (Apple's forums, thread 724950).
+  @Test func connectionOfASuspendedAppFailsOnce() async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    let session = URLSession(configuration: .ephemeral)
+    let policy = RetryPolicy(backoff: .none, budget: nil)
+    _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    await suspendApp(of: session, for: .milliseconds(1))
+    let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    #expect(response.attempts.map { $0.error?.urlError?.code } == [.networkConnectionLost, nil])
+    #expect(server.requests.count == 2)
+  }
+
+  // MARK: What URLSession repeats by itself (QA1941)
+
+  @Test func automaticRepetitionIsNoAttempt() async throws {
+    let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok("the response") }
+    let session = URLSession(configuration: .ephemeral)
+    let request = URLRequest(url: server.url())
+    for _ in 0..<2 { #expect(try await session.networkResponse(for: request).attempts.count == 1) }
+    #expect(server.requests.count == 3)
+  }
+
+  @Test func postOnAClosedConnectionIsNotRepeated() async throws {
+    let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok() }
+    let session = URLSession(configuration: .ephemeral)
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBody = Data("body".utf8)
+    #expect(await session.result(of: request).error == nil)
+    #expect(await session.result(of: request).error?.urlError?.code == .networkConnectionLost)
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func automaticRepetitionHasItsWholeBody() async throws {
+    let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok() }
+    let session = URLSession(configuration: .ephemeral)
+    let request = URLRequest(url: server.url(), method: "PUT")
+    for _ in 0..<2 { _ = try await AppleDelegateTests.run("upload", session, request) }
+    #expect(server.requests.map(\.text) == ["body", "body", "body"])
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+/// What an app's delegate sees of Wynd's tasks on Apple's platforms, where each of them has a delegate of its own.
+@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleDelegateTests {
+  final class Delegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    let calls = Box<Set<String>>([])
+    let metrics = Box<[URLSessionTaskMetrics]>([])
+    let isOnQueue = Box(true)
+    let followsRedirects: Bool
+    init(followsRedirects: Bool = true) { self.followsRedirects = followsRedirects }
+
+    private func note(_ call: String, _ session: URLSession) {
+      calls.update { $0.insert(call) }
+      if OperationQueue.current !== session.delegateQueue { isOnQueue.value = false }
+    }
+    // The only one that is not called on the delegate queue.
+    func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+      calls.update { $0.insert("created") }
+    }
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      note("redirect", session)
+      completionHandler(followsRedirects ? request : nil)
+    }
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      note("challenge", session)
+      completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
+    }
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+      totalBytesExpectedToSend: Int64
+    ) { note("sent", session) }
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting new: URLSessionTaskMetrics) {
+      note("metrics", session)
+      metrics.update { $0.append(new) }
+    }
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      note("end", session)
+    }
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      note("data", session)
+    }
+  }
+
+  static let kinds = ["request", "download", "upload", "stream"]
+
+  static func run(_ kind: String, _ session: URLSession, _ request: URLRequest) async throws -> Int {
+    let policy = RetryPolicy(backoff: .none, budget: nil)
+    switch kind {
+    case "request":
+      return try await session.networkResponse(for: request, policy: policy).response.statusCode
+    case "download":
+      let folder = try Folder()
+      return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
+    case "upload":
+      let body = UploadBody.bodyStream { InputStream(data: Data("body".utf8)) }
+      return try await session.performNetworkUpload(request, from: body, policy: policy).response.statusCode
+    default:
+      let bytes = try await session.networkBytes(for: request, policy: policy)
+      for try await _ in bytes {}
+      return bytes.response.statusCode
+    }
+  }
+
+  @Test(arguments: kinds) func delegateSeesRedirectsChallengesAndMetrics(_ kind: String) async throws {
+    let server = try LoopbackServer { request in
+      switch (request.target, request.value("Authorization")) {
+      case ("/", _): .redirect(307, to: "/there")
+      case (_, nil): .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+      default: .ok("the response")
+      }
+    }
+    let delegate = Delegate()
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    #expect(try await Self.run(kind, session, URLRequest(url: server.url())) == 200)
+    session.finishTasksAndInvalidate()
+    // The data and the end are Wynd's, and so is the progress of an upload.
+    #expect(delegate.calls.value == ["created", "redirect", "challenge", "metrics"])
+    #expect(delegate.isOnQueue.value == true)
+    let metrics = try #require(delegate.metrics.value?.first)
+    #expect(delegate.metrics.value?.count == 1 && metrics.redirectCount == 1)
+    #expect(metrics.transactionMetrics.compactMap { ($0.response as? HTTPURLResponse)?.statusCode } == [307, 401, 200])
+    #expect(server.requests.map(\.target) == ["/", "/there", "/there"])
+    if kind == "upload" { #expect(server.requests.map(\.text) == ["body", "body", "body"]) }
+  }
+
+  @Test func delegateSeesTheProgressOfARequestAndTheMetricsOfEachAttempt() async throws {
+    let server = try LoopbackServer(script: .status(503), .status(503), .ok())
+    let delegate = Delegate()
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    var request = URLRequest(url: server.url(), method: "PUT")
+    request.httpBody = Data("body".utf8)
+    #expect(try await Self.run("request", session, request) == 200)
+    #expect(delegate.calls.value == ["created", "sent", "metrics"])
+    #expect(delegate.metrics.value?.count == 3)
+  }
+
+  @Test(arguments: kinds) func redirectThatTheDelegateRefusesIsTheResponse(_ kind: String) async throws {
+    let server = try LoopbackServer { $0.target == "/" ? .redirect(to: "/there") : .ok() }
+    let session = URLSession(
+      configuration: .ephemeral, delegate: Delegate(followsRedirects: false), delegateQueue: nil)
+    if kind == "download" {
+      await #expect(throws: NetworkError.self) { try await Self.run(kind, session, URLRequest(url: server.url())) }
+    } else {
+      #expect(try await Self.run(kind, session, URLRequest(url: server.url())) == 302)
+    }
+    #expect(server.requests.map(\.target) == ["/"])
+  }
+
+  /// URLSession drops it on every redirect; a token in another field it would carry anywhere.
+  @Test(arguments: kinds) func credentialsStayWithTheirOrigin(_ kind: String) async throws {
+    let other = try LoopbackServer(script: .ok("the response"))
+    let server = try LoopbackServer { [url = other.url()] in
+      $0.target == "/" ? .redirect(307, to: "/there") : .redirect(307, to: url.absoluteString)
+    }
+    var request = URLRequest(url: server.url())
+    request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+    request.setValue("K", forHTTPHeaderField: "X-Api-Key")
+    #expect(try await Self.run(kind, URLSession(configuration: .ephemeral), request) == 200)
+    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer T", "Bearer T"])
+    #expect(server.requests.map { $0.value("X-Api-Key") } == ["K", "K"])
+    #expect(other.requests.map { $0.value("Authorization") } == [nil])
+    #expect(other.requests.map { $0.value("X-Api-Key") } == [nil])
+  }
+
+  @Test(arguments: kinds) func cookiesAreTheSessions(_ kind: String) async throws {
+    let server = try LoopbackServer {
+      $0.target == "/"
+        ? .redirect(307, to: "/there", [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2; Secure")]) : .ok("the response")
+    }
+    let session = URLSession(configuration: .ephemeral)
+    #expect(try await Self.run(kind, session, URLRequest(url: server.url())) == 200)
+    #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1"])
+  }
+
+  /// The URL of an error and the error below it would put the query into logs.
+  @Test func textsOfErrorsHaveNoQuery() async throws {
+    let server = try LoopbackServer(script: .close)
+    let request = URLRequest(url: server.url("/?token=SECRET"), method: "POST")
+    let error = try #require(await URLSession(configuration: .ephemeral).result(of: request).error)
+    #expect(error.urlError?.userInfo[NSURLErrorFailingURLErrorKey] as? URL == server.url("/?token=SECRET"))
+    #expect(error.urlError?.userInfo[NSUnderlyingErrorKey] is NSError)
+    for text in ["\(error)", error.localizedDescription, "\(error as NSError)"] { #expect(!text.contains("SECRET")) }
+  }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+/// Sessions that take no calls, sessions that end, and what a call leaves behind.
+@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleSessionTests {
+  // MARK: Background sessions
+
+  /// A completion handler or a task delegate on one would end the process.
+  @Test func backgroundSessionIsRefused() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let session = URLSession(configuration: .background(withIdentifier: "x"))
+    let request = URLRequest(url: server.url())
+    for kind in AppleDelegateTests.kinds {
+      let error = await #expect(throws: NetworkError.self) {
+        try await AppleDelegateTests.run(kind, session, request)
+      }
+      guard case .invalidRequest? = error else { Issue.record("\(kind): \(String(describing: error))"); continue }
+    }
+    await #expect(throws: NetworkError.self) { for try await _ in session.serverSentEvents(for: request) {} }
+    await #expect(throws: NetworkError.self) {
+      try await NetworkClient(session: session).performNetworkRequest(request)
+    }
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(request) { result in
+        guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return continuation.resume() }
+        continuation.resume()
+      }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  // MARK: What is left after a call
+
+  final class Delegate: NSObject, URLSessionDelegate, Sendable {
+    let ends = Counter()
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { ends.add() }
+  }
+  final class Held: Sendable {}
+
+  /// The session, its delegate, and what the policy's closure holds are released, whatever the end of the call.
+  @Test(arguments: AppleDelegateTests.kinds, ["success", "retry", "failure", "cancellation"])
+  func nothingIsKept(_ kind: String, _ end: String) async throws {
+    weak var weakSession: URLSession?
+    weak var weakDelegate: Delegate?
+    weak var weakHeld: Held?
+    let ends: Counter
+    do {
+      let server = try LoopbackServer {
+        switch end {
+        case "success": .ok("the response")
+        case "retry": $0.index == 0 ? .status(503) : .ok("the response")
+        case "failure": .status(404)
+        default: .hang
+        }
+      }
+      let (delegate, held) = (Delegate(), Held())
+      let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+      (weakSession, weakDelegate, weakHeld, ends) = (session, delegate, held, delegate.ends)
+      let policy = RetryPolicy(maxRetries: 1, backoff: .none, budget: nil, onEvent: { [held] _ in _ = held })
+      let request = URLRequest(url: server.url(), method: "PUT")
+      let task = Task {
+        switch kind {
+        case "request": _ = try await session.performNetworkRequest(request, policy: policy)
+        case "download":
+          let folder = try Folder()
+          var request = request
+          request.httpMethod = "GET"
+          _ = try await session.performNetworkDownload(request, to: folder.file(), policy: policy)
+        case "upload": _ = try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: policy)
+        default: for try await _ in try await session.networkBytes(for: request, policy: policy) {}
+        }
+      }
+      if end == "cancellation" {
+        await until { server.requests.count == 1 }
+        task.cancel()
+      }
+      _ = await task.result
+      session.finishTasksAndInvalidate()
+    }
+    await ends.reaches(1)
+    while weakSession != nil || weakDelegate != nil || weakHeld != nil { try await Task.sleep(for: .milliseconds(1)) }
+  }
+
+  /// A stream that nobody reads to its end is cancelled, so the session ends as well.
+  @Test func streamThatIsDroppedIsReleased() async throws {
+    let server = try LoopbackServer(script: .stall)
+    let delegate = Delegate()
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    do {
+      let bytes = try await session.networkBytes(for: URLRequest(url: server.url()))
+      for try await _ in bytes { break }
+    }
+    session.finishTasksAndInvalidate()
+    await delegate.ends.reaches(1)
+  }
+
+  // MARK: A session that ends. A task that is created afterwards raises an exception.
+
+  @Test(arguments: [true, false]) func sessionMayEndDuringTheWaitForARetry(_ cancelsTasks: Bool) async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("the response"))
+    let delegate = Delegate()
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    let policy = RetryPolicy(
+      backoff: .constant(.milliseconds(50)), budget: nil,
+      onEvent: { event in
+        guard case .willRetry = event.kind else { return }
+        if cancelsTasks { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+      })
+    let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
+    if cancelsTasks {
+      #expect(result.error?.urlError?.code == .cancelled && server.requests.count == 1)
+    } else {
+      #expect(try result.get() == Data("the response".utf8) && server.requests.count == 2)
+    }
+    await delegate.ends.reaches(1)
+  }
+
+  /// A retry that is prepared and not sent would keep the session from ending.
+  @Test func callThatIsCancelledDuringTheWaitLetsTheSessionEnd() async throws {
+    let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
+    let delegate = Delegate()
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    let log = EventLog()
+    let result = Task {
+      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
+    }
+    await until { !log.delays.isEmpty }
+    result.cancel()
+    #expect(await result.value.error?.isCancelled == true)
+    session.finishTasksAndInvalidate()
+    await delegate.ends.reaches(1)
+    #expect(server.requests.count == 1)
+  }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+/// Transfers on a URLSession that serves from its cache, takes a truncated body for whole, and counts suspensions.
+@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleTransferTests {
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+
+  // MARK: Parts and the cache
+
+  /// URLCache serves one Range from the stored response to another (radar 20001985).
+  @Test func cachedPartIsNotJoinedToAnother() async throws {
+    let bytes = someBytes(300_000)
+    let server = try LoopbackServer { request in
+      let start = request.value("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
+      let end = min(start + 100_000, bytes.count)
+      let head = Answer.head(
+        206,
+        [
+          ("ETag", "\"1\""), ("Cache-Control", "max-age=3600"), ("Accept-Ranges", "bytes"),
+          ("Content-Range", "bytes \(start)-\(end - 1)/\(bytes.count)"), ("Content-Length", "\(end - start)"),
+        ])
+      return Answer([.send(head + Array(bytes[start..<end]))])
+    }
+    let folder = try Folder()
+    let session = URLSession(configuration: .default)
+    try await session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(), policy: Self.policy)
+    #expect(try Data(contentsOf: folder.file()) == Data(bytes))
+    #expect(server.requests.count == 3)
+  }
+
+  // MARK: A chunked body without its last chunk is a success there (expo#49324)
+
+  private static func chunked(_ bytes: ArraySlice<UInt8>, _ headers: [(String, String)], isCut: Bool) -> Answer {
+    let size = String(bytes.count, radix: 16)
+    var steps = [
+      Answer.Step.send(Answer.head(200, headers + [("Transfer-Encoding", "chunked")])), Answer.text("\(size)\r\n"),
+      .send(Array(bytes)), Answer.text("\r\n"),
+    ]
+    steps += isCut ? [.close] : [Answer.text("0\r\n\r\n")]
+    return Answer(steps)
+  }
+
+  /// Where the server supports ranges, a request for what may be missing shows it.
+  @Test func downloadOfUnknownLengthIsNotCutShort() async throws {
+    let bytes = someBytes(200_000)
+    let headers = [("ETag", "\"1\""), ("Accept-Ranges", "bytes")]
+    let server = try LoopbackServer { request in
+      guard let start = request.value("Range").flatMap({ Int($0.dropFirst(6).dropLast()) }) else {
+        return Self.chunked(bytes[..<100_000], headers, isCut: true)
+      }
+      if start == bytes.count { return .status(416, [("Content-Range", "bytes */\(bytes.count)")]) }
+      let range = ("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")
+      return Answer([
+        .send(
+          Answer.head(206, headers + [range, ("Content-Length", "\(bytes.count - start)")]) + Array(bytes[start...]))
+      ])
+    }
+    let folder = try Folder()
+    try await URLSession(configuration: .ephemeral).performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(), policy: Self.policy)
+    #expect(try Data(contentsOf: folder.file()) == Data(bytes))
+  }
+
+  @Test func downloadOfUnknownLengthThatIsWholeIsAskedForItsEnd() async throws {
+    let bytes = someBytes(100_000)
+    let headers = [("ETag", "\"1\""), ("Accept-Ranges", "bytes")]
+    let server = try LoopbackServer { request in
+      request.value("Range") == nil
+        ? Self.chunked(bytes[...], headers, isCut: false)
+        : .status(416, [("Content-Range", "bytes */\(bytes.count)")])
+    }
+    let folder = try Folder()
+    try await URLSession(configuration: .ephemeral).performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(), policy: Self.policy)
+    #expect(try Data(contentsOf: folder.file()) == Data(bytes))
+    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=100000-"])
+  }
+
+  // MARK: Bodies that are sent again
+
+  /// The first send was refused, so it was not applied: URLSession needs the body once more.
+  @Test func challengedStreamIsSentAgain() async throws {
+    let server = try LoopbackServer {
+      $0.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]) : .ok("welcome")
+    }
+    let delegate = AppleDelegateTests.Delegate()
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    let request = URLRequest(url: server.url(), method: "POST")
+    #expect(try await AppleDelegateTests.run("upload", session, request) == 200)
+    #expect(server.requests.map(\.text) == ["body", "body"])
+  }
+
+  // MARK: Queues
+
+  @Test(arguments: AppleDelegateTests.kinds) func concurrentDelegateQueueIsAccepted(_ kind: String) async throws {
+    let bytes = someBytes(3_000_000)
+    let server = try LoopbackServer { _ in .ok(bytes) }
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 8
+    let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+    if kind == "stream" {
+      var received: [UInt8] = []
+      for try await data in try await session.networkBytes(for: URLRequest(url: server.url())) { received += data }
+      #expect(received == bytes)
+    } else {
+      #expect(try await AppleDelegateTests.run(kind, session, URLRequest(url: server.url())) == 200)
+    }
+  }
+
+  @Test func sharedSessionTakesTransfers() async throws {
+    let server = try LoopbackServer { _ in .ok("the response") }
+    for kind in AppleDelegateTests.kinds {
+      #expect(try await AppleDelegateTests.run(kind, .shared, URLRequest(url: server.url())) == 200)
+    }
+  }
+
+  // MARK: Back pressure
+
+  /// Every suspension has its resumption and no more: one too many would cancel the next suspension.
+  @Test func slowReaderSuspendsTheTaskEachTime() async throws {
+    let bytes = someBytes(12_000_000)
+    let server = try LoopbackServer { _ in .ok(bytes) }
+    let session = URLSession(configuration: .ephemeral)
+    let stream = try await session.networkBytes(for: URLRequest(url: server.url()))
+    let task = Box<URLSessionTask>()
+    session.getAllTasks { task.value = $0.first }
+    await until { task.value != nil }
+    var reader = stream.makeAsyncIterator()
+    var received: [UInt8] = []
+    for _ in 0..<3 {
+      await until { task.value?.state == .suspended }
+      let arrived = Int(task.value?.countOfBytesReceived ?? 0)
+      // The limit of the buffer, and what was on its way.
+      #expect(arrived - received.count < 2_000_000)
+      while received.count < arrived, let data = try await reader.next() { received += data }
+    }
+    while let data = try await reader.next() { received += data }
+    #expect(received == bytes)
+  }
+}

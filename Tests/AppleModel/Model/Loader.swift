@@ -1,0 +1,338 @@
+import Foundation
+
+/// Carries out one task, on a thread of its own.
+final class Loader: @unchecked Sendable {
+  let task: URLSessionTask
+  let session: URLSession
+  private let began = DispatchTime.now()
+  private let metrics = URLSessionTaskMetrics()
+  private let startDate = Date()
+  private var timeout: TimeInterval = 60
+  private var received = Data()
+  /// What the cache would keep.
+  private var body = Data()
+
+  init(_ task: URLSessionTask, _ session: URLSession) { (self.task, self.session) = (task, session) }
+
+  func start() {
+    let thread = Thread { [self] in
+      var failure: (any Error)?
+      do { try run() } catch { failure = error }
+      // A suspended app runs no code.
+      session.waitForApp()
+      finish(failure)
+    }
+    thread.stackSize = 1 << 19
+    thread.start()
+  }
+
+  /// The end: metrics, and then the completion handler or `didCompleteWithError`.
+  func finish(_ error: (any Error)?) {
+    let error = (error as? URLError)?.withDetails(of: task.currentRequest?.url) ?? error
+    metrics.taskInterval = DateInterval(start: startDate, end: Date())
+    let completion = task.complete(error)
+    let (response, data) = (task.response, received)
+    session.delegateQueue.addOperation { [self] in
+      // [hdr] didFinishCollecting: before didCompleteWithError. [seen] kean/Pulse#227: also for tasks with a handler.
+      call { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
+      // [hdr] Tasks with a completion handler: no delegate method is called for the response, the data and the end.
+      if let completion {
+        // [doc] urlsession/datatask(with:completionhandler:): data and response are nil if the request failed.
+        completion(error == nil ? data : nil, error == nil ? response : nil, error)
+      } else {
+        call { $0.urlSession(session, task: task, didCompleteWithError: error) }
+      }
+      task.release()
+    }
+  }
+
+  // MARK: Delegates
+
+  // [hdr] delegate of a task: asked first; methods that it does not implement go to the session's delegate.
+  @discardableResult private func call(_ method: (any URLSessionTaskDelegate) -> Void) -> Bool {
+    let delegates = [task.delegate, session.delegate as? any URLSessionTaskDelegate]
+    return delegates.contains { delegate in
+      delegate.map { delegate in OptionalMethod.isImplemented(by: delegate) { method(delegate) } } ?? false
+    }
+  }
+  private func callData(_ method: (any URLSessionDataDelegate, URLSessionDataTask) -> Void) -> Bool {
+    guard let dataTask = task as? URLSessionDataTask else { return false }
+    return call { delegate in
+      if let delegate = delegate as? any URLSessionDataDelegate {
+        method(delegate, dataTask)
+      } else {
+        OptionalMethod.isMissing(in: delegate)
+      }
+    }
+  }
+
+  /// Calls on the delegate queue, and waits until the method has returned: the calls of one task are serial, also on a
+  /// queue that is not (the project's survey, FINDINGS B9).
+  private func tell(_ method: @escaping (any URLSessionTaskDelegate) -> Void) throws {
+    _ = try ask(false) { (reply: @escaping @Sendable (Bool) -> Void) in
+      self.call(method)
+      reply(true)
+      return true
+    }
+  }
+
+  private final class Reply<Value>: @unchecked Sendable {
+    var value: Value?
+    var hasReturned = false
+  }
+
+  /// The same for a method with a completion handler. `fallback`: nobody implements it.
+  ///
+  /// [assumed] `timeoutIntervalForRequest` runs while a delegate has not called the handler, as nothing is transferred.
+  private func ask<Value>(
+    _ fallback: Value, _ method: @escaping (@escaping @Sendable (Value) -> Void) -> Bool
+  ) throws -> Value {
+    let reply = Reply<Value>()
+    let changes = task.changes
+    @Sendable func give(_ value: Value) {
+      changes.withLock {
+        if reply.value == nil { reply.value = value }
+        changes.broadcast()
+      }
+    }
+    session.delegateQueue.addOperation {
+      if !method({ give($0) }) { give(fallback) }
+      changes.withLock {
+        reply.hasReturned = true
+        changes.broadcast()
+      }
+    }
+    try task.waitWhile { !reply.hasReturned }
+    try task.waitWhile(until: Date() + timeout) { reply.value == nil }
+    task.noteActivity()
+    return reply.value ?? fallback
+  }
+
+  // MARK: The requests of a task
+
+  enum Body {
+    case none
+    case data(Data)
+    case file(URL)
+    case stream(InputStream)
+  }
+
+  private func run() throws {
+    guard var request = task.originalRequest else { throw URLError(.badURL) }
+    // [assumed] A request whose time-out is the default of 60 seconds has the session's.
+    timeout = request.timeoutInterval == 60 ? session.values.timeoutIntervalForRequest : request.timeoutInterval
+    var body = try firstBody(request)
+    var credential: URLCredential?
+    var challenges = 0
+    while true {
+      task.update { $0.currentRequest = request }
+      let exchange = try Exchange(self, request, &body, credential)
+      let response = exchange.head
+      metrics.transactionMetrics.append(
+        URLSessionTaskTransactionMetrics(request, response, isReusedConnection: exchange.isReused))
+      if let next = Self.redirect(from: request, response), let chosen = try redirected(response, next) {
+        exchange.end()
+        body = chosen.httpMethod == request.httpMethod ? try newBody(body, chosen) : .none
+        request = chosen
+      } else if let challenge = Self.challenge(response, challenges), let chosen = try answer(to: challenge) {
+        exchange.end()
+        credential = chosen
+        challenges += 1
+        body = try newBody(body, request)
+      } else {
+        return try deliver(exchange, request)
+      }
+    }
+  }
+
+  private func firstBody(_ request: URLRequest) throws -> Body {
+    switch task.body {
+    case .data(let data): return .data(data)
+    case .file(let file): return .file(file)
+    case .stream: return .stream(try newStream())
+    case .request: return request.httpBody.map(Body.data) ?? request.httpBodyStream.map(Body.stream) ?? .none
+    }
+  }
+
+  private func newBody(_ body: Body, _ request: URLRequest) throws -> Body {
+    switch body {
+    case .none, .data: task.originalRequest?.httpBody == nil ? body : request.httpBody.map(Body.data) ?? .none
+    case .file: body
+    case .stream: .stream(try newStream())
+    }
+  }
+
+  // [doc] urlsessiontaskdelegate/urlsession(_:task:neednewbodystream:): for the first stream of an upload task, and again
+  // «if the task needs to resend a request that has a body stream because of an authentication challenge or other
+  // recoverable server error». Without one the task fails with -1021.
+  func newStream() throws -> InputStream {
+    let none: InputStream? = nil
+    let stream = try ask(none) { reply in
+      self.call { $0.urlSession(self.session, task: self.task, needNewBodyStream: { reply($0) }) }
+    }
+    guard let stream else { throw URLError(.requestBodyStreamExhausted) }
+    // [seen] connectrpc/connect-swift#399: an assertion in HTTPRequestBody.cpp ends the process.
+    if stream.streamStatus != .notOpen { raise("the stream is open already") }
+    return stream
+  }
+
+  // MARK: Redirects
+
+  static func redirect(from request: URLRequest, _ response: HTTPURLResponse) -> URLRequest? {
+    let status = response.statusCode
+    guard [301, 302, 303, 307, 308].contains(status), let location = response.value(forHTTPHeaderField: "Location"),
+      let url = URL(string: location, relativeTo: request.url)?.absoluteURL
+    else { return nil }
+    var next = request
+    next.url = url
+    // [seen] Alamofire#798, #1850: Authorization is dropped, whichever host is next; every other field goes along.
+    next.setValue(nil, forHTTPHeaderField: "Authorization")
+    let method = request.httpMethod ?? "GET"
+    // RFC 9110 §15.4: 303 becomes GET, and so does a POST after 301 and 302; 307 and 308 keep method and body.
+    if status == 303 && method != "HEAD" || status < 303 && method == "POST" {
+      next.httpMethod = "GET"
+      (next.httpBody, next.httpBodyStream) = (nil, nil)
+      // [assumed] As RFC 9110 asks: no field that describes the body.
+      for name in (next.allHTTPHeaderFields ?? [:]).keys where name.lowercased().hasPrefix("content-") {
+        next.setValue(nil, forHTTPHeaderField: name)
+      }
+    }
+    return next
+  }
+
+  // [hdr] willPerformHTTPRedirection: nil makes the 3xx the response of the task.
+  private func redirected(_ response: HTTPURLResponse, _ next: URLRequest) throws -> URLRequest? {
+    // [doc] urlerror/httptoomanyredirects. The number is not published. [assumed] 20.
+    if metrics.redirectCount >= 20 { throw URLError(.httpTooManyRedirects) }
+    let chosen: URLRequest? = try ask(next) { reply in
+      self.call {
+        $0.urlSession(
+          self.session, task: self.task, willPerformHTTPRedirection: response, newRequest: next,
+          completionHandler: { reply($0) })
+      }
+    }
+    if chosen != nil { metrics.redirectCount += 1 }
+    return chosen
+  }
+
+  // MARK: Challenges
+
+  /// Basic only.
+  static func challenge(_ response: HTTPURLResponse, _ failures: Int) -> URLAuthenticationChallenge? {
+    guard response.statusCode == 401, let url = response.url,
+      response.value(forHTTPHeaderField: "WWW-Authenticate")?.lowercased().hasPrefix("basic") == true
+    else { return nil }
+    let space = URLProtectionSpace(
+      host: url.host ?? "", port: url.port ?? 80, protocol: url.scheme, realm: nil,
+      authenticationMethod: "NSURLAuthenticationMethodHTTPBasic")
+    return URLAuthenticationChallenge(
+      protectionSpace: space, proposedCredential: nil, previousFailureCount: failures, failureResponse: response,
+      error: nil, sender: ChallengeSender())
+  }
+
+  // [doc] urlsessiontaskdelegate/urlsession(_:task:didreceive:completionhandler:): tasks with a completion handler too; the
+  // method of URLSessionDelegate is for challenges of the connection. A refusal of the delegate's cancels the task.
+  private func answer(to challenge: URLAuthenticationChallenge) throws -> URLCredential? {
+    let fallback: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
+    let (disposition, credential) = try ask(fallback) { reply in
+      self.call { $0.urlSession(self.session, task: self.task, didReceive: challenge) { reply(($0, $1)) } }
+    }
+    if disposition == .cancelAuthenticationChallenge { throw URLError(.cancelled) }
+    return disposition == .useCredential ? credential : nil
+  }
+
+  // MARK: The response
+
+  private func deliver(_ exchange: Exchange, _ request: URLRequest) throws {
+    let response = exchange.head
+    task.update {
+      $0.response = response
+      $0.countOfBytesExpectedToReceive = response.expectedContentLength
+    }
+    if !task.isCollected {
+      let disposition = try ask(URLSession.ResponseDisposition.allow) { reply in
+        self.callData { delegate, dataTask in
+          delegate.urlSession(self.session, dataTask: dataTask, didReceive: response, completionHandler: { reply($0) })
+        }
+      }
+      if disposition == .cancel { throw URLError(.cancelled) }
+    }
+    let inflater = Inflater(response)
+    while let bytes = try exchange.next() {
+      let data = try inflater?.decode(bytes) ?? bytes
+      if data.isEmpty { continue }
+      task.update { $0.countOfBytesReceived += Int64(data.count) }
+      if body.count < 1_000_000 { body += data }
+      if task.isCollected {
+        received += data
+      } else {
+        _ = try ask(()) { reply in
+          _ = self.callData { $0.urlSession(self.session, dataTask: $1, didReceive: data) }
+          reply(())
+          return true
+        }
+      }
+    }
+    try task.waitWhile()
+    exchange.end()
+    session.cache.store(response, body, for: request, session.values)
+  }
+
+  // MARK: Time
+
+  /// Waits until the socket is ready. Time in which the task is suspended does not count.
+  func wait(_ connection: Connection, for events: Int32) throws {
+    while true {
+      try task.waitWhile()
+      // [doc] timeoutintervalforrequest: runs anew whenever something has come; timeoutintervalforresource: for the whole task.
+      let left = min(
+        timeout - task.idleTime, session.values.timeoutIntervalForResource - DispatchTime.now().seconds(since: began))
+      if left <= 0 { throw URLError(.timedOut) }
+      var entry = pollfd(fd: connection.socket, events: Int16(events), revents: 0)
+      let count = poll(&entry, 1, Int32(min(left * 1000 + 1, 1e6)))
+      try task.waitWhile()
+      if session.locked({ connection.isDefunct }) { throw URLError.lost(53, domain: 1) }
+      if count > 0 { return }
+    }
+  }
+
+  func fill(_ connection: Connection) throws -> Bool {
+    while true {
+      try wait(connection, for: POLLIN)
+      if let hasMore = try connection.read() {
+        task.noteActivity()
+        return hasMore
+      }
+    }
+  }
+
+  // [doc] waitsForConnectivity: only before the connection is made; the delegate is told, and the request's time-out does
+  // not run; forums 832037 and the property's page: timeoutIntervalForResource does. Otherwise the task fails at once.
+  func waitForNetwork() throws {
+    let (isOffline, reason) = session.locked { (session.network.isOffline, session.network.reason) }
+    guard isOffline else { return }
+    guard session.values.waitsForConnectivity else {
+      let info: [String: Any] = reason.map { ["NSURLErrorNetworkUnavailableReasonKey": $0.rawValue] } ?? [:]
+      throw URLError(.notConnectedToInternet, userInfo: info)
+    }
+    try tell { $0.urlSession(self.session, taskIsWaitingForConnectivity: self.task) }
+    try task.waitWhile(until: Date() + session.values.timeoutIntervalForResource) { session.network.isOffline }
+  }
+
+  // [doc] …/urlsession(_:task:didsendbodydata:totalbytessent:totalbytesexpectedtosend:)
+  func sent(_ count: Int) throws {
+    task.update { $0.countOfBytesSent += Int64(count) }
+    let total = task.countOfBytesSent
+    try tell {
+      $0.urlSession(
+        self.session, task: self.task, didSendBodyData: Int64(count), totalBytesSent: total,
+        totalBytesExpectedToSend: self.task.countOfBytesExpectedToSend)
+    }
+  }
+}
+
+extension URLSession {
+  func waitForApp() {
+    locked { while network.isAppSuspended { changes.wait() } }
+  }
+}
