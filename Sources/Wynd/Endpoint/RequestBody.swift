@@ -73,7 +73,7 @@ nonisolated extension URLRequest {
         switch content {
         case .encoded(let encode): request.httpBody = try encode(encoder)
         case .parts(let parts, let boundary):
-          request.httpBody = try Part.data(of: parts, boundary: boundary)
+          request.httpBody = try MultipartBody(parts: parts, boundary: boundary).data()
           // Without its boundary no server can read it.
           if let own = request.value(forHTTPHeaderField: "Content-Type"), !own.contains("boundary=") {
             request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
@@ -123,30 +123,6 @@ nonisolated extension URLRequest.Body {
       self.contentType = contentType
     }
 
-    /// A multipart body in memory.
-    static func data(of parts: [Part], boundary: String) throws -> Data {
-      var data = Data()
-      for part in parts {
-        data += Data("--\(boundary)\r\n\(try part.head())\r\n\r\n".utf8)
-        data += try part.data()
-        data += Data("\r\n".utf8)
-      }
-      return data + Data("--\(boundary)--\r\n".utf8)
-    }
-
-    private func data() throws -> Data {
-      switch content {
-      case .data(let data): return data
-      case .file(let file):
-        // A pipe or a device might never end.
-        let isRegular = try? file.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile
-        guard isRegular == true, let data = try? Data(contentsOf: file) else {
-          throw NetworkError.invalidRequest(reason: "the file \(file.lastPathComponent) of the body cannot be read")
-        }
-        return data
-      }
-    }
-
     /// The header of the part. Names are escaped as the HTML standard says: a quote would end them.
     func head() throws -> String {
       func quoted(_ text: String) -> String {
@@ -166,6 +142,12 @@ nonisolated extension URLRequest.Body {
 nonisolated struct MultipartBody: Sendable {
   let parts: [URLRequest.Body.Part]
   let boundary: String
+
+  func data() throws -> Data {
+    var data = Data()
+    try forEachChunk { data.append($0) }
+    return data
+  }
 
   /// `isWanted` false: nobody needs the file any more.
   func file(while isWanted: () -> Bool) throws -> TemporaryFile {
