@@ -111,14 +111,14 @@ final class ConnectionPool: @unchecked Sendable {
   func remove(_ connection: Connection) { open[ObjectIdentifier(connection)] = nil }
 
   func giveBack(_ key: String, _ connection: Connection?, canBeReused: Bool) {
-    let next = waiting[key]?.firstIndex { !$0.isCancelled }
-    if let next, let task = waiting[key]?[next] {
+    let next = waiting[key, default: []].drop(while: \.isCancelled)
+    waiting[key] = Array(next.dropFirst())
+    if let task = next.first {
       task.hasPlace = true
       task.turn.signal()
     } else {
       used[key, default: 1] -= 1
     }
-    waiting[key]?.removeFirst(next.map { $0 + 1 } ?? waiting[key]?.count ?? 0)
     guard let connection else { return }
     remove(connection)
     if canBeReused, !isClosed, !connection.isDefunct { idle[key, default: []].append(connection) }
