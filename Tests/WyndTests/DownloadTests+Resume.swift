@@ -133,7 +133,7 @@ extension DownloadTests {
     let bytes = someBytes(40_000)
     let server = try LoopbackServer { request in
       guard let range = request.value("Range") else {
-        let chunk = Array("4e20\r\n".utf8) + bytes[..<20_000] + Array("\r\n".utf8)
+        let chunk = Array("4e20\r\n".utf8) + bytes[..<20_000] + Array("\r\n5\r\n".utf8)
         return Answer([.send(Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close])
       }
       let start = Int(range.dropFirst(6).dropLast()) ?? 0

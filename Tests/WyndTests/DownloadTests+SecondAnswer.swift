@@ -175,9 +175,9 @@ extension DownloadTests {
     let server = try LoopbackServer { request in
       if request.value("Range") != nil { return .status(416, fields + [("Content-Range", range)]) }
       if request.index > 0 { return .ok(Self.new) }
-      // All of it, and no last chunk.
+      // All of it, and a chunk that does not come.
       let head = Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
-      return Answer([.send(head + Array("9c40\r\n".utf8) + Self.old + Array("\r\n".utf8)), .close])
+      return Answer([.send(head + Array("9c40\r\n".utf8) + Self.old + Array("\r\n5\r\n".utf8)), .close])
     }
     let options = DownloadOptions(resumes: true)
     #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)

@@ -61,12 +61,12 @@ import Wynd
     }
   }
 
-  /// 6 MB for a reader that begins when all has come.
+  /// 6 MB for a reader that begins when all has come. On Apple's platforms the server has to wait for the reader.
   @Test func slowReaderLosesNothing() async throws {
     let all = someBytes(6_000_000)
     let server = try LoopbackServer { .file(all, for: $0) }
     let bytes = try await bytes(server)
-    await until { server.openRequests == 0 }
+    if !isOnApplePlatforms { await until { server.openRequests == 0 } }
     var data = Data()
     for try await chunk in bytes {
       #expect(chunk.count <= 1_048_576)

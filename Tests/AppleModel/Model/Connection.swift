@@ -86,14 +86,14 @@ final class Connection: @unchecked Sendable {
 final class ConnectionPool: @unchecked Sendable {
   private var idle: [String: [Connection]] = [:]
   private var used: [String: Int] = [:]
+  private var waiting: [String: [URLSessionTask]] = [:]
   private var open: [ObjectIdentifier: Connection] = [:]
   private var isClosed = false
 
-  /// False: all places are taken.
-  func reserve(_ key: String, limit: Int) -> Bool {
-    if used[key, default: 0] >= limit { return false }
-    used[key, default: 0] += 1
-    return true
+  /// A place among the connections of a host, at once or in turn.
+  func reserve(_ key: String, limit: Int, _ task: URLSessionTask) {
+    task.hasPlace = used[key, default: 0] < limit
+    if task.hasPlace { used[key, default: 0] += 1 } else { waiting[key, default: []].append(task) }
   }
 
   /// One that can be used again, as far as anybody knows.
@@ -111,7 +111,14 @@ final class ConnectionPool: @unchecked Sendable {
   func remove(_ connection: Connection) { open[ObjectIdentifier(connection)] = nil }
 
   func giveBack(_ key: String, _ connection: Connection?, canBeReused: Bool) {
-    used[key, default: 1] -= 1
+    let next = waiting[key, default: []].drop(while: \.isCancelled)
+    waiting[key] = Array(next.dropFirst())
+    if let task = next.first {
+      task.hasPlace = true
+      task.turn.signal()
+    } else {
+      used[key, default: 1] -= 1
+    }
     guard let connection else { return }
     remove(connection)
     if canBeReused, !isClosed, !connection.isDefunct { idle[key, default: []].append(connection) }

@@ -37,10 +37,14 @@ final class Exchange {
     let session = loader.session
     let limit = session.values.httpMaximumConnectionsPerHost
     // [seen] prebid-mobile-ios#1354: the time-out does not run while a task waits for one of the connections of its host.
-    try loader.task.waitWhile { !session.pool.reserve(key, limit: limit) }
-    var reusable = session.locked { session.pool.reuse(key) }
+    let task = loader.task
+    session.locked { session.pool.reserve(key, limit: limit, task) }
+    while !task.locked({ task.hasPlace || task.isCancelled }) { task.turn.wait() }
+    if !task.locked({ task.hasPlace }) { throw URLError(.cancelled) }
     var current: Connection?
     do {
+      try task.waitWhile()
+      var reusable = session.locked { session.pool.reuse(key) }
       while true {
         let connection = try reusable ?? Self.connect(loader, host, port, key)
         current = connection

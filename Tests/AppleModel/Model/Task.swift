@@ -15,6 +15,8 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
   let body: Body
   /// The session's, which the task lets go of when it has completed.
   let changes: NSCondition
+  /// Signaled when there is a place, or when the task is cancelled.
+  let turn = DispatchSemaphore(value: 0)
   public let progress = Progress(totalUnitCount: -1)
 
   // Guarded by `changes`:
@@ -23,7 +25,9 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
   private var ownDelegate: (any URLSessionTaskDelegate)?
   private var suspensions = 1
   private(set) var isStarted = false
-  private var isCancelled = false
+  private(set) var isCancelled = false
+  /// A place among the connections of its host.
+  var hasPlace = false
   private var isCompleted = false
   private var lastActivity = DispatchTime.now()
   private var values = Values()
@@ -111,6 +115,7 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
       if isCancelled || isCompleted { return nil }
       isCancelled = true
       connection?.shutDown()
+      turn.signal()
       changes.broadcast()
       return isStarted ? nil : session
     }
