@@ -214,6 +214,19 @@ import Testing
     defer { session.invalidateAndCancel() }
     #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
   }
+
+  /// A stream that was read to its end is released, and with it what its task held.
+  @Test func whatWasReadToItsEndIsGone() async throws {
+    let server = try LoopbackServer(script: .reset, .ok("all of it"))
+    weak var stream: ByteStream?
+    do {
+      let bytes = try await NetworkBytesTests().bytes(server)
+      stream = bytes.reader.stream
+      for try await _ in bytes {}
+      #expect(stream != nil)
+    }
+    await until { [weak stream] in stream == nil }
+  }
 }
 
 /// Takes no response.

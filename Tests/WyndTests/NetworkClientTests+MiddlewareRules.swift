@@ -115,6 +115,28 @@ extension NetworkClientTests {
     #expect(reason is CancellationError)
   }
 
+  /// A cancellation, and the deadline of the policy, cancel the task that the middleware of an attempt runs in.
+  @Test(arguments: [false, true]) func theEndOfACallCancelsTheMiddlewareOfItsAttempt(_ hasDeadline: Bool) async throws {
+    let (began, cancelled) = (Gate(), Gate())
+    let waiting = Closure { request, next in
+      began.open()
+      await withTaskCancellationHandler {
+        await cancelled.wait()
+      } onCancel: {
+        cancelled.open()
+      }
+      return try await next(request)
+    }
+    let server = try LoopbackServer(script: .ok("x"))
+    let client = NetworkClient(
+      policy: RetryPolicy(deadline: hasDeadline ? .milliseconds(50) : nil), middleware: [waiting])
+    let task = client.performNetworkRequest(server.url()) { _ in }
+    await began.wait()
+    if !hasDeadline { task.cancel() }
+    await cancelled.wait()
+    #expect(server.requests.isEmpty)
+  }
+
   // MARK: After parsing
 
   struct Parsed: NetworkMiddleware {
