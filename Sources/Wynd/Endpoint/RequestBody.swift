@@ -61,7 +61,8 @@ nonisolated extension URLRequest {
       }
       return Body(content: content, contentType: "application/x-www-form-urlencoded")
     }
-    /// `multipart/form-data` (RFC 7578), built in memory.
+    /// `multipart/form-data` (RFC 7578), built in memory, files included. Send large files as an upload of an `UploadBody`,
+    /// which is built on disk.
     public static func multipart(_ parts: [Part]) -> Body {
       let boundary = "wynd-\(UUID().uuidString)"
       return Body(
@@ -138,7 +139,7 @@ nonisolated extension URLRequest.Body {
   }
 }
 
-/// A multipart body that is put together in a temporary file.
+/// A multipart body, built in memory or in a temporary file.
 nonisolated struct MultipartBody: Sendable {
   let parts: [URLRequest.Body.Part]
   let boundary: String
