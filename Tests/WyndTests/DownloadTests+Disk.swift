@@ -193,7 +193,8 @@ extension DownloadTests {
       // The lock ends with its process.
       first.send(SIGKILL)
       await first.ended()
-      #expect(try await CommandTests.wynd(arguments).code == 0)
+      let last = try await CommandTests.wynd(arguments)
+      #expect(last.code == 0, "\(last.err)")
       #expect(folder.text() == "the body" && folder.names == ["file.bin"])
     }
   #endif
