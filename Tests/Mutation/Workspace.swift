@@ -5,14 +5,19 @@ struct Workspace {
   let root: URL
   let copy: URL
   private let manager = FileManager.default
+  private var log: URL { root.appendingPathComponent(".build-mutation/output.txt") }
 
-  init(_ root: URL) {
+  /// `isInPlace`: the copy is the package itself, which is built already.
+  init(_ root: URL, isInPlace: Bool) {
     self.root = root
-    copy = root.appendingPathComponent(".build-mutation")
+    copy = isInPlace ? root : root.appendingPathComponent(".build-mutation")
   }
+
+  var isInPlace: Bool { copy == root }
 
   /// Copies what differs and removes what is gone. A file that is equal keeps its date.
   func refresh() throws {
+    if isInPlace { return }
     try manager.createDirectory(at: copy, withIntermediateDirectories: true)
     for item in ["Package.swift", "README.md", "Sources", "Tests"] {
       let known = Set(paths(in: copy, item)).subtracting(paths(in: root, item))
@@ -39,19 +44,18 @@ struct Workspace {
     }
   }
 
+  func original(_ file: String) throws -> String {
+    try String(contentsOf: root.appendingPathComponent("Sources/Wynd/\(file)"), encoding: .utf8)
+  }
+
   /// The file with the mistake; nil if the original text does not occur exactly once.
   func mutated(_ mutant: Mutant) -> String? {
-    let url = root.appendingPathComponent("Sources/Wynd/\(mutant.file)")
-    let parts = (try? String(contentsOf: url, encoding: .utf8))?.components(separatedBy: mutant.original) ?? []
+    let parts = (try? original(mutant.file))?.components(separatedBy: mutant.original) ?? []
     return parts.count == 2 ? parts.joined(separator: mutant.replacement) : nil
   }
 
   func plant(_ text: String, in file: String) throws {
     try text.write(to: copy.appendingPathComponent("Sources/Wynd/\(file)"), atomically: false, encoding: .utf8)
-  }
-
-  func restore(_ file: String) throws {
-    try plant(String(contentsOf: root.appendingPathComponent("Sources/Wynd/\(file)"), encoding: .utf8), in: file)
   }
 
   struct Outcome {
@@ -74,7 +78,6 @@ struct Workspace {
 
   /// `end`: what stands in the output when nothing more has to be seen.
   func run(_ command: [String], limit: TimeInterval, until end: String? = nil) throws -> Outcome {
-    let log = copy.appendingPathComponent("output.txt")
     try Data().write(to: log)
     let handle = try FileHandle(forWritingTo: log)
     defer { try? handle.close() }
