@@ -1,6 +1,6 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4), because Foundation on Linux has none. Fed piece by piece.
+/// SHA-256 (FIPS 180-4), which Foundation on Linux does not have. The data comes in chunks.
 nonisolated struct SHA256Digest {
   private var state: [UInt32] = [
     0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -13,7 +13,7 @@ nonisolated struct SHA256Digest {
     pending.append(contentsOf: data)
     let whole = pending.count / 64 * 64
     guard whole > 0 else { return }
-    take(pending)
+    process(pending)
     pending.removeFirst(whole)
   }
 
@@ -25,15 +25,15 @@ nonisolated struct SHA256Digest {
     for shift in stride(from: 56, through: 0, by: -8) {
       pending.append(UInt8(truncatingIfNeeded: bits >> UInt64(shift)))
     }
-    take(pending)
+    process(pending)
     return state.map { word in
       let digits = String(word, radix: 16)
       return String(repeating: "0", count: 8 - digits.count) + digits
     }.joined()
   }
 
-  /// All whole blocks of 64 bytes.
-  private mutating func take(_ bytes: [UInt8]) {
+  /// Processes all whole blocks of 64 bytes.
+  private mutating func process(_ bytes: [UInt8]) {
     func rotated(_ word: UInt32, _ by: UInt32) -> UInt32 { word >> by | word << (32 - by) }
     var state = state
     var words = [UInt32](repeating: 0, count: 64)
@@ -85,14 +85,14 @@ nonisolated struct SHA256Digest {
   ]
 }
 
-/// What `--sha256` says of a file.
+/// The check of `--sha256`.
 enum Checksum {
   private struct Wrong: LocalizedError {
     let actual: String
     var errorDescription: String? { "not the expected file: its SHA-256 is \(actual)" }
   }
 
-  /// A check against 64 hexadecimal digits.
+  /// Compares a file with 64 hexadecimal digits.
   static func validate(_ expected: String) -> @Sendable (URL) throws -> Void {
     { file in
       let handle = try FileHandle(forReadingFrom: file)

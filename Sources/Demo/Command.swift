@@ -6,30 +6,38 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// `wynd`: without arguments the demonstration, with a URL a fetch that does not give up easily.
+/// `wynd`: the demonstration without arguments, otherwise one request to a URL.
 enum Command {
   static let version = "1.0.0-dev"
   static let usage = """
     usage: wynd                     watch a request survive a misbehaving server
-           wynd URL [OPTION]...     get it, no matter what
+           wynd URL [OPTION]...     send a request, and retry it when that is useful and safe
 
-      -o FILE            the body goes to FILE, which appears when it is whole; a line that drops costs the rest only
-      -C                 go on with what an interrupted `-o FILE` has left
-      --sha256 HEX       FILE must be this
-      --upload FILE, -T  send FILE (PUT, unless -X says otherwise)
-      -d DATA            send DATA (POST, unless -X says otherwise)
-      -X METHOD          the method
-      -H 'Name: value'   a header field; as often as you like
-      -i                 status and header fields before the body, of an error too
-      -N                 to stdout as it comes; what has come is not asked for again
-      --max-retries N    10 unless you say otherwise; of a download, those in a row that bring nothing
-      --deadline SECONDS for the whole call
-      --json             what happens on the way as one JSON object a line
-      --quiet, -s        nothing of what happens on the way
+    A URL without a scheme is http. The options are those of curl, except the last five:
+
+      -o FILE, -O         write the body to FILE, or to a file named as in the URL; it appears when it is complete
+      -C -                continue an interrupted download with -o or -O
+      -d DATA             send DATA (POST); again: joined with &; @FILE without its line breaks, @- is stdin
+      --data-binary DATA  the same, with the line breaks of @FILE; --data-raw gives @ no meaning
+      -G                  put what -d has into the query instead
+      -F NAME=VALUE       send a multipart form (POST); NAME=@FILE;type=TYPE sends a file
+      -T FILE             send FILE (PUT)
+      -X METHOD, -I       another method; HEAD
+      -H 'Name: value'    add a header field, or those in @FILE; -A and -e set User-Agent and Referer
+      -u USER:PASSWORD    use Basic authentication
+      -i                  write the status and the header fields before the body
+      -f                  write no body after a status of 400 and up
+      -N                  write the body while it arrives; it is not retried after its first byte
+      -s, -v              no progress bar; every attempt, failure and wait
+      -m SECONDS, --deadline SECONDS    the limit for the whole call
+
+      --max-retries N, --retry N        10 unless you set it; for downloads, only consecutive retries count
+      --sha256 HEX                      check the file of -o before it appears
+      --json                            every attempt, failure and wait as one line of JSON
       --version, --help
 
-    The body goes to stdout or FILE, what happens on the way to stderr. Redirects are followed.
-    Exit codes: 0 success, 1 no answer, 2 wrong arguments, 22 the server answered with an error (400 and up),
+    The body goes to stdout or FILE, everything else to stderr. Redirects are followed.
+    Exit codes: 0 success, 1 no response, 2 wrong arguments, 22 status 400 and up,
     23 a file could not be read or written, 130 interrupted.
     """
 
@@ -37,26 +45,26 @@ enum Command {
     switch arguments {
     case []: return await Demonstration.run()
     case ["--help"], ["-h"]: say(usage)
-    case ["--version"]: say("wynd \(version)")
+    case ["--version"], ["-V"]: say("wynd \(version)")
     default:
       do {
         let options = try Options(arguments)
         let work = Task { await Fetch(options).run() }
         return await Interrupt.cancelling(work) { await work.value }
       } catch {
-        note("wynd: \(error.reason)\nusage: wynd URL [OPTION]...; wynd --help lists the rest")
-        return 2
+        note("wynd: \(error.reason)" + (error.isFile ? "" : "\nusage: wynd URL [OPTION]...; see wynd --help"))
+        return error.isFile ? 23 : 2
       }
     }
     return 0
   }
 
-  /// At once, into a pipe too, where `print` waits for 4 KB.
+  /// Writes at once. `print` would wait until 4 KB are there if stdout is a pipe.
   static func say(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8)) }
   static func note(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data((text + "\n").utf8)) }
 }
 
-/// Ctrl-C.
+/// Ctrl-C cancels the call.
 enum Interrupt {
   static func cancelling(_ work: Task<Int32, Never>, _ body: () async -> Int32) async -> Int32 {
     signal(SIGINT, SIG_IGN)

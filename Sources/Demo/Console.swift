@@ -5,55 +5,72 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What happens on the way, on stderr: a line for each event, and below them a bar if somebody is looking.
+/// What goes to stderr: one line if the call fails, and every event with `-v` or `--json`. On a terminal, a line with the
+/// progress or the wait is shown while the call runs.
 final class Console: @unchecked Sendable {
   private let isQuiet: Bool
-  let isJSON: Bool
+  private let isVerbose: Bool
+  private let isJSON: Bool
   private let hasBar: Bool
   private let began = ContinuousClock.now
   private let lock = NSLock()
+  // Under the lock.
   private var bar = ""
   private var first: Int64?
   private var drawn = ContinuousClock.now - .seconds(1)
 
-  init(isQuiet: Bool, isJSON: Bool) {
-    self.isQuiet = isQuiet
-    self.isJSON = isJSON
+  init(_ options: Options) {
+    isQuiet = options.isQuiet
+    isVerbose = options.isVerbose
+    isJSON = options.isJSON
     hasBar = !isQuiet && !isJSON && isatty(2) == 1
   }
 
-  var tell: @Sendable (NetworkEvent) -> Void {
-    { [self] event in
-      if isQuiet { return }
-      let text = isJSON ? EventJSON(event).text : event.description
-      lock.withLock { show("\u{1B}[2K\r".onlyIf(!bar.isEmpty) + text + "\n" + bar) }
-    }
-  }
-
-  var progress: @Sendable (TransferProgress) -> Void {
-    { [self] progress in
-      guard hasBar else { return }
-      lock.withLock {
-        let now = ContinuousClock.now
-        // What an earlier call had fetched is no work of this one.
-        let first = first ?? progress.completed
-        self.first = min(first, progress.completed)
-        guard now - drawn > .milliseconds(100) || progress.completed == progress.total else { return }
-        drawn = now
-        bar = ProgressBar.text(progress, since: first, after: now - began)
-        show("\u{1B}[2K\r" + bar)
+  func onEvent(_ event: NetworkEvent) {
+    lock.withLock {
+      if isJSON || isVerbose {
+        return show(clearing + (isJSON ? EventJSON(event).text : event.description) + "\n" + bar)
       }
+      if case .willRetry = event.kind, hasBar { draw("waiting for attempt \(event.attempt + 1); -v shows why") }
     }
   }
 
-  /// Leaves the bar where it is.
+  func onProgress(_ progress: TransferProgress) {
+    guard hasBar else { return }
+    lock.withLock {
+      let now = ContinuousClock.now
+      // The rate is that of this process: an earlier one may have fetched a part.
+      let first = first ?? progress.completed
+      self.first = min(first, progress.completed)
+      guard now - drawn > .milliseconds(100) || progress.completed == progress.total else { return }
+      drawn = now
+      draw(ProgressBar.text(progress, since: first, after: now - began))
+    }
+  }
+
+  /// Leaves a progress bar where it is, and removes any other line.
   func end() {
     lock.withLock {
-      if !bar.isEmpty { show("\n") }
+      if !bar.isEmpty { show(first == nil ? clearing : "\n") }
       bar = ""
     }
   }
 
+  /// No credential and no query value, so that it can be pasted into a report.
+  func failed(_ error: NetworkError, _ request: URLRequest, canContinue: Bool) {
+    end()
+    if isJSON { return Command.note(EventJSON(error, request).text) }
+    let hint = canContinue ? "; the same command with -C - continues" : ""
+    if case .cancelled = error { return Command.note("wynd: interrupted" + hint) }
+    let text = isVerbose ? error.debugDescription : error.description
+    Command.note("wynd: \(request.httpMethod ?? "GET") \(EventJSON.url(request)): \(text)\(hint)")
+  }
+
+  private var clearing: String { bar.isEmpty ? "" : "\u{1B}[2K\r" }
+  private func draw(_ text: String) {
+    show(clearing + text)
+    bar = text
+  }
   private func show(_ text: String) { try? FileHandle.standardError.write(contentsOf: Data(text.utf8)) }
 }
 
@@ -76,18 +93,6 @@ enum ProgressBar {
   }
 }
 
-nonisolated extension Console {
-  /// Not amid lines of JSON.
-  func say(_ text: String) { if !isJSON { Command.note(text) } }
-
-  /// What one would paste into a report: no credential, no query value.
-  func failed(_ error: NetworkError, _ request: URLRequest) {
-    if isJSON { return Command.note(EventJSON(error, request).text) }
-    if case .cancelled = error { return Command.note("wynd: interrupted") }
-    Command.note("wynd: \(request.httpMethod ?? "GET") \(EventJSON.url(request))\n\(error.debugDescription)")
-  }
-}
-
 /// An event as one line of JSON.
 struct EventJSON: Encodable {
   var event = ""
@@ -104,7 +109,7 @@ struct EventJSON: Encodable {
   var delay: Double?
   var reason: String?
 
-  /// The end of a call without success.
+  /// A call that failed.
   init(_ error: NetworkError, _ request: URLRequest) {
     if case .cancelled = error { event = "interrupted" } else { event = "failed" }
     (method, url) = (request.httpMethod, Self.url(request))
@@ -113,7 +118,7 @@ struct EventJSON: Encodable {
     reason = error.stopReason.map { "\($0)" }
   }
 
-  /// Without user, fragment and the values of its query.
+  /// Without user, password, fragment and the values of the query.
   static func url(_ request: URLRequest) -> String {
     guard var parts = request.url.flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }) else { return "" }
     (parts.user, parts.password, parts.fragment) = (nil, nil, nil)
@@ -154,8 +159,4 @@ struct EventJSON: Encodable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
   }
-}
-
-extension String {
-  fileprivate func onlyIf(_ condition: Bool) -> String { condition ? self : "" }
 }

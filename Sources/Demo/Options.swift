@@ -1,36 +1,37 @@
 import Foundation
+import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// The command line, read.
-/// A value that is wrong may be a secret in the wrong place: it is not repeated.
+/// The parsed command line. Options have the names and the meaning that they have in curl.
+///
+/// A value that is wrong may be a secret in the wrong place, so no message repeats it.
 struct Options {
-  /// RFC 9110 §5.6.2
-  private static func isToken(_ text: String) -> Bool {
-    !text.isEmpty
-      && text.unicodeScalars.allSatisfy {
-        $0.properties.isAlphabetic && $0.isASCII || "0123456789!#$%&'*+-.^_`|~".unicodeScalars.contains($0)
-      }
+  struct Wrong: Error {
+    var reason: String
+    /// A file that cannot be read is no mistake in the arguments.
+    var isFile = false
   }
-
-  struct Wrong: Error { var reason: String }
 
   var request: URLRequest
   /// As `-o` names it.
   var file: String?
   var resumes = false
-  var upload: String?
+  var upload: UploadBody?
   var sha256: String?
   var isStream = false
   var showsHead = false
+  /// False with `-f`.
+  var showsErrorBody = true
+  var isVerbose = false
   var isJSON = false
   var maxRetries: Int?
   var deadline: Duration?
   var isQuiet = false
 
-  /// What cannot be replaced by a file: a device, a pipe, or a name for one that is open.
+  /// Something that a file cannot replace: a device, a pipe, or the name of an open file.
   var isDevice: Bool {
     guard let file else { return false }
     if ["/dev/", "/proc/"].contains(where: file.hasPrefix) { return true }
@@ -39,80 +40,206 @@ struct Options {
     return type.map { $0 != .typeRegular && $0 != .typeDirectory } ?? false
   }
 
+  private static let longNames = [
+    "--output": "-o", "--remote-name": "-O", "--continue-at": "-C", "--upload-file": "-T", "--data": "-d",
+    "--data-ascii": "-d", "--form": "-F", "--get": "-G", "--request": "-X", "--header": "-H", "--user": "-u",
+    "--user-agent": "-A", "--referer": "-e", "--head": "-I", "--include": "-i", "--no-buffer": "-N", "--fail": "-f",
+    "--location": "-L", "--silent": "-s", "--quiet": "-s", "--show-error": "-S", "--verbose": "-v", "--upload": "-T",
+    "--max-time": "--deadline", "-m": "--deadline", "--retry": "--max-retries",
+  ]
+  /// Options of curl that are not here, and what does the same.
+  private static let instead = [
+    "-k": "certificates are always checked", "--insecure": "certificates are always checked",
+    "-x": "set http_proxy or https_proxy", "--proxy": "set http_proxy or https_proxy", "-b": "use -H 'Cookie: …'",
+    "--cookie": "use -H 'Cookie: …'", "-c": "-i shows Set-Cookie", "--cookie-jar": "-i shows Set-Cookie",
+    "--data-urlencode": "encode the value, and use -d", "--connect-timeout": "use --deadline",
+    "-D": "use -i", "--dump-header": "use -i", "-w": "use -i or --json", "--write-out": "use -i or --json",
+    "-r": "use -H 'Range: …'", "--range": "use -H 'Range: …'",
+  ]
+
   init(_ arguments: [String]) throws(Wrong) {
     var rest = arguments[...]
-    var url: URL?
+    var address: String?
     var method: String?
-    var body: Data?
-    var fields: [(String, String)] = []
+    var data: [Data] = []
+    var parts: [URLRequest.Body.Part] = []
+    var source: String?
+    var (defaults, fields): ([String: String], [(String, String)]) = ([:], [])
+    var (isHead, isQuery, isNamedByURL) = (false, false, false)
     while let argument = rest.popFirst() {
+      guard argument.hasPrefix("-"), argument != "-" else {
+        if address != nil { throw Wrong(reason: "one URL at a time") }
+        address = argument
+        continue
+      }
+      // -sS is -s -S, and -XPOST is -X POST.
+      let isLong = argument.hasPrefix("--")
+      var joined = isLong ? "" : String(argument.dropFirst(2))
+      let given = isLong ? argument : String(argument.prefix(2))
+      let option = Self.longNames[given] ?? given
       func value() throws(Wrong) -> String {
-        guard let value = rest.popFirst() else { throw Wrong(reason: "\(argument) needs a value") }
+        defer { joined = "" }
+        guard let value = joined.isEmpty ? rest.popFirst() : joined else {
+          throw Wrong(reason: "\(given) needs a value")
+        }
         return value
       }
-      switch argument {
+      switch option {
       case "-o": file = try value()
-      case "-X":
-        let name = try value()
-        guard Self.isToken(name) else { throw Wrong(reason: "what follows -X is not a method") }
-        method = name
-      case "-d": body = Data(try value().utf8)
+      case "-O": isNamedByURL = true
+      case "-X": method = try value()
+      case "-d":
+        let text = try value()
+        // As curl does: without line breaks, so that a text file is one line of a form.
+        data.append(try text.hasPrefix("@") ? Self.read(text).filter { ![0, 10, 13].contains($0) } : Data(text.utf8))
+      case "--data-binary":
+        let text = try value()
+        data.append(try text.hasPrefix("@") ? Self.read(text) : Data(text.utf8))
+      case "--data-raw": data.append(Data(try value().utf8))
+      case "-F": parts.append(try Self.part(value()))
+      case "-G": isQuery = true
       case "-H":
-        let field = try value()
-        guard let colon = field.firstIndex(of: ":"), colon > field.startIndex else {
-          throw Wrong(reason: "what follows -H is not 'Name: value'")
+        let text = try value()
+        let lines = try text.hasPrefix("@") ? String(decoding: Self.read(text), as: UTF8.self) : nil
+        for line in lines?.split(whereSeparator: \.isNewline).map(String.init) ?? [text] {
+          fields.append(try Self.field(line))
         }
-        let name = String(field[..<colon])
-        let content = field[field.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
-        // Foundation drops a field with such a character, and the request would go out without it.
-        guard Self.isToken(name), !content.unicodeScalars.contains(where: { $0.value < 32 && $0 != "\t" }) else {
-          throw Wrong(reason: "what follows -H is not a header field")
-        }
-        fields.append((name, content))
+      case "-A": defaults["User-Agent"] = try Self.field("User-Agent: " + value()).1
+      case "-e": defaults["Referer"] = try Self.field("Referer: " + value()).1
+      case "-u":
+        let user = try value()
+        guard user.contains(":") else { throw Wrong(reason: "-u needs user:password; there is no prompt") }
+        defaults["Authorization"] = "Basic " + Data(user.utf8).base64EncodedString()
       case "--max-retries":
         guard let number = Int(try value()), number >= 0 else {
-          throw Wrong(reason: "--max-retries needs a number, 0 or more")
+          throw Wrong(reason: "\(given) needs a number from 0 up")
         }
         maxRetries = number
       case "--deadline":
         guard let seconds = Double(try value()), seconds >= 1e-9, seconds <= 9e9 else {
-          throw Wrong(reason: "--deadline needs a number of seconds above 0")
+          throw Wrong(reason: "\(given) needs a number of seconds above 0")
         }
         deadline = .nanoseconds(Int64(seconds * 1e9))
-      case "--quiet", "-s": isQuiet = true
-      case "--json": isJSON = true
-      case "-i": showsHead = true
-      // Redirects are followed anyway.
-      case "-L", "--location": break
-      case "-N": isStream = true
-      case "-C": resumes = true
-      case "--upload", "-T": upload = try value()
+      case "-C":
+        resumes = true
+        // The value that it has in curl may be left out.
+        let next = joined.isEmpty ? rest.first ?? "" : joined
+        if next == "-" {
+          _ = try value()
+        } else if Int(next) != nil {
+          throw Wrong(reason: "\(given) takes no offset; \(given) - finds out where the file ends")
+        }
+      case "-T": source = try value()
+      case "--url": address = try value()
       case "--sha256":
         let digits = try value()
         guard digits.count == 64, digits.allSatisfy(\.isHexDigit) else {
           throw Wrong(reason: "--sha256 needs 64 hexadecimal digits")
         }
         sha256 = digits
+      case "-s": isQuiet = true
+      case "-v": isVerbose = true
+      case "--json": isJSON = true
+      case "-i": showsHead = true
+      case "-I": (isHead, showsHead) = (true, true)
+      case "-f": showsErrorBody = false
+      case "-N": isStream = true
+      // These are so without being asked for: errors are shown, redirects followed, responses decompressed.
+      case "-S", "-L", "--compressed": break
       default:
-        if argument.hasPrefix("-") { throw Wrong(reason: "unknown option \(argument.prefix { $0 != "=" })") }
-        guard url == nil else { throw Wrong(reason: "one URL at a time") }
-        url = URL(string: argument)
-        guard let scheme = url?.scheme?.lowercased(), ["http", "https"].contains(scheme), url?.host?.isEmpty == false
-        else {
-          throw Wrong(reason: "what stands for the URL is not an http or https URL")
-        }
+        let name = String(given.prefix { $0 != "=" })
+        throw Wrong(reason: Self.instead[name].map { "\(name) is not supported: \($0)" } ?? "unknown option \(name)")
+      }
+      if !joined.isEmpty { rest = ["-" + joined] + rest }
+    }
+
+    guard var address else { throw Wrong(reason: "no URL") }
+    let body = data.isEmpty ? nil : Data(data.joined(separator: Data("&".utf8)))
+    if isQuery, let body { address += (address.contains("?") ? "&" : "?") + String(decoding: body, as: UTF8.self) }
+    let bodies = [source != nil, !parts.isEmpty, body != nil && !isQuery].count { $0 }
+    if bodies > 1 { throw Wrong(reason: "-d, -F and -T are two bodies") }
+    if isHead, bodies > 0 { throw Wrong(reason: "-I sends no body; -i shows the header fields of a response to -d") }
+    request = URLRequest(url: try Self.url(address))
+    if isNamedByURL {
+      file = request.url?.lastPathComponent
+      if ["", "/"].contains(file) {
+        throw Wrong(reason: "-O needs a URL that ends with a file name; -o FILE names one")
       }
     }
-    guard let url else { throw Wrong(reason: "no URL") }
-    request = URLRequest(url: url)
-    if upload != nil, body != nil { throw Wrong(reason: "--upload and -d are two bodies") }
-    if upload != nil, file != nil { throw Wrong(reason: "--upload and -o do not go together") }
+    if source != nil || !parts.isEmpty || isHead, file != nil {
+      throw Wrong(reason: "-T, -F and -I do not go together with -o; redirect stdout")
+    }
     if file == "-" { file = nil }
     if resumes || sha256 != nil, file == nil || isDevice {
-      throw Wrong(reason: "-C and --sha256 need -o FILE, a regular file")
+      throw Wrong(reason: "-C and --sha256 need -o FILE or -O, a regular file")
     }
-    request.httpMethod = method ?? (upload != nil ? "PUT" : body == nil ? "GET" : "POST")
-    request.httpBody = body
+    if let source { upload = .file(URL(filePath: source)) }
+    if !parts.isEmpty { upload = .multipart(parts) }
+    request.httpMethod = method ?? (isHead ? "HEAD" : source != nil ? "PUT" : bodies > 0 ? "POST" : "GET")
+    guard Self.isToken(request.httpMethod ?? "") else { throw Wrong(reason: "what follows -X is not a method") }
+    if let body, !isQuery {
+      request.httpBody = body
+      defaults["Content-Type"] = "application/x-www-form-urlencoded"
+    }
+    for (name, value) in defaults { request.setValue(value, forHTTPHeaderField: name) }
+    // A field of -H replaces that of another option, and is sent as often as it is given.
+    for (name, _) in fields { request.setValue(nil, forHTTPHeaderField: name) }
     for (name, value) in fields { request.addValue(value, forHTTPHeaderField: name) }
+  }
+
+  /// As in curl, a URL without a scheme is http.
+  private static func url(_ text: String) throws(Wrong) -> URL {
+    let url = URL(string: text.contains("://") ? text : "http://" + text)
+    guard let url, let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+      let host = url.host, !host.isEmpty, !host.contains("%")
+    else { throw Wrong(reason: "what stands for the URL is not an http or https URL") }
+    return url
+  }
+
+  private static func field(_ text: String) throws(Wrong) -> (String, String) {
+    guard let colon = text.firstIndex(of: ":"), colon > text.startIndex else {
+      throw Wrong(reason: "what follows -H is not 'Name: value'")
+    }
+    let name = String(text[..<colon])
+    let content = text[text.index(after: colon)...].trimmingCharacters(in: .whitespacesAndNewlines)
+    // Foundation drops a field with such a character, and the request would go out without it.
+    guard isToken(name), !content.unicodeScalars.contains(where: { $0.value < 32 && $0 != "\t" }) else {
+      throw Wrong(reason: "what follows -H is not a header field")
+    }
+    return (name, content)
+  }
+
+  /// `name=text`, `name=@file` with an optional `;type=…`, or `name=<file`.
+  private static func part(_ text: String) throws(Wrong) -> URLRequest.Body.Part {
+    guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
+      throw Wrong(reason: "what follows -F is not name=value or name=@file")
+    }
+    let (name, content) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
+    if content.hasPrefix("<") {
+      return URLRequest.Body.Part(name: name, value: String(decoding: try read(content), as: UTF8.self))
+    }
+    guard content.hasPrefix("@") else { return URLRequest.Body.Part(name: name, value: content) }
+    let words = content.dropFirst().components(separatedBy: ";type=")
+    let file = URL(filePath: words[0])
+    return words.count > 1
+      ? URLRequest.Body.Part(name: name, file: file, contentType: words[1])
+      : URLRequest.Body.Part(name: name, file: file)
+  }
+
+  /// The file after `@` or `<`; `-` is stdin.
+  private static func read(_ text: String) throws(Wrong) -> Data {
+    let name = String(text.dropFirst())
+    if name == "-" { return (try? FileHandle.standardInput.readToEnd()) ?? Data() }
+    do { return try Data(contentsOf: URL(filePath: name)) } catch {
+      throw Wrong(reason: "\(name) cannot be read", isFile: true)
+    }
+  }
+
+  /// RFC 9110 §5.6.2
+  private static func isToken(_ text: String) -> Bool {
+    !text.isEmpty
+      && text.unicodeScalars.allSatisfy {
+        $0.properties.isAlphabetic && $0.isASCII || "0123456789!#$%&'*+-.^_`|~".unicodeScalars.contains($0)
+      }
   }
 }

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 
-// Top-level code runs on the main actor, which waiting here would block; the work is done beside it.
+// Top-level code runs on the main actor, and waiting here would block it.
 let arguments = Array(CommandLine.arguments.dropFirst())
 Task.detached { exit(await Command.run(arguments)) }
 dispatchMain()
