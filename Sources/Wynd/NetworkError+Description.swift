@@ -44,7 +44,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     case .transferFailed: "the file could not be transferred"
     case .middlewareError: "a middleware failed"
     case .generalError: "unknown error"
-    case .cancelled: "cancelled"
+    case .cancelled: "canceled"
     }
   }
 
@@ -66,7 +66,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   private static func name(of code: URLError.Code) -> String? {
     switch code {
     case .timedOut: "timed out"
-    case .cancelled: "cancelled by the session"
+    case .cancelled: "canceled by the session"
     case .cannotFindHost, .dnsLookupFailed: "host not found"
     case .cannotConnectToHost: "connection refused"
     case .networkConnectionLost: "connection lost"
@@ -130,34 +130,65 @@ nonisolated extension NetworkError {
 }
 
 nonisolated extension NetworkError: LocalizedError {
-  /// A sentence for the person in front of the screen. On Apple's platforms that of a `URLError` is the system's own, in the
-  /// person's language.
+  /// A sentence for the person in front of the screen, without codes. On Apple's platforms that of a `URLError` is the
+  /// system's own, in the person's language.
   public var errorDescription: String? {
     switch stopReason {
-    case .retryAfterTooLong(let asked): return "The server is busy. Please try again in \(asked.logText)."
+    case .retryAfterTooLong(let asked):
+      // English, as the sentence: "1 minute, 30 seconds".
+      let units = Duration.UnitsFormatStyle.units(allowed: [.hours, .minutes, .seconds], width: .wide)
+      return "The server is busy. Please try again in \(asked.formatted(units.locale(Locale(identifier: "en_US"))))."
     case .notSafeToRepeat:
-      return sentence + " The server may have received the request: please check before you send it again."
+      return sentence + " The server may have received the request. Please check before you send it again."
+    // Whether an attempt that the deadline ended is safe to repeat is not known here.
+    case .deadline: return sentence
     default: break
     }
     if let inner { return inner.errorDescription }
-    // The app's own text needs no advice of ours.
-    if case .middlewareError(let error as any LocalizedError) = self, let text = error.errorDescription { return text }
-    return sentence + (shouldRetry ? " Please try again later." : "")
+    // The author of another text knows better what to advise.
+    return ownText ?? sentence + (shouldRetry ? " Please try again later." : "")
+  }
+
+  /// The text of an error that was thrown by the app's middleware, or by a transfer.
+  private var ownText: String? {
+    switch self {
+    case .middlewareError(let error as any LocalizedError): error.errorDescription
+    case .transferFailed(let error as any LoggableError & LocalizedError): error.errorDescription
+    default: nil
+    }
   }
 
   /// What happened, without advice.
   private var sentence: String {
-    if let inner { return inner.sentence }
-    if case .undecodable = self { return "The server sent a response that could not be read." }
-    if case .middlewareError(let error as any LocalizedError) = self, let text = error.errorDescription { return text }
-    if case .urlError(let error) = self {
+    if let text = inner?.sentence ?? ownText { return text }
+    switch self {
+    case .urlError(let error):
       #if canImport(FoundationNetworking)
-        if let name = Self.name(of: error.code) { return "The request failed: \(name)." }
+        return Self.name(of: error.code).map { "The request failed: \($0)." } ?? "The request failed."
       #else
         return error.localizedDescription
       #endif
+    case .endpointError(let response, _), .serviceError(_, let response, _):
+      return Self.sentence(for: response.statusCode)
+    case .noResponse, .noResponseData, .invalidResponseType, .undecodable, .responseTooLarge:
+      return "The server sent a response that could not be read."
+    case .invalidRequest: return "The request is not valid, and was not sent."
+    case .transferFailed: return "The file could not be transferred."
+    case .cancelled: return "The request was canceled."
+    default: return "The request failed."
     }
-    return "The request failed: \(summary)."
+  }
+
+  private static func sentence(for status: Int) -> String {
+    switch status {
+    case 401: "The server requires a valid sign-in."
+    case 403: "The server denied access."
+    case 404, 410: "The server could not find the requested item."
+    case 413: "The server does not accept this much data."
+    case 429, 502...504, 529: "The server is busy or not available."
+    case 408, 500...: "The server could not process the request."
+    default: "The server rejected the request."
+    }
   }
 }
 
@@ -170,12 +201,12 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
       "\(method) may have been applied and was not repeated; an Idempotency-Key or retriesNonIdempotent would allow it"
     case .bodyNotReplayable: "an httpBodyStream can be sent only once"
     case .maxRetries: "no retries are left"
-    case .persistentFailure: "it failed three times in a way that is unlikely to get better"
+    case .persistentFailure: "it failed three times with an error that is unlikely to go away"
     case .maxRetryTime: "the time for retries is over"
     case .maxUnreachableTime: "no server could be reached"
-    case .deadline: "the deadline leaves no time"
+    case .deadline: "the deadline leaves no time for another attempt"
     case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.logText)"
-    case .cancelled: "cancelled by the caller"
+    case .cancelled: "canceled by the caller"
     }
   }
 }

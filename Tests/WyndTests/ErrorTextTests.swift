@@ -1,0 +1,307 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a person reads (`localizedDescription`) and what a log says (`description`) in each situation.
+///
+/// Every URL has the query value S3CRET and every body has it, so that no text may contain it. On Apple's platforms a
+/// `URLError` begins with the system's own sentence, and the names of status codes have other capital letters.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ErrorTextTests {
+  struct Situation {
+    var name: String
+    var steps: [NetworkScript.Step]
+    var method = "GET"
+    var policy = RetryPolicy.default
+    var person: String
+    var log: String
+
+    init(
+      _ name: String, _ steps: [NetworkScript.Step], _ method: String = "GET", _ policy: RetryPolicy = .default,
+      person: String, log: String
+    ) {
+      (self.name, self.steps, self.method, self.policy) = (name, steps, method, policy)
+      (self.person, self.log) = (person, log)
+    }
+  }
+
+  private static let secret = #"{"token":"S3CRET"}"#
+  private static let lost = " The server may have received the request. Please check before you send it again."
+
+  static let situations: [Situation] = [
+    Situation(
+      "no network", [.failure(.notConnectedToInternet)],
+      person: "The request failed: no internet connection. Please try again later.",
+      log: "no internet connection, URLError -1009; gave up after 7 attempts: no server could be reached"),
+    Situation(
+      "wrong host", [.failure(.cannotFindHost)],
+      person: "The request failed: host not found. Please try again later.",
+      log: "host not found, URLError -1003; gave up after 7 attempts: no server could be reached"),
+    Situation(
+      "refused", [.failure(.cannotConnectToHost)],
+      person: "The request failed: connection refused. Please try again later.",
+      log: "connection refused, URLError -1004; gave up after 7 attempts: no server could be reached"),
+    Situation(
+      "no TLS", [.failure(.secureConnectionFailed)],
+      person: "The request failed: no secure connection. Please try again later.",
+      log: """
+        no secure connection, URLError -1200; gave up after 3 attempts: \
+        it failed three times with an error that is unlikely to go away
+        """),
+    Situation(
+      "expired certificate", [.failure(.serverCertificateHasBadDate)],
+      person: "The request failed: certificate not trusted.", log: "certificate not trusted, URLError -1201"),
+    Situation(
+      "400", [.status(400, secret)],
+      person: "The server rejected the request.", log: "400 Bad Request from https://a.example/orders?q=…, 18 bytes"),
+    Situation(
+      "401", [.status(401, secret)],
+      person: "The server requires a valid sign-in.",
+      log: "401 Unauthorized from https://a.example/orders?q=…, 18 bytes"),
+    Situation(
+      "403", [.status(403, secret)],
+      person: "The server denied access.", log: "403 Forbidden from https://a.example/orders?q=…, 18 bytes"),
+    Situation(
+      "404 with a JSON error", [.status(404, secret, headers: ["Content-Type": "application/json"])],
+      person: "The server could not find the requested item.",
+      log: "404 Not Found from https://a.example/orders?q=…, 18 bytes"),
+    Situation(
+      "409", [.status(409, secret)],
+      person: "The server rejected the request.", log: "409 Conflict from https://a.example/orders?q=…, 18 bytes"),
+    Situation(
+      "413", [.status(413, secret)], "POST",
+      person: "The server does not accept this much data.",
+      log: "413 \(HTTPURLResponse.localizedString(forStatusCode: 413)) from https://a.example/orders?q=…, 18 bytes"),
+    Situation(
+      "429 with a Retry-After that is too long", [.status(429, secret, headers: ["Retry-After": "90"])],
+      person: "The server is busy. Please try again in 1 minute, 30 seconds.",
+      log: """
+        429 Too Many Requests from https://a.example/orders?q=…, 18 bytes; gave up after 1 attempt: \
+        the server asked for a wait of 90 s
+        """),
+    Situation(
+      "500 after retries", [.status(500, secret)],
+      person: "The server could not process the request. Please try again later.",
+      log: """
+        500 Internal Server Error from https://a.example/orders?q=…, 18 bytes; gave up after 3 attempts: \
+        it failed three times with an error that is unlikely to go away
+        """),
+    Situation(
+      "503 after retries", [.status(503, secret)],
+      person: "The server is busy or not available. Please try again later.",
+      log: """
+        503 Service Unavailable from https://a.example/orders?q=…, 18 bytes; gave up after 11 attempts: \
+        no retries are left
+        """),
+    Situation(
+      "a POST that may have been applied", [.dropped], "POST",
+      person: "The request failed: connection lost." + lost,
+      log: """
+        connection lost, URLError -1005; gave up after 1 attempt: POST may have been applied and was not repeated; \
+        an Idempotency-Key or retriesNonIdempotent would allow it
+        """),
+    Situation(
+      "a POST that the server failed to process", [.status(502)], "POST",
+      person: "The server is busy or not available." + lost,
+      log: """
+        502 Bad Gateway from https://a.example/orders?q=…, 0 bytes; gave up after 1 attempt: POST may have been applied \
+        and was not repeated; an Idempotency-Key or retriesNonIdempotent would allow it
+        """),
+    Situation(
+      "timeout", [.silence],
+      person: "The request failed: timed out. Please try again later.",
+      log: "timed out, URLError -1001; gave up after 2 attempts: the time for retries is over"),
+    Situation(
+      "timeout without retries", [.silence], "GET", .never,
+      person: "The request failed: timed out. Please try again later.", log: "timed out, URLError -1001"),
+    Situation(
+      "deadline", [.silence], "POST", RetryPolicy(deadline: .seconds(10)),
+      person: "The request failed: timed out.",
+      log: "timed out, URLError -1001; gave up after 1 attempt: the deadline leaves no time for another attempt"),
+    Situation(
+      "an empty body", [.ok("")],
+      person: "The server sent a response that could not be read.",
+      log: "200 without a body from https://a.example/orders?q=…, 0 bytes"),
+    Situation(
+      "too many redirects", [.failure(.httpTooManyRedirects)],
+      person: "The request failed: too many redirects.", log: "too many redirects, URLError -1007"),
+    Situation(
+      "an error that has no name", [.failure(.resourceUnavailable)], person: "The request failed.",
+      log: "URLError -1008"),
+  ]
+
+  @Test(arguments: situations.indices) func requestHasItsTexts(_ row: Int) async throws {
+    let situation = Self.situations[row]
+    let script = NetworkScript.scripted(situation.steps)
+    let error = await Self.error {
+      try await script.performNetworkRequest(try Self.request(situation.method), policy: situation.policy)
+    }
+    try Self.check(error, situation.name, person: situation.person, log: situation.log)
+  }
+
+  // MARK: What an endpoint cannot parse
+
+  struct User: Decodable { var email: String }
+  struct ShopError: Decodable, Error { var token: String }
+
+  @Test func responseThatCannotBeParsedHasItsTexts() async throws {
+    let rows: [(String, String, String)] = [
+      ("a wrong type", #"{"users":[{"email":"S3CRET"},{"email":7}]}"#, "users[1].email: expected String, found number"),
+      ("a missing key", #"{"users":[{"mail":"S3CRET"}]}"#, "users[0].email: is missing"),
+      ("null", #"{"users":[{"email":null}]}"#, "users[0].email: expected String, found null"),
+      ("not JSON", "<html>S3CRET</html>", "the body: is not valid"),
+    ]
+    for (name, body, reason) in rows {
+      struct Users: Decodable { var users: [User] }
+      let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: .scripted([.ok(body)]))
+      let error = await Self.error { try await client.load(.get("/users", query: ["q": "S3CRET"], as: Users.self)) }
+      try Self.check(
+        error, name, person: "The server sent a response that could not be read.",
+        log: "\(reason): 200 OK from https://a.example/users?q=…, \(body.utf8.count) bytes")
+    }
+  }
+
+  struct Purchase: Endpoint {
+    typealias Response = Data
+    typealias ServiceError = ShopError
+    var path: String { "/purchase" }
+    var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "S3CRET")] }
+  }
+
+  @Test func errorOfTheServiceHasItsTexts() async throws {
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), script: .scripted([.status(422, Self.secret)]))
+    try Self.check(
+      await Self.error { try await client.load(Purchase()) }, "a service's own error",
+      person: "The server rejected the request.",
+      log: "ShopError, WyndTests.ErrorTextTests.ShopError 1: 422 Unprocessable Entity"
+        + " from https://a.example/purchase?q=…, 18 bytes")
+  }
+
+  // MARK: What never leaves the device
+
+  @Test func requestThatCannotBeSentHasItsTexts() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let rows: [(String, NetworkClient, EndpointCall<Data>, String)] = [
+      (
+        "no host", NetworkClient(script: script), .get("/users", as: Data.self),
+        "there is no host: the call names none, and the base URL is nil"
+      ),
+      (
+        "a line break in a header field", NetworkClient(baseURL: URL(string: "https://a.example"), script: script),
+        .get("/users", headers: [.init("X-One", "S3CRET\r\nX-Two: 2")], as: Data.self),
+        "the header field X-One holds a line break or NUL"
+      ),
+      (
+        "a multipart file that is missing", NetworkClient(baseURL: URL(string: "https://a.example"), script: script),
+        .post(
+          "/photos", body: .multipart([.init(name: "photo", file: URL(fileURLWithPath: "/nowhere/a.jpg"))]),
+          as: Data.self),
+        "/nowhere/a.jpg is not a file that can be read"
+      ),
+    ]
+    for (name, client, call, reason) in rows {
+      try Self.check(
+        await Self.error { try await client.load(call) }, name,
+        person: "The request is not valid, and was not sent.", log: "invalid request: \(reason)")
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test func cancelledCallHasItsTexts() async throws {
+    let task = Task { () -> NetworkError? in
+      await Self.error { try await NetworkScript.scripted([.ok("x")]).performNetworkRequest(try Self.request()) }
+    }
+    task.cancel()
+    let error = await task.value
+    // The script may respond before.
+    if let error { try Self.check(error, "cancelled", person: "The request was canceled.", log: "canceled") }
+    try Self.check(NetworkError.cancelled, "cancelled", person: "The request was canceled.", log: "canceled")
+  }
+
+  // MARK: Middleware
+
+  struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
+  struct Mute: Error {}
+  struct Failing: NetworkMiddleware {
+    let error: any Error
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse { throw error }
+  }
+
+  @Test func errorOfAMiddlewareHasItsTexts() async throws {
+    let rows: [(String, any Error, String, String)] = [
+      (
+        "a middleware's LocalizedError", Closed(), "The shop is closed.",
+        "a middleware failed: Closed, WyndTests.ErrorTextTests.Closed 1"
+      ),
+      (
+        "a middleware's other error", Mute(), "The request failed.",
+        "a middleware failed: Mute, WyndTests.ErrorTextTests.Mute 1"
+      ),
+    ]
+    for (name, error, person, log) in rows {
+      let client = NetworkClient(middleware: [Failing(error: error)], script: .scripted([.ok("x")]))
+      let result = await Self.error { try await client.performNetworkRequest(try Self.request()) }
+      try Self.check(result, name, person: person, log: log)
+    }
+  }
+
+  // MARK: On a socket
+
+  @Test func redirectLoopHasItsTexts() async throws {
+    let server = try LoopbackServer { .redirect(to: $0.target) }
+    let error = await URLSession(configuration: .ephemeral).result(of: URLRequest(url: server.url("/a?q=S3CRET"))).error
+    try Self.check(
+      error, "a redirect loop", person: "The request failed: too many redirects.",
+      log: "too many redirects, URLError -1007",
+      mayNameURL: true)
+  }
+
+  @Test func untrustedSchemeHasItsTexts() async throws {
+    var request = URLRequest(url: try #require(URL(string: "foo://a.example/?q=S3CRET")))
+    request.timeoutInterval = 10
+    let error = await URLSession(configuration: .ephemeral).result(of: request).error
+    try Self.check(
+      error, "an invalid URL", person: "The request failed: invalid URL.", log: "invalid URL, URLError -1002",
+      mayNameURL: true)
+  }
+
+  // MARK: The check
+
+  static func request(_ method: String = "GET") throws -> URLRequest {
+    var request = URLRequest(url: try #require(URL(string: "https://u:S3CRET@a.example/orders?q=S3CRET")))
+    request.httpMethod = method
+    request.setValue("S3CRET", forHTTPHeaderField: "Authorization")
+    if method == "POST" { request.httpBody = Data(secret.utf8) }
+    return request
+  }
+
+  static func error(_ call: () async throws -> some Any) async -> NetworkError? {
+    do { _ = try await call() } catch { return error as? NetworkError }
+    return nil
+  }
+
+  /// `mayNameURL`: URLSession's own errors name the URL, which the log repeats without the values of its query.
+  static func check(
+    _ error: NetworkError?, _ name: String, person: String, log: String, mayNameURL: Bool = false
+  ) throws {
+    let error = try #require(error, "\(name) succeeds")
+    var person = person
+    if isOnApplePlatforms, let system = error.urlError?.localizedDescription {
+      person = system + (person.firstRange(of: ". ").map { " " + person[$0.upperBound...] } ?? "")
+    }
+    #expect(error.localizedDescription == person, "\(name)")
+    var line = "\(error)".lowercased()
+    if mayNameURL, let url = line.firstRange(of: " for ") { line = String(line[..<url.lowerBound]) }
+    #expect(line == log.lowercased(), "\(name)")
+    for text in [error.localizedDescription, "\(error)", error.debugDescription] {
+      #expect(!text.contains("S3CRET") && !text.contains("\u{1b}"), "\(name): \(text)")
+    }
+  }
+}
