@@ -252,6 +252,61 @@ import Wynd
     }
   }
 
+  // MARK: Files
+
+  @Test func transferHasItsTexts() async throws {
+    let folder = try Folder()
+    try Data("old".utf8).write(to: folder.file("old.txt"))
+    let missing = folder.file("none").appending(path: "a.txt")
+    let path = folder.url.path
+    let cut = NetworkScript.Step.chunks(
+      200, headers: ["Content-Length": "18"], [Data(Self.secret.utf8.prefix(9))], isCut: true)
+    func download(_ step: NetworkScript.Step, to file: URL, _ options: DownloadOptions = DownloadOptions()) async
+      -> NetworkError?
+    {
+      await Self.error {
+        try await NetworkScript.scripted([step]).performNetworkDownload(
+          try Self.request(), to: file, options: options, policy: RetryPolicy(maxRetries: 1))
+      }
+    }
+    try Self.check(
+      await download(cut, to: folder.file()), "a download that is cut",
+      person: "The request failed: connection lost. Please try again later.",
+      log: "connection lost, URLError -1005; gave up after 2 attempts: no retries are left")
+    try Self.check(
+      await download(.ok("x"), to: missing), "a folder that is missing",
+      person: "“a.txt” cannot be used: its folder does not exist.",
+      log: "the file could not be transferred: \(path)/none/a.txt: its folder does not exist")
+    try Self.check(
+      await download(.ok("x"), to: folder.file("old.txt")), "a file that exists",
+      person: "“old.txt” already exists.", log: "the file could not be transferred: \(path)/old.txt exists")
+    try Self.check(
+      await download(.status(204), to: folder.file()), "a response that is not the file",
+      person: "The server did not send the requested file.",
+      log: "the file could not be transferred: not the requested file: status 204")
+    try Self.check(
+      await download(.ok("x"), to: folder.file(), DownloadOptions(validate: { _ in throw Closed() })),
+      "a file that is not valid", person: "The shop is closed.",
+      log: "the file could not be transferred: the file is not valid: Closed")
+    let upload = await Self.error {
+      try await NetworkScript.scripted([.ok("x")]).performNetworkUpload(try Self.request(), from: .file(missing))
+    }
+    try Self.check(
+      upload, "a file to upload that is missing", person: "“a.txt” cannot be used: not a file that can be read.",
+      log: "the file could not be transferred: \(path)/none/a.txt: not a file that can be read")
+  }
+
+  @Test func fullDiskHasItsText() throws {
+    let errors: [any Error] = [CocoaError(.fileWriteOutOfSpace), POSIXError(.ENOSPC)]
+    for error in errors {
+      let text = NetworkError.transferFailed(TransferError.fileSystem(error)).localizedDescription
+      #expect(text == "There is not enough space for the file.")
+    }
+    let other = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteNoPermission)))
+    #expect(other.localizedDescription == "The file could not be read or written.")
+    #expect("\(other)".hasPrefix("the file could not be transferred: file system error: "))
+  }
+
   // MARK: On a socket
 
   @Test func redirectLoopHasItsTexts() async throws {

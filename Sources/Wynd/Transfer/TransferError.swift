@@ -32,6 +32,18 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
     case .invalidFile(let error): "the file is not valid: \(type(of: error))"
     }
   }
-  /// The same line.
-  public var errorDescription: String? { description }
+  /// A sentence for the person in front of the screen. An error of ``DownloadOptions/validate`` may bring its own.
+  public var errorDescription: String? {
+    switch self {
+    case .destinationExists(let file): return "“\(file.lastPathComponent)” already exists."
+    case .unusableFile(let file, let reason): return "“\(file.lastPathComponent)” cannot be used: \(reason)."
+    case .inUse(let file): return "“\(file.lastPathComponent)” is already being downloaded."
+    case .fileSystem(let error):
+      let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace || (error as? POSIXError)?.code == .ENOSPC
+      return isFull ? "There is not enough space for the file." : "The file could not be read or written."
+    case .invalidResponse, .changed: return "The server did not send the requested file."
+    case .invalidFile(let error):
+      return (error as? any LocalizedError)?.errorDescription ?? "The downloaded file is not valid."
+    }
+  }
 }
