@@ -5,8 +5,8 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What goes to stderr: one line if the call fails, and every event with `-v` or `--json`. On a terminal, a line with the
-/// progress or the wait is shown while the call runs.
+/// What goes to stderr: one line if the call fails, and every event with `-v` or `--json`. On a terminal, a line with
+/// the progress or the wait is shown while the call runs.
 final class Console: @unchecked Sendable {
   private let isQuiet: Bool
   private let isVerbose: Bool

@@ -27,7 +27,7 @@ nonisolated public enum Backoff: Sendable, Equatable {
   /// The sum of the longest waits before that many retries.
   func longest(retries: Int) -> Duration {
     let retries = min(max(retries, 0), 1_000_000_000)
-    // From the 64th on all are alike.
+    // From the 64th on, all waits are equal.
     return (0..<min(retries, 64)).reduce(delay(retry: 64, random: 1) * max(retries - 64, 0)) {
       $0 + delay(retry: $1, random: 1)
     }

@@ -4,7 +4,7 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-// These texts end up in logs and bug reports: none prints a credential, a query value or anything of a body.
+// These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
 nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
   /// One line for a log.
@@ -29,7 +29,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     }
   }
 
-  /// What happened, without a URL, and without anything that an error of the app says.
+  /// What happened, without a URL, and without the text of the app's errors.
   private var summary: String {
     switch self {
     case .urlError(let error): "\(Self.name(of: error.code).map { $0 + ", " } ?? "")URLError \(error.code.rawValue)"
@@ -57,7 +57,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     }
   }
 
-  /// An error that is not ours may hold anything in its texts, a token too: only its type and code are printed.
+  /// The text of an error of the app may contain anything, also a token, so only its type and code are printed.
   private static func kind(of error: any Error) -> String {
     if let error = error as? any LoggableError { return error.description }
     return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
@@ -84,21 +84,21 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
   }
 }
 
-/// An error of ours, whose text holds no secret.
+/// An error of this library, whose text contains no secret.
 nonisolated protocol LoggableError: Error, CustomStringConvertible {}
-/// The same, about a response.
+/// A ``LoggableError`` about a response.
 nonisolated protocol ResponseError: LoggableError {
   var response: NetworkResponse { get }
 }
 nonisolated extension NetworkError: LoggableError {}
 
-// What could not be decoded: the place and the types, nothing of the body.
+// Why a response could not be decoded: the place and the types, nothing of the body.
 nonisolated extension NetworkError {
   /// "users[3].email: expected String, found null"
   private static func reason(of error: any Error) -> String {
     switch error as? DecodingError {
     case .typeMismatch(let type, let context):
-      // "Expected to decode Int but found a string instead." A type of the app's own may put anything there.
+      // "Expected to decode Int but found a string instead." The app's own types may write anything here.
       let words = context.debugDescription.components(separatedBy: " found ").last?.components(separatedBy: " ") ?? []
       let found = words.first { ["string", "number", "bool", "array", "dictionary"].contains($0) }
       return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
@@ -113,7 +113,7 @@ nonisolated extension NetworkError {
   static func place(_ path: [any CodingKey]) -> String {
     let text = path.reduce("") { text, key in
       if let index = key.intValue { return "\(text)[\(index)]" }
-      // A case of an enumeration is a name in the code; any other key, as of a dictionary, comes from the body.
+      // A case of an enumeration is a name in the code. Any other key, such as that of a dictionary, is from the body.
       let mirror = Mirror(reflecting: key)
       let isName = mirror.displayStyle == .enum && mirror.children.isEmpty
       return text + (text.isEmpty ? "" : ".") + (isName ? key.stringValue : "…")
@@ -211,12 +211,12 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
   }
 }
 
-// A member on a type of Foundation's, so its name is one that no app has.
+// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URL {
-  /// Without user, password, fragment and the values of the query.
+  /// The URL without user, password, fragment and the values of its query.
   var redactedForLog: String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
-    // What names no server is all content: «data:text/plain,secret».
+    // A URL without a host is all content: "data:text/plain,secret".
     if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
     parts.user = nil
     parts.password = nil

@@ -28,17 +28,17 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case gaveUp(RetryFailure.StopReason)
   }
 
-  /// Who decided how long to wait.
+  /// What the length of a wait follows from.
   public enum DelaySource: Sendable, Equatable {
-    /// The policy's ``RetryPolicy/backoff``.
+    /// ``RetryPolicy/backoff``.
     case backoff
-    /// The server, in this header field.
+    /// The wait that the server asked for in this header field, plus the backoff.
     case server(field: String)
     /// The ``RetryBudget``: the origin fails for several calls, so the retry was skipped.
     case budget
   }
 
-  /// The number of the call among those of the process that have an `onEvent`: the same in all of its events.
+  /// Identifies the call: all its events have the same number. No two calls of a process share one.
   public let callID: Int
   /// The request as the caller gave it. It may hold credentials: `description` prints none, a log should not either.
   public let request: URLRequest
@@ -62,7 +62,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       case .succeeded(let status): "succeeded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
-    // A line break in it would forge a line of the log.
+    // A line break in the method would forge a line of the log.
     let method = request.httpMethod.flatMap { SessionTransport.isToken($0) ? $0 : nil } ?? "(no method)"
     let url = request.url?.redactedForLog ?? "(no URL)"
     return "[\(callID)] \(method) \(url) #\(attempt) (\(elapsed.logText)): \(what)"
@@ -70,7 +70,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
 }
 
 nonisolated extension Duration {
-  /// «0.52 s», «60 s»: at most two decimals.
+  /// "0.52 s", "60 s": at most two decimals.
   var logText: String {
     let seconds = "\((min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100)"
     return (seconds.hasSuffix(".0") ? String(seconds.dropLast(2)) : seconds) + " s"

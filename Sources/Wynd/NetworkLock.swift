@@ -1,11 +1,11 @@
 import Foundation
 
-/// A value behind a lock, for what callbacks on several threads share.
+/// A value that several threads share, protected by a mutex.
 ///
 /// One allocation holds both; `NSLock` alone takes four on Linux, and a call needs three locks. Synchronization's Mutex
 /// needs iOS 18, and the thread sanitizer does not know it on Linux.
 nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
-  // Unchecked: the value is only reached while the mutex is locked. The words are the room for the mutex.
+  // Unchecked: the value is accessed only while the mutex is locked. The elements are the memory of the mutex.
   private let storage: ManagedBuffer<Value, UInt64>
 
   init(_ value: Value) {
@@ -23,7 +23,7 @@ nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
     #endif
   }
 
-  // Not inlined: it would be compiled once for each use.
+  // Inlined, it would be compiled once for each use.
   @inline(never) func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
     #if compiler(>=6.2)
       unsafe storage.withUnsafeMutablePointers { value, words in

@@ -5,7 +5,7 @@ public import Foundation
 #endif
 
 nonisolated extension NetworkPerformer {
-  /// Sends the request, retries it where that can help and can do no harm, and calls back exactly once.
+  /// Sends the request, retries it when that is useful and safe, and calls back exactly once.
   ///
   /// ```swift
   /// session.performNetworkRequest(request) { result in
@@ -17,18 +17,17 @@ nonisolated extension NetworkPerformer {
   /// }
   /// ```
   ///
-  /// It starts at once, there is no `resume()`.
+  /// The call starts at once; there is no `resume()`.
   ///
   /// - Parameters:
   ///   - urlRequest: What to send. Its `timeoutInterval` (seconds) is the time without any data after which one attempt
   ///     ends; the whole call is limited by the policy.
-  ///   - maxRetries: Retries after the first attempt: `n` sends at most n + 1 times. `nil` is the policy's number.
-  ///   - allowEmptyData: Accept a 2xx response without a body where there could have been one. HEAD, 204, 205 and 3xx may
-  ///     always be empty.
-  ///   - policy: Which failures are retried, how often, how soon, for how long. `nil` is the client's policy, or
-  ///     ``RetryPolicy/default``.
-  ///   - completionHandler: Gets the body, or the error, on the session's `delegateQueue`.
-  /// - Returns: A handle to cancel the call; it need not be kept.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
+  ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. The body of a response to HEAD, and of
+  ///     one with status 204, 205 or 3xx, may always be empty.
+  ///   - policy: The retry rule. `nil` is the client's policy, or ``RetryPolicy/default``.
+  ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
   public func performNetworkRequest(
     _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
@@ -39,7 +38,7 @@ nonisolated extension NetworkPerformer {
     }
   }
 
-  /// The same as a GET of a URL.
+  /// Sends a GET request to a URL, with the parameters of the form above.
   @discardableResult
   public func performNetworkRequest(
     _ url: URL, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
@@ -50,14 +49,13 @@ nonisolated extension NetworkPerformer {
       completionHandler: completionHandler)
   }
 
-  /// Sends the request, retries it where that can help and can do no harm, and returns the body.
+  /// Sends the request, retries it when that is useful and safe, and returns the body.
   ///
   /// ```swift
   /// let data = try await session.performNetworkRequest(request)
   /// ```
   ///
-  /// Cancelling the task ends the call at once; one that is cancelled before it starts sends nothing. The parameters are
-  /// those of the form with a completion handler.
+  /// Canceling the task ends the call at once. The parameters are those of the form with a completion handler.
   ///
   /// - Returns: The body of the response.
   /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
@@ -69,7 +67,7 @@ nonisolated extension NetworkPerformer {
     ).data
   }
 
-  /// The same as a GET of a URL.
+  /// Sends a GET request to a URL, with the parameters of the form above.
   public func performNetworkRequest(
     _ url: URL, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> Data {
@@ -77,7 +75,7 @@ nonisolated extension NetworkPerformer {
       URLRequest(url: url), maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy)
   }
 
-  /// As `performNetworkRequest`, and gives the head of the response and the history of the call as well.
+  /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   @discardableResult
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
@@ -88,7 +86,7 @@ nonisolated extension NetworkPerformer {
       completion: completionHandler)
   }
 
-  /// As `performNetworkRequest`, and gives the head of the response and the history of the call as well.
+  /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   public func networkResponse(
     for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {

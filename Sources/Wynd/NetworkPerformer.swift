@@ -5,9 +5,9 @@
   public import Foundation
 #endif
 
-/// What carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
+/// Carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
 ///
-/// Every call is an extension of this protocol, so code that takes one of them works with all three:
+/// The calls are methods in extensions of this protocol, so code that takes a performer works with all three:
 ///
 /// ```swift
 /// struct Weather {
@@ -20,46 +20,46 @@
 ///
 /// No other type can conform: only these three can make a ``NetworkCaller``.
 nonisolated public protocol NetworkPerformer: Sendable {
-  /// How its calls are made.
+  /// Makes its calls.
   var networkCaller: NetworkCaller { get }
 }
 
 nonisolated extension URLSession: NetworkPerformer {
-  /// The calls of this session.
+  /// Makes the calls of this session.
   public var networkCaller: NetworkCaller { NetworkCaller(source: self) }
 }
 
-/// How the calls of a ``NetworkPerformer`` are made.
+/// Makes the calls of a ``NetworkPerformer``.
 nonisolated public struct NetworkCaller: Sendable {
   let source: any NetworkLoopSource
-  /// What a client adds.
+  /// Runs calls through the middleware of a client. Nil for a session or a script alone.
   var client: (any NetworkCallChain)?
 }
 
-/// Makes the loops of calls: a session, or a script.
+/// Makes the retry loop of a call: a session or a script.
 nonisolated protocol NetworkLoopSource: AnyObject, Sendable {
   /// Where completion handlers are called.
   var completionQueue: OperationQueue { get }
   func loop(for call: NetworkCallPlan) -> RetryLoop
 }
 
-/// Carries out a call around its loop.
+/// Runs a call with everything that a client adds around its retry loop.
 nonisolated protocol NetworkCallChain: Sendable {
   func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult
 }
 
-/// One call, before it is made.
+/// Describes a call before it starts.
 nonisolated struct NetworkCallPlan: Sendable {
   var request: URLRequest
-  /// Nil: that of the client, or the default.
+  /// Nil is the policy of the client, or the default.
   var policy: RetryPolicy?
   var maxRetries: Int?
   var allowEmptyData = true
   /// The caller's session may have been invalidated since the call began.
   var isLate = false
-  /// The endpoint that is loaded, for the middleware.
+  /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
-  /// A download, an upload or a stream: the transport of its attempts, around that of the session.
+  /// Wraps the session's transport, for a download, an upload or a stream.
   var transfer: (@Sendable (any NetworkTransport) -> any NetworkTransport)?
 
   func loop(
@@ -93,7 +93,7 @@ nonisolated extension NetworkCaller {
     return start(completion) { await client.run(call) }
   }
 
-  /// Async work for a completion handler.
+  /// Runs async work, and calls the completion handler with its result.
   func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
   ) -> NetworkTask {

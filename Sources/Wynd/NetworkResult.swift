@@ -4,32 +4,32 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// What a call ends with: the body of the answer, or an error that tells the whole story.
+/// The result of a call: the body of the response, or the error.
 public typealias NetworkResult = Result<Data, NetworkError>
 
-/// A successful answer with its head and its history, as `networkResponse(for:)` gives it.
+/// A successful response: its body, its header fields, and the attempts of the call.
 nonisolated public struct NetworkResponse: Sendable {
-  /// The body. Empty where the answer had none and was allowed to.
+  /// The body. Empty if the response has none.
   public let data: Data
-  /// Status code and header fields of the answer.
+  /// The status code and the header fields.
   public let response: HTTPURLResponse
-  /// Every attempt in order; the last one is the one that succeeded and has no `error`.
+  /// Every attempt, in order. The last one succeeded and has no `error`.
   public var attempts: [RetryFailure.Attempt] { failures + (success.map { [$0] } ?? []) }
-  /// Where it came from.
+  /// Where the response came from.
   public internal(set) var source = Source.network
-  /// Why a ``ResponseCache`` served what may be out of date: the server could not be reached or was failing. Nil for every
-  /// other response.
+  /// Why a ``ResponseCache`` served a response that may be out of date: the server could not be reached, or failed. Nil
+  /// for every other response.
   public internal(set) var revalidationError: NetworkError?
-  /// Where an answer can come from.
+  /// Where a response can come from.
   public enum Source: Sendable {
     /// The server sent it.
     case network
-    /// The server said that what is stored is still right (304).
+    /// It was stored, and the server confirmed that it is still valid (304).
     case revalidated
-    /// It was stored, and the server was not asked, or could not be.
+    /// It was stored, and is served without the server.
     case cache
   }
-  // Two fields instead of one array: a call that succeeds at once allocates no history.
+  // Two properties in place of an array: a call that succeeds at once allocates none.
   let failures: [RetryFailure.Attempt]
   let success: RetryFailure.Attempt?
 }
@@ -40,7 +40,7 @@ nonisolated extension NetworkResponse: CustomStringConvertible {
     "\(response.statusCode) from \(response.url?.redactedForLog ?? "(no URL)"), \(data.count) bytes"
   }
 
-  /// Makes an answer that nobody sent, for tests and for what answers by itself.
+  /// Makes a response that no server sent, for tests, and for middleware that responds without sending the request.
   public init(data: Data, response: HTTPURLResponse) {
     self.init(data: data, response: response, failures: [], success: nil)
   }

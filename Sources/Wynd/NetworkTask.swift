@@ -1,4 +1,4 @@
-/// A call that was started with a completion handler. Letting go of it does not end the call.
+/// A handle to a call with a completion handler. Releasing it does not end the call.
 nonisolated public struct NetworkTask: Sendable {
   private struct State: Sendable {
     var isCancelled = false
@@ -7,9 +7,9 @@ nonisolated public struct NetworkTask: Sendable {
   }
   private let state = NetworkLock(State())
 
-  /// Ends the call, in flight or waiting: the completion handler gets `.failure(.cancelled)`, and nothing more is sent; a
-  /// request that is on its way may still reach the server. Does nothing once the call has ended. May be called from any
-  /// thread, more than once.
+  /// Cancels the call, also while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
+  /// further request is sent, but one that is in flight may still reach the server. Does nothing after the end of the
+  /// call.
   public func cancel() {
     let cancel = state.withLock { state in
       state.isCancelled = true
@@ -18,7 +18,7 @@ nonisolated public struct NetworkTask: Sendable {
     cancel?()
   }
 
-  /// What `cancel()` does from now on.
+  /// Sets what `cancel()` does. Runs it now if the call is canceled already.
   func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
       if !state.hasEnded { state.cancel = cancel }
@@ -27,9 +27,9 @@ nonisolated public struct NetworkTask: Sendable {
     if isCancelled { cancel() }
   }
 
-  /// The call has ended: a handle that is kept keeps nothing of it.
+  /// Called at the end of the call, so that a handle that is kept does not keep the call in memory.
   func end() {
-    // Released without the lock: what it captured may cancel another call in its deinit.
+    // Released outside the lock: a deinit of what it captured may cancel another call.
     _ = state.withLock { state in
       defer { (state.cancel, state.hasEnded) = (nil, true) }
       return state.cancel

@@ -16,8 +16,8 @@ nonisolated struct NetworkOrigin: Hashable, Sendable {
 
 /// The header fields that must not be sent to another origin, and must not be logged.
 nonisolated enum SensitiveHeader {
-  /// Whether a field holds a secret. Nobody can know for sure: it does if a word of its name says so, or if its value begins
-  /// with an authentication scheme.
+  /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
+  /// scheme.
   static func matches(_ name: String, _ value: String = "") -> Bool {
     let lowercased = name.lowercased()
     if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
@@ -25,14 +25,14 @@ nonisolated enum SensitiveHeader {
       || added.withLock { $0.contains(lowercased) }
   }
 
-  /// From now on the field is sensitive, whatever its name. The last 64 such names are remembered.
+  /// Makes a field sensitive, whatever its name. The last 64 such names are kept.
   static func add(_ name: String) {
     let name = name.lowercased()
     added.withLock { $0 = $0.filter { $0 != name }.suffix(63) + [name] }
   }
   private static let added = NetworkLock<[String]>([])
 
-  /// Whole words count, so X-Author and X-Keyboard are ordinary fields.
+  /// Compares whole words, so X-Author and X-Keyboard are ordinary fields.
   private static func hasSecretWord(_ name: String) -> Bool {
     // "accessToken" and "APIKey" become "access-Token" and "API-Key".
     var (words, previous) = ("", Character("-"))
@@ -45,7 +45,7 @@ nonisolated enum SensitiveHeader {
       secrets.contains { "-\(word)".hasSuffix($0) || "-\(word)".hasSuffix($0 + "s") }
     }
   }
-  // Words may be run together (authtoken); with a hyphen, only the whole word counts.
+  // With a hyphen, only the whole word matches; without, also the end of a word (authtoken).
   private static let secrets = [
     "-authorization", "-authentication", "-authenticate", "-key", "-sig", "-sid", "-pin", "-pwd", "-otp", "-assertion",
     "auth", "cookie", "token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "session",
@@ -53,13 +53,13 @@ nonisolated enum SensitiveHeader {
   ]
 }
 
-/// What the request after a redirect may carry.
+/// Decides which header fields the request after a redirect has.
 ///
-/// URLSession sends custom headers (X-Api-Key) to whatever host a redirect names, and on Apple's platforms drops
-/// `Authorization` even where the host stays the same.
+/// URLSession sends custom header fields (X-Api-Key) to any host that a redirect names. On Apple's platforms it drops
+/// `Authorization` even if the host stays the same.
 nonisolated enum Redirects {
-  /// `next`, with the credentials of `previous` if it stays with the same origin, and without any if it leaves it, which
-  /// includes a step from https to http (RFC 9110 §15.4). `additional`: the fields that the session adds to every request.
+  /// `next` with the credentials of `previous` if both have the same origin, otherwise without any (RFC 9110 §15.4).
+  /// http and https are different origins. `additional` are the fields that the session adds to every request.
   static func request(_ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
     var next = next
     if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
@@ -82,7 +82,7 @@ nonisolated enum Redirects {
   }
 }
 
-/// The delegate of a task: rewrites the requests of its redirects.
+/// The delegate of a task. It rewrites the requests of redirects.
 nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
   private let state: NetworkLock<(current: URLRequest, hasFollowed: Bool)>
 
@@ -106,7 +106,7 @@ nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Senda
   }
 }
 
-// The delegate of a task hides the session's own: what it implements, the session's delegate no longer gets.
+// A method that the delegate of a task implements is no longer called on the session's delegate.
 nonisolated extension URLSession {
   func askDelegateAboutRedirect(
     task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,

@@ -4,19 +4,21 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Header fields → how long the server asks clients to wait. Pure, bounded, and safe with whatever bytes a server sends.
+/// Parses the header fields in which a server asks clients to wait. The result is bounded, whatever bytes a server
+/// sends.
 nonisolated enum RetryAfter {
-  /// The longest time any header can name: 10⁹ s, some 31 years. More could overflow a later calculation.
+  /// The longest wait that is reported: 10⁹ s, some 31 years. More could overflow a later calculation.
   static let longest = 1_000_000_000
 
   /// The wait the server asks for, and the field that says so; nil if there is none that can be parsed.
   ///
-  /// If Retry-After is present and invalid, no other field is used: a guess at what the server meant could be an hour off.
+  /// If Retry-After is present and invalid, no other field is used: a guess at what the server meant could be an hour
+  /// off.
   static func wait(asked response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
     if let value = response.value(forHTTPHeaderField: "Retry-After") {
       return seconds(value, after: serverTime(response, now: now), now: now).map { (.seconds($0), "Retry-After") }
     }
-    // Many services send these with every response, so they count only where the limit is what refused the request.
+    // Many services send these with every response, so they are used only if a rate limit refused the request.
     guard response.statusCode == 429 else { return nil }
     for field in ["RateLimit-Reset", "X-RateLimit-Reset"] {
       guard let reset = response.value(forHTTPHeaderField: field).flatMap(digits) else { continue }
@@ -36,25 +38,26 @@ nonisolated enum RetryAfter {
     Int(min(max((Double(end) - reference.timeIntervalSince1970).rounded(.up), 0), Double(longest)))
   }
 
-  /// What the server's clock says: a local clock that is an hour off must not turn "in 2 s" into "in an hour".
+  /// The server's time. A device whose clock is an hour off would otherwise wait an hour in place of 2 s.
   private static func serverTime(_ response: HTTPURLResponse, now: Date) -> Date {
     guard let date = response.value(forHTTPHeaderField: "Date").flatMap({ httpDate($0, now: now) }) else { return now }
-    // A response out of a cache is older than its Date by its Age (RFC 9111 §5.1).
+    // A cached response is older than its Date by its Age (RFC 9111 §5.1).
     let age = response.value(forHTTPHeaderField: "Age").flatMap(digits) ?? 0
     return Date(timeIntervalSince1970: Double(date + age))
   }
 
-  /// `1*DIGIT` between optional white space, ASCII digits only. Longer numbers than an Int holds stay at 10¹⁵.
+  /// `1*DIGIT` between optional white space, ASCII digits only. Larger numbers become 10¹⁵.
   static func digits(_ value: some StringProtocol) -> Int? {
     let text = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
     guard !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
     return min(Int(text) ?? .max, 1_000_000_000_000_000)
   }
 
-  /// An HTTP-date in one of its three forms (RFC 9110 §5.6.7) → seconds since 1970. `now` is for the two-digit year only.
+  /// An HTTP-date in one of its three forms (RFC 9110 §5.6.7) → seconds since 1970. `now` is for the two-digit year
+  /// only.
   ///
-  /// The day of the week may be wrong. Unlike the RFC, a year before 1900 is not accepted: the calendars differ, and no server
-  /// means it.
+  /// The day of the week may be wrong. Unlike in the RFC, a year before 1900 is not accepted, because calendars differ
+  /// there.
   static func httpDate(_ value: String, now: Date) -> Int? {
     var words = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t")).components(separatedBy: " ")
     // Sun Nov  6 08:49:37 1994
@@ -79,8 +82,8 @@ nonisolated enum RetryAfter {
     }
   }
 
-  /// DateFormatter takes more than the grammar allows, so only a text that it would write itself is accepted. It knows no
-  /// leap second, so that is added here.
+  /// DateFormatter parses more than the grammar allows, so only a text that it would format the same way is accepted.
+  /// It does not support leap seconds, so they are added here.
   private static func seconds1970(_ text: String) -> Int? {
     let usual = text.replacingOccurrences(of: ":60 ", with: ":59 ")
     guard text.utf8.count == 20, let date = formatter.date(from: usual), formatter.string(from: date) == usual,
@@ -89,7 +92,7 @@ nonisolated enum RetryAfter {
     return Int(date.timeIntervalSince1970) + (usual == text ? 0 : 1)
   }
 
-  // Making one takes a millisecond.
+  // Creating one takes a millisecond.
   private static let formatter: DateFormatter = {
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One attempt. It ends once: with its outcome, at the deadline, or when it is cancelled.
+/// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled.
 nonisolated final class RetryAttempt: Sendable {
   enum End: Sendable {
     case outcome(NetworkOutcome)
@@ -19,13 +19,13 @@ nonisolated final class RetryAttempt: Sendable {
   }
   private let state = NetworkLock(State())
 
-  /// Prepares the attempt, and sends nothing yet: a session that is invalidated later can then still carry it.
+  /// Prepares the attempt without sending anything, so that a session that is invalidated later can still send it.
   init(_ request: URLRequest, _ transport: any NetworkTransport) {
     let handle = transport.prepare(request, nil) { [self] in finish(.outcome($0)) }
     state.withLock { if $0.end == nil { $0.handle = handle } }
   }
 
-  /// Sends the request, if the attempt has not ended yet. `deadline`: the time left.
+  /// Sends the request, unless the attempt has ended already. `deadline` is the time that is left.
   func start(deadline: Duration? = nil, clock: any RetryClock, completion: @escaping @Sendable (End) -> Void) {
     if let deadline {
       let cancelTimer = clock.timer(after: deadline) { [self] in finish(.deadline) }
@@ -42,7 +42,7 @@ nonisolated final class RetryAttempt: Sendable {
     if let end { completion(end) } else { handle?.resume() }
   }
 
-  /// The same for an async caller, whose cancellation ends the attempt.
+  /// The same for an async caller. Canceling its task cancels the attempt.
   func run(deadline: Duration? = nil, clock: any RetryClock) async -> End {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -57,7 +57,7 @@ nonisolated final class RetryAttempt: Sendable {
   func cancel() { finish(.cancelled) }
 
   private func finish(_ end: End) {
-    // What is released, is released without the lock: a deinit may cancel another call.
+    // Released outside the lock: a deinit may cancel another call.
     let ended = state.withLock { state -> State? in
       guard state.end == nil else { return nil }
       defer { state = State(end: end) }

@@ -1,15 +1,16 @@
 import Foundation
 
-/// What calls to one origin share while it fails: retries that several calls would make at the same time.
+/// Skips retries while an origin fails for several calls.
 ///
-/// In an outage every call on its own sends up to eleven requests, many times the load that the server could not carry in
-/// the first place. With a budget, a retry is skipped when several calls to its origin have failed since the origin last
-/// responded, the last one less than a second ago, and that response is older than a second. A skipped retry is not counted
-/// as an attempt: the call waits its next backoff step instead, and its last retry is always sent. So a call never takes
+/// In an outage, each call alone would send up to eleven requests, and multiply the load that the server could not
+/// carry. With a budget, a retry is skipped if several calls to its origin have failed since the origin last responded,
+/// the last one less than a second ago, and that response is older than a second. A skipped retry does not count as an
+/// attempt: the call waits its next backoff step instead, and its last retry is always sent. So a call never takes
 /// longer than its own retries could have taken, and never sends more than it would have sent alone.
 ///
-/// Any response counts that is not an overload (a 404, too), so a server that answers some calls is not down. First attempts
-/// are never skipped, nor is a retry after a failure that never reached a server, nor a call that is alone with its origin.
+/// Any response that does not indicate overload counts, also a 404, so a server that responds to some calls is not
+/// down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
+/// only call to an origin.
 ///
 /// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:
 ///
@@ -25,18 +26,18 @@ nonisolated public final class RetryBudget: Sendable {
   /// Makes a budget that is not shared with other policies.
   public init() {}
 
-  /// The most origins that are remembered; after that the one that failed longest ago is forgotten.
+  /// The number of origins that are kept. Beyond that, the one that failed longest ago is removed.
   static let capacity = 256
-  /// How long a failure or a response tells something about the origin.
+  /// How long a failure or a response counts.
   private static let window = Duration.seconds(1)
-  /// Failures that are further apart are not of one outage: the longest wait of the default backoff.
+  /// Failures that are further apart belong to different outages. This is the longest wait of the default backoff.
   private static let longestGap = Duration.seconds(20)
 
-  /// An origin that has failed lately.
+  /// The failures of an origin.
   private struct Failing {
     var lastFailure: Duration
     var lastAnswer: Duration?
-    /// The calls that have failed since the last response: the number of the first, and whether there is another.
+    /// The first call that has failed since the last response, and whether others have.
     var firstCall: UInt64?
     var isShared = false
   }
@@ -44,7 +45,7 @@ nonisolated public final class RetryBudget: Sendable {
 
   var count: Int { state.withLock { $0.origins.count } }
 
-  /// The origin gave a response that is not an overload.
+  /// Records a response that does not indicate overload.
   func answered(_ url: URL?, now: Duration) {
     state.withLock { state in
       // The common case: nothing fails.
@@ -55,7 +56,7 @@ nonisolated public final class RetryBudget: Sendable {
     }
   }
 
-  /// A call failed in a way that indicates overload. Returns the number of the call; nil is a call without one.
+  /// Records a failure that indicates overload. Returns the number of the call; a call without one passes nil.
   func failed(_ url: URL?, call: UInt64?, now: Duration) -> UInt64 {
     state.withLock { state in
       state.lastCall += call == nil ? 1 : 0
@@ -74,8 +75,7 @@ nonisolated public final class RetryBudget: Sendable {
     }
   }
 
-  /// Several calls have failed at the origin, the last of them just now, and it has not responded lately: an origin that
-  /// answers some calls is not down.
+  /// Whether several calls to the origin have failed, the last one within a second, and it has not responded since.
   func isFailing(_ url: URL?, now: Duration) -> Bool {
     state.withLock { state in
       guard let failing = state.origins[NetworkOrigin(url)], failing.isShared else { return false }

@@ -1,11 +1,11 @@
 import Dispatch
 import Foundation
 
-/// Time, waiting and randomness, passed in so that every rule can be tested without waiting.
+/// Time, waits and random numbers. Tests replace it, so that they do not have to wait.
 nonisolated protocol RetryClock: Sendable {
-  /// The time since a fixed moment. It goes on while the device sleeps.
+  /// The time since a fixed moment. It includes the time that the device sleeps.
   var now: Duration { get }
-  /// The date, for HTTP-dates.
+  /// The date, to compare with an HTTP-date.
   var date: Date { get }
   /// Uniform in 0 ..< 1.
   func random() -> Double
@@ -18,7 +18,7 @@ nonisolated protocol RetryClock: Sendable {
 /// Real time.
 nonisolated struct ContinuousRetryClock: RetryClock {
   private static let start = ContinuousClock.now
-  // Not the global queue: an app that blocks its threads would delay every deadline.
+  // Not a global queue: an app that blocks its threads would delay every deadline.
   private static let queue = DispatchQueue(label: "Wynd.RetryClock", qos: .userInitiated)
 
   var now: Duration { ContinuousClock.now - Self.start }
@@ -41,5 +41,5 @@ nonisolated struct ContinuousRetryClock: RetryClock {
   }
 }
 
-// A source may be canceled on any thread, which its type does not say.
+// A dispatch source may be canceled on any thread, but is not declared `Sendable`.
 nonisolated private struct TimerSource: @unchecked Sendable { let timer: any DispatchSourceTimer }

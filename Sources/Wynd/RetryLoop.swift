@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One call: send, look at the outcome, ask the policy, wait, send again.
+/// One call: sends the request, asks the policy about a failure, waits, and sends again.
 nonisolated final class RetryLoop: Sendable {
   typealias CallResult = Result<NetworkResponse, NetworkError>
   private typealias Ending = (result: CallResult, event: NetworkEvent.Kind)
@@ -16,8 +16,8 @@ nonisolated final class RetryLoop: Sendable {
   let transport: any NetworkTransport
   let clock: any RetryClock
   private let began: Duration
-  /// Events are delivered one after the other on a queue of the call's own: a listener that takes long delays its own call
-  /// only. Nil without a listener.
+  /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
+  /// `onEvent`.
   private let events: DispatchQueue?
   private let callID: Int
   private static let lastCallID = NetworkLock(0)
@@ -36,7 +36,7 @@ nonisolated final class RetryLoop: Sendable {
     callID = events == nil ? 0 : Self.nextCallID()
   }
 
-  /// What is known of the call so far.
+  /// The state of the call.
   private struct Call: Sendable {
     var state = RetryCallState()
     var history: [RetryFailure.Attempt] = []
@@ -48,7 +48,7 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The two forms of a call
 
-  /// For an async caller, whose cancellation ends the call.
+  /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
     var call = Call()
     var ending: Ending
@@ -63,8 +63,8 @@ nonisolated final class RetryLoop: Sendable {
     return ending.result
   }
 
-  /// For a completion handler, which is called once, on `queue`. The first attempt starts at once and without a task: a
-  /// success costs no hop, and depends on no thread that the app may have blocked.
+  /// For a completion handler, which is called once, on `queue`. The first attempt is made without a Swift `Task`, so
+  /// that its success does not depend on threads that the app may have blocked. Only retries need one.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
     let finish: @Sendable (Ending, Call, Bool) -> Void = { [self] ending, call, isOnQueue in
@@ -100,7 +100,7 @@ nonisolated final class RetryLoop: Sendable {
     return task
   }
 
-  /// Nil if there is anything to send, and time for it.
+  /// How the call ends if nothing can be sent; nil if an attempt can be made.
   private func endingWithoutAttempt(_ call: Call) -> Ending? {
     if let error = transport.validationError(for: request) {
       return (.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable))
@@ -108,7 +108,7 @@ nonisolated final class RetryLoop: Sendable {
     return policy.deadline ?? .seconds(1) <= .zero ? stop(.deadline, call) : nil
   }
 
-  /// Whether there is anything to decide after this attempt.
+  /// Whether the attempt failed in a way that the policy may retry.
   private func mayBeRetried(_ end: RetryAttempt.End) -> Bool {
     guard case .outcome(let outcome) = end, case .failure(let error) = result(of: outcome) else { return false }
     return policy.shouldRetry != nil || error.shouldRetry
@@ -125,7 +125,7 @@ nonisolated final class RetryLoop: Sendable {
         return stop(reason, call)
       case .retry(let delay, let source, let asked):
         if transport.isInvalidated { return (.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
-        // Prepared before the wait: a session that is told to finish meanwhile still carries it.
+        // Prepared before the wait: a session that is finished during the wait still sends it.
         let attempt = RetryAttempt(request, transport.late)
         call.state.askedFor += asked
         await pause(delay, source, &call)
@@ -151,7 +151,7 @@ nonisolated final class RetryLoop: Sendable {
     emit(.attemptStarted, call)
   }
 
-  /// How the call ends with this attempt; nil if it failed, and the policy has to decide.
+  /// How this attempt ends the call; nil if it failed, and the policy has to decide.
   private func conclude(_ end: RetryAttempt.End, _ call: inout Call) -> Ending? {
     let now = clock.now - began
     var attempt = RetryFailure.Attempt(
@@ -200,7 +200,7 @@ nonisolated final class RetryLoop: Sendable {
     guard let error = call.history.last?.error else { return .stop(.notRetryable) }
     var verdict: Bool?
     if let shouldRetry = policy.shouldRetry, !error.isCancellation {
-      // On a queue of its own: a closure that takes long delays this call, and no other.
+      // On a queue of its own, so that a slow closure delays only its own call.
       verdict = await withCheckedContinuation { continuation in
         DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
       }
@@ -212,8 +212,8 @@ nonisolated final class RetryLoop: Sendable {
     return decision
   }
 
-  /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its next
-  /// backoff step. Ends early when the call is cancelled.
+  /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
+  /// next backoff step. Ends early when the call is canceled.
   private func pause(_ delay: Duration, _ source: NetworkEvent.DelaySource, _ call: inout Call) async {
     let indicatesOverload = call.history.last?.error?.indicatesOverload == true
     var (delay, source, total) = (delay, source, Duration.zero)
@@ -232,7 +232,8 @@ nonisolated final class RetryLoop: Sendable {
   private func stop(_ reason: RetryFailure.StopReason, _ call: Call) -> Ending {
     let error = call.history.last?.error ?? .urlError(URLError(.timedOut))
     let failure = RetryFailure(lastError: error, attempts: call.history, stopReason: reason)
-    // An error that nobody would retry is returned as it is, and so is one that was not retried because `maxRetries` is 0.
+    // An error that no retry can help is returned directly, and so is one that was not retried because `maxRetries` is
+    // 0.
     let isWrapped = reason.isReportedAlways || call.history.count > 1 && reason != .notRetryable
     return (.failure(isWrapped ? .inaccessible(failure) : error), .gaveUp(reason))
   }

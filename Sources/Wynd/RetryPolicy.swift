@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Which failures are retried, how often, how soon and for how long. A value: copy it, change a field, pass it on.
+/// Which failures are retried, how often, how soon and for how long.
 ///
 /// ```swift
 /// var policy = RetryPolicy(maxRetries: 3, deadline: .seconds(10))
@@ -12,36 +12,39 @@ import Foundation
 /// let data = try await URLSession.shared.performNetworkRequest(request, policy: policy)
 /// ```
 ///
-/// A request is retried only if that may help (``NetworkError/shouldRetry``, or ``shouldRetry`` here), **and** it is safe to
-/// repeat (``RepeatSafety``), **and** its body can be sent again (an `httpBodyStream` cannot), **and** the limits allow it.
+/// A request is retried only if that may help (``NetworkError/shouldRetry``, or ``shouldRetry`` here), **and** it is
+/// safe to repeat (``RepeatSafety``), **and** its body can be sent again (an `httpBodyStream` cannot), **and** the
+/// limits allow it.
 nonisolated public struct RetryPolicy: Sendable {
-  /// Retries after the first attempt: `n` sends at most n + 1 requests. 0 or less sends one. The argument of a call wins.
+  /// The number of retries after the first attempt: with `n`, at most n + 1 requests are sent. 0 or less sends one.
   public var maxRetries: Int
-  /// How long to wait before a retry. Where the server asked for a wait, this is added to it.
+  /// How long to wait before a retry. It is added to a wait that the server asks for.
   public var backoff: Backoff
-  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset). It is never shortened: beyond this the
-  /// call stops at once and reports how long the server asked for. `nil` is no limit; zero accepts only 0.
+  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset). A longer one is not shortened: the call
+  /// ends at once, and reports it. `nil` is no limit; zero accepts only 0.
   public var maxRetryAfter: Duration?
-  /// No retry starts later than this after the call began, so that time-outs do not add up. `nil` is no limit. There is one
-  /// exception: an app that was suspended finds its connection lost when it returns, and the first retry is made then.
+  /// No retry starts later than this after the start of the call, so that time-outs do not add up. `nil` is no limit.
+  /// One exception: after an app was suspended, its connection is lost, and the first retry is made however late.
   public var maxRetryTime: Duration?
-  /// How long a failure that never reached a server (offline, host not found, refused) is retried, counted from the first
-  /// of an unbroken row of them: somebody looks at a spinner, in airplane mode or with a mistyped host.
-  /// `nil` is as long as ``maxRetryTime``.
+  /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the first of
+  /// consecutive ones. It is short because a person may be waiting, in airplane mode or after mistyping the host. `nil`
+  /// is as long as ``maxRetryTime``.
   public var maxUnreachableTime: Duration?
-  /// The limit for the whole call, attempts and waits together; it also ends the attempt in flight. `nil` is none.
+  /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight. `nil` is no limit.
   public var deadline: Duration?
-  /// What calls to one origin share while it fails; `nil` sends every retry.
+  /// Skips retries while an origin fails for several calls. `nil` sends every retry.
   public var budget: RetryBudget?
-  /// Repeats POST, PATCH and the like even where the first attempt may have been applied: an order may be placed twice.
+  /// Whether POST, PATCH and the like are repeated even if the server may have applied them: an order may be placed
+  /// twice.
   public var retriesNonIdempotent: Bool
-  /// Decides instead of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation, it
-  /// cannot make an unsafe repetition safe, and what is unlikely to get better is retried at most twice whatever it returns.
+  /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
+  /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
+  /// case.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
-  /// Gets every event of the call, one after the other and before its result, on a queue of the call's own.
+  /// Receives the events of a call, one at a time and before its result, on a queue of its own.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
 
-  /// Makes a policy; every field has the value of ``default`` unless you say otherwise.
+  /// Makes a policy. Each field that is not given has the value of ``default``.
   public init(
     maxRetries: Int = 10, backoff: Backoff = .exponential(base: .milliseconds(500), cap: .seconds(20)),
     maxRetryAfter: Duration? = .seconds(60), maxRetryTime: Duration? = .seconds(120),
@@ -61,13 +64,13 @@ nonisolated public struct RetryPolicy: Sendable {
     self.onEvent = onEvent
   }
 
-  /// Ten retries with full jitter, at most two minutes, ten seconds where no server can be reached.
+  /// Ten retries with full jitter, for at most two minutes, or ten seconds if no server can be reached.
   public static let `default` = RetryPolicy()
   /// One attempt.
   public static let never = RetryPolicy(maxRetries: 0)
-  /// Ten retries without a wait; a server that asks for one ends the call.
+  /// Ten retries without a wait. A server that asks for a wait ends the call.
   public static let immediate = RetryPolicy(backoff: .none, maxRetryAfter: .zero, budget: nil)
-  /// For work nobody watches: keeps trying for two minutes even while no server can be reached.
+  /// For work that nobody waits for: retries for two minutes even if no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxUnreachableTime: nil)
 }
 
@@ -75,7 +78,7 @@ nonisolated public struct RetryPolicy: Sendable {
 nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertible {
   /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
   case idempotentMethod
-  /// The request has an Idempotency-Key, the same in every attempt, by which the server recognizes a repetition.
+  /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
   case idempotencyKey
   /// The failure proves that no server received the request.
   case nothingSent
@@ -102,9 +105,9 @@ nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertib
   }
 }
 
-// MARK: - The decision, pure
+// MARK: - The decision: pure functions
 
-/// What the decision has to know of the request; read only once something has failed.
+/// What the decision needs of the request. It is read after a failure only.
 nonisolated struct RetryRequestFacts: Sendable {
   var method: String
   var hasIdempotencyKey = false
@@ -122,27 +125,28 @@ nonisolated extension RetryRequestFacts {
   }
 }
 
-/// What the decision has to know of the call so far.
+/// What the decision needs of the call.
 nonisolated struct RetryCallState: Sendable {
-  /// Attempts made, the failed one included.
+  /// The attempts so far, with the failed one.
   var attempts = 0
-  /// The attempts before the last one that made progress, and when that ended. Retries, backoff and time are counted from
-  /// there, so a download fails when it stalls, not because it is long.
+  /// The number of attempts before the last one that made progress, and when that one ended. Retries, backoff and time
+  /// are counted from there, so a download fails when it stalls, not because it is long.
   var attemptsBeforeProgress = 0
   var progressedAt = Duration.zero
   var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
-  /// The time since the call began, and since the first of the unbroken row of attempts that reached no server.
+  /// The time since the call began, and since the first of the latest consecutive attempts that reached no server.
   var elapsed = Duration.zero
   var unreachableFor = Duration.zero
-  /// Failures so far that are unlikely to get better.
+  /// The number of failures that are unlikely to go away.
   var persistentFailures = 0
-  /// The failed attempt followed a redirect: its error says something about the last server only.
+  /// The failed attempt followed a redirect, so its error concerns the last server only.
   var hasFollowedRedirect = false
-  /// The request may have been sent before the failure: an error that usually proves the opposite proves nothing.
+  /// The request may have been sent, even if the error usually proves that it was not.
   var mayHaveSent = false
   /// A server may have received the request in an attempt before the failed one.
   var mayHaveReachedServer = false
-  /// All waits since the last progress, those that a server asked for, and the retries that the budget skipped.
+  /// Since the last progress: the sum of all waits, of those that a server asked for, and the number of skipped
+  /// retries.
   var waited = Duration.zero
   var askedFor = Duration.zero
   var skippedRetries = 0
@@ -164,7 +168,7 @@ nonisolated struct RetryCallState: Sendable {
 }
 
 nonisolated extension RetryFailure.StopReason {
-  /// These end a call after its only attempt, too, and the error alone would not tell.
+  /// Whether the reason is reported even after a single attempt, because the error alone does not show it.
   var isReportedAlways: Bool {
     switch self {
     case .deadline, .retryAfterTooLong, .notSafeToRepeat, .bodyNotReplayable: true
@@ -180,14 +184,14 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 }
 
 nonisolated extension RetryPolicy {
-  /// The first rule that applies wins; each line is one reason. `verdict`: what ``shouldRetry`` returned.
+  /// The first rule that applies decides. `verdict` is the result of ``shouldRetry``.
   func decision(
     _ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
     random: Double
   ) -> RetryDecision {
     // The session may have been invalidated, and creating a task on it would crash.
     if error.isCancellation { return .stop(.notRetryable) }
-    // A server that knows the key says that an earlier attempt is still in progress.
+    // A server that supports the key reports that an earlier attempt is still in progress.
     let isInProgress = error.statusCode == 409 && request.hasIdempotencyKey && call.mayHaveReachedServer
     guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
     guard safety(error, request, call).isSafe else { return .stop(.notSafeToRepeat(method: request.method)) }
@@ -200,15 +204,15 @@ nonisolated extension RetryPolicy {
     if let asked = server?.wait {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
-      // The server's word is a floor: with the backoff on top, clients that were told the same second do not return
-      // together. The backoff takes no time that the call does not have.
+      // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
+      // do not return together, but no more of it than the call has time for.
       delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
     } else if delay > waitLeft(call) {
       return .stop(.maxRetries)
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
       if call.unreachableFor >= limit { return .stop(.maxUnreachableTime) }
-      // The last retry comes at the limit, so every outage shorter than that is survived.
+      // The last retry is made at the limit, so a call survives every shorter outage.
       delay = min(delay, limit - call.unreachableFor)
     }
     if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
@@ -224,11 +228,11 @@ nonisolated extension RetryPolicy {
 
   /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.
   ///
-  /// The call goes on as long as its own retries could have taken with the longest jitter. The last wait ends at a random
-  /// moment before that, and is followed by a retry that is not skipped.
+  /// The call continues for as long as its own retries could have taken with the longest jitter. The last wait ends at
+  /// a random moment before that, and is followed by a retry that is not skipped.
   func delayOfSkippedRetry(_ call: inout RetryCallState, random: Double) -> Duration? {
     let left = min(waitLeft(call), timeLeft(call))
-    // Without a wait there is nothing to spread.
+    // Without waits, retries cannot be spread.
     if call.mustNotSkip || left <= .zero { return nil }
     call.skippedRetries += 1
     let delay = backoffDelay(call, random)
@@ -241,19 +245,18 @@ nonisolated extension RetryPolicy {
     backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
   }
 
-  /// What is left of the time that the waits of the call's own retries could take with the longest jitter. Without skipped
-  /// retries they cannot take more.
+  /// What is left of the time that the waits of the call's own retries can take, with the longest jitter.
   private func waitLeft(_ call: RetryCallState) -> Duration {
     backoff.longest(retries: maxRetries) + call.askedFor - call.waited
   }
 
-  /// Until the first of the limits.
+  /// The time until the first limit.
   private func timeLeft(_ call: RetryCallState) -> Duration {
     min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + call.progressedAt) - call.elapsed
   }
 
-  /// Whether it is safe to repeat the request after this failure. Decided from the request, never from the request of the
-  /// response: after a redirect that may be a GET, though the POST before it was applied.
+  /// Whether it is safe to repeat the request after this failure. The method is that of the caller's request: after a
+  /// redirect, the last request may be a GET, although a POST before it was applied.
   func safety(_ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState) -> RepeatSafety {
     if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.method) {
       return .idempotentMethod

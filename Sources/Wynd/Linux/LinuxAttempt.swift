@@ -3,18 +3,18 @@
   import Foundation
   import FoundationNetworking
 
-  /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects: it always completes, can be
-  /// cancelled at any time, fails at once on a dead connection, follows redirects as RFC 9110 says and times out in
+  /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects. It always completes, can
+  /// be canceled at any time, fails at once on a dead connection, follows redirects as in RFC 9110, and times out in
   /// fractions of a second. OnLinux.md lists the defects.
   nonisolated final class LinuxAttempt: NSObject, URLSessionTaskDelegate, NetworkRequestHandle, Sendable {
-    /// Tasks are cancelled, and challenges answered, on this queue, one after the other: `cancel()` on URLSession's own
-    /// queues deadlocks every session, and an answer after a cancellation crashes. Not a global queue: completion handlers
-    /// of the app can block its threads, and with them a time-out.
+    /// All tasks are canceled, and all challenges completed, on this serial queue: `cancel()` on URLSession's own
+    /// queues deadlocks every session, and completing a challenge after a cancellation crashes. It is not a global
+    /// queue, because completion handlers of the app can block the threads of those.
     static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
 
     let session: URLSession
     let transfer: NetworkTransferBody?
-    // Where the tasks of a transfer run.
+    // The session on which the tasks of a transfer run.
     private let transfers: LinuxTransfers?
     private let isLate: Bool
     private let timeout: TimeInterval
@@ -22,16 +22,16 @@
 
     private struct State: Sendable {
       var request: URLRequest
-      // A redirect may have changed the method and removed the body.
+      // False after a redirect that changed the method and removed the body.
       var hasBody = true
-      /// Every redirect starts a new task; what comes late from an earlier one is ignored.
+      /// The number of redirects so far. Each one starts a new task, and callbacks of earlier tasks are ignored.
       var hop = 0
       var task: URLSessionTask?
       /// The body of the task is a stream.
       var sendsStream = false
       var cancelTimer: (@Sendable () -> Void)?
-      /// A task of the caller's session, for one that runs on ours: what cancels the caller's session ends the attempt, and
-      /// what waits for its tasks waits for it.
+      /// A task on the caller's session that represents one on ours: invalidating the caller's session cancels it,
+      /// which ends the attempt, and `finishTasksAndInvalidate()` waits for it.
       var placeholder: URLSessionTask?
       var isOver = false
     }
@@ -58,9 +58,9 @@
     func resume() {
       let current = state.withLock { $0 }
       guard let task = current.task else { return }
-      // URLSession counts whole seconds, so a fraction needs a timer. A body this small leaves at once, so silence after it
-      // is the server's; while a larger one is sent, only URLSession knows whether it moves. The counter is 0 before the
-      // headers of the response have come; after that, URLSession's own timer rules.
+      // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
+      // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
+      // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
       let isSmall = !current.sendsStream && current.request.httpBody?.count ?? 0 <= 16_384
       if timeout != timeout.rounded(.up), isSmall {
         startTimer(current.hop) { task.countOfBytesExpectedToReceive == 0 }
@@ -72,11 +72,11 @@
 
     // MARK: One task after another
 
-    /// The task of the first request, or of the one after a redirect.
+    /// Makes the task of the first request, or of the one after a redirect.
     private func makeTask() {
       let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
-      // URLSession drops the fraction, so 0.4 s would end at once, and knows only lower-case schemes.
+      // URLSession drops the fraction, so 0.4 s would fail at once, and it supports lower-case schemes only.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
       if let url = outgoing.url, let scheme = url.scheme, scheme != scheme.lowercased() {
         outgoing.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
@@ -91,7 +91,7 @@
         let carrier = carrier(hop)
         task = carrier.dataTask(with: outgoing) { [self] data, response, error in
           let isOurs = carrier !== session
-          // Cancelled with its session, perhaps as a placeholder: whatever runs is cancelled too.
+          // Canceled with its session, perhaps as a placeholder: the current task is canceled too.
           if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
           let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
           end(outcome, hop: hop, isFinished: true)
@@ -105,16 +105,18 @@
       if isOver { Self.queue.async { task.cancel() } }
     }
 
-    /// The session of ours is never invalidated while a call runs, and creating a task on one that is stops the process.
+    /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
+    /// while a call runs.
     private func carrier(_ hop: Int) -> URLSession {
       transfers?.session ?? (isLate || hop > 0 ? LinuxTransfers.of(session).session : session)
     }
 
-    /// The redirect is never answered: URLSession would send a 307 without its body and resolve a relative Location wrongly,
-    /// and an answer that meets a time-out or a cancellation crashes.
+    /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession
+    /// would send a 307 without its body and resolve a relative Location wrongly, and it crashes if the task ends
+    /// meanwhile.
     private func follow(_ next: URLRequest, from hop: Int) {
       if hop >= 20 { return end(URLError(.httpTooManyRedirects), hop: hop) }
-      // The first send has read the stream; a second would be empty, and look like a success.
+      // The first request has read the stream. A second one would be sent empty, and look like a success.
       if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted), hop: hop) }
       if SessionTransport.validationError(for: next) != nil { return end(URLError(.badURL), hop: hop) }
       let old = state.withLock { state -> State? in
@@ -134,17 +136,17 @@
     }
 
     private func addPlaceholder() {
-      // URLSession must know the scheme: else the task would never end.
+      // A scheme that URLSession supports, because a task with another one never completes.
       guard let nowhere = URL(string: "data:,"), !session.isInvalidated else { return end(URLError(.cancelled)) }
-      // Its completion waits for the delegate queue, and must not keep the attempt until then.
+      // Weak, because its completion may wait long for the delegate queue.
       let task = session.dataTask(with: nowhere) { [weak self] _, _, _ in self?.end(URLError(.cancelled)) }
       state.withLock { $0.placeholder = task }
     }
 
     // MARK: The end
 
-    /// Whatever ends the attempt first counts, and nothing that comes late from the task before a redirect. `isFinished`: it
-    /// is the task that has ended.
+    /// Ends the attempt with the first outcome. Later ones, and those of a task before a redirect, are ignored.
+    /// `isFinished` means that the task has completed and need not be canceled.
     func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
       let ended = state.withLock { state -> State? in
         if state.isOver || hop ?? state.hop != state.hop { return nil }
@@ -179,10 +181,10 @@
       }
     }
 
-    /// nil: the attempt has ended, or followed a redirect.
+    /// Nil if the attempt has ended, or if the task is that of a request before a redirect.
     func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
 
-    /// Ends the attempt after its time-out, if it is still the same task's turn, and `isDue` then.
+    /// Ends the attempt after its time-out, if the task is still the current one and `isDue` returns true then.
     private func startTimer(_ hop: Int, isDue: @escaping @Sendable () -> Bool = { true }) {
       let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
         if isDue() { self?.end(URLError(.timedOut), hop: hop) }
@@ -199,9 +201,9 @@
       old?()
     }
 
-    // MARK: Called by URLSession. A near-miss of a signature is never called, without a warning.
+    // MARK: Called by URLSession. A method whose signature differs slightly is never called, without a warning.
 
-    /// The delegate of the caller's session expects to be asked on its queue, also about tasks on a session of ours.
+    /// Calls the delegate of the caller's session on its queue, also for tasks on a session of ours.
     private func onDelegateQueue(_ carrier: URLSession, _ ask: @escaping @Sendable () -> Void) {
       if carrier === session || session.delegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
     }
@@ -216,12 +218,12 @@
       guard let proposed = request.following(response, in: session.configuration) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
-      // A delegate that never answers would leave the call without a result.
+      // Without the timer, a delegate that never calls back would leave the call without a result.
       if session.delegate != nil { startTimer(hop) }
       onDelegateQueue(carrier) { [self] in
         session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
           Self.queue.async { [self] in
-            // Without a request the 3xx is the response, without its body.
+            // Nil means that the redirect is not followed: the 3xx is the response, without its body.
             guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
             follow(chosen, from: hop)
           }
@@ -229,10 +231,11 @@
       }
     }
 
-    /// libcurl found a connection dead that it used again, or the server refused an HTTP/2 stream, and it wants to send the
-    /// body again: without that the retry rule would be passed by. Unanswered, this blocks every session for 7 s. A body from
-    /// memory gets no stream, and the send fails. In place of a stream, none would be an empty body, which the server applies:
-    /// it gets one that cannot be read. The attempt ends here, before any response to such a request can come.
+    /// libcurl has reused a dead connection, or the server has refused an HTTP/2 stream, and libcurl wants to send the
+    /// body again, without regard to the retry rule. The completion handler must be called, because otherwise every
+    /// session is blocked for 7 s. For a body in memory, nil makes the request fail. For a body stream, nil would send
+    /// an empty body, which the server may accept, so libcurl gets a stream that cannot be read. The attempt ends
+    /// before any response to such a request can arrive.
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
@@ -242,9 +245,9 @@
       completionHandler(sendsStream ? LinuxBodyStream(nil) { nil } : nil)
     }
 
-    /// After a 401 with a Basic challenge that nobody answers, URLSession up to 6.3.1 never completes the task
-    /// (swift-corelibs-foundation#5457). Its response is reported here, without its body. Where the defect is mended, the
-    /// task's own completion is on the delegate queue before this, and wins.
+    /// After a 401 with a Basic challenge for which there is no credential, URLSession up to 6.3.1 never completes the
+    /// task (swift-corelibs-foundation#5457). The response is reported here, without its body. Where the defect is
+    /// fixed, the task's own completion is on the delegate queue before this, and ends the attempt first.
     func urlSession(
       _ carrier: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -255,7 +258,7 @@
         Self.queue.async { [self] in
           guard self.hop(of: task) != nil else { return }
           setTimer(nil, hop)
-          // «Use a credential» without one crashes.
+          // `.useCredential` without a credential crashes.
           let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
           completionHandler(choice, credential)
           guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
@@ -269,39 +272,39 @@
       guard let delegate = session.delegate as? any URLSessionTaskDelegate else {
         return decide(.performDefaultHandling, nil)
       }
-      // A delegate that never answers would leave the call without a result.
+      // Without the timer, a delegate that never calls back would leave the call without a result.
       startTimer(hop)
       onDelegateQueue(carrier) { [self] in
         delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
       }
     }
 
-    // MARK: What URLSession can take
+    // MARK: Values that URLSession cannot handle
 
-    /// Seconds, in a range that URLSession can convert. 60 is the value of a request that never set one: then the session's
-    /// value rules.
+    /// The time-out in seconds, in a range that URLSession can convert. 60 is the default of a request, so it means the
+    /// value of the session.
     private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
       let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
       return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
     }
 
-    /// URLSession looks into a session's cache on a thread of its own, and a cancellation that meets the end of that look
-    /// crashes. It stores no HTTP response, so the cache is removed.
+    /// Removes the session's cache. URLSession reads it on another thread, and crashes if the task is canceled at the
+    /// end of that. Nothing is lost, because it stores no HTTP response there.
     private static func removeCache(of session: URLSession) {
       guard session.configuration.urlCache != nil else { return }
       let cache = removedCaches.withLock { _ in
         defer { session.configuration.urlCache = nil }
         return session.configuration.urlCache
       }
-      // A task of the caller's own may be reading it.
+      // Kept for a while, because a task of the caller's own may be reading it.
       queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
     }
-    // Not of Void: what has no size has the address of something else, which the thread sanitizer reports.
+    // Not `Void`: a value without a size shares its address with another, which the thread sanitizer reports.
     private static let removedCaches = NetworkLock(false)
   }
 
   nonisolated extension URLSession {
-    /// There is no way to ask but to look. A later release that stores it elsewhere is taken to be valid.
+    /// There is no API for this. If a later release stores it elsewhere, every session counts as valid.
     var isInvalidated: Bool {
       Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
     }

@@ -2,18 +2,18 @@
   import Foundation
   import FoundationNetworking
 
-  /// Where a kept-alive connection may exist.
+  /// Remembers to which origins a kept-alive connection may exist.
   ///
-  /// If it turns out dead after the request was sent, libcurl connects again, and may be refused: then the error says that
-  /// nothing was sent, while the server has read and applied the request. So that error proves it only where there was no
-  /// connection to use again.
+  /// If such a connection turns out to be dead after the request was sent, libcurl connects again. If that is refused,
+  /// the error looks as if nothing had been sent, although the server may have applied the request. So the error proves
+  /// that nothing was sent only if there was no connection to reuse.
   nonisolated enum LinuxConnections {
     private static let lastResponses = NetworkLock<[String: ContinuousClock.Instant]>([:])
     private static let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
-    /// Connections to a proxy are shared by all origins.
+    /// The key of a connection. Connections to a proxy are shared by all origins.
     private static func place(_ session: URLSession, _ url: URL?) -> String {
       "\(ObjectIdentifier(session).hashValue) \(hasProxy ? "" : NetworkOrigin(url).text)"
     }
@@ -31,7 +31,7 @@
       return lastResponses.withLock { $0[place].map { isFresh($0, now) } ?? false }
     }
 
-    /// libcurl does not use a connection again that was idle for more than 118 s.
+    /// libcurl does not reuse a connection that was idle for more than 118 s.
     private static func isFresh(_ response: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> Bool {
       now - response < .seconds(150)
     }

@@ -3,12 +3,12 @@
   import FoundationNetworking
 
   nonisolated extension URLRequest {
-    /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused with whatever is left of a body from
-    /// memory: nothing. A stream can be made unreadable.
+    /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused, but with an empty body if that
+    /// was in memory. A stream can be made unreadable instead.
     private var sendsBodyAsStream: Bool { httpBody?.isEmpty == false && url?.scheme?.lowercased() == "https" }
 
-    /// Replaces the body by a stream where URLSession would not send it right. A file: URLSession's own way of reading it
-    /// stops the process if the connection dies meanwhile.
+    /// Replaces the body by a stream if URLSession would not send it correctly. For a file, URLSession's own upload
+    /// crashes if the connection is lost meanwhile.
     mutating func streamBody(of transfer: NetworkTransferBody?) throws {
       let make: () -> InputStream?
       var length = value(forHTTPHeaderField: "Content-Length").map { Int($0) ?? -1 }
@@ -29,20 +29,21 @@
       if let length {
         if length < 0 { throw CocoaError(.fileReadUnknown) }
         setValue(String(length), forHTTPHeaderField: "Content-Length")
-        // Both fields would be sent, and the server could take the body for the next request. A blank one is not sent.
+        // Otherwise both fields are sent, and the server may read the body as the next request. A blank field is not
+        // sent.
         setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
       }
       if length == 0 { httpBody = Data() } else { httpBodyStream = LinuxBodyStream(length, make) }
     }
 
-    /// The next request after a 3xx (RFC 9110 §15.4): POST becomes GET after 301 and 302, everything but HEAD after 303; what
-    /// stays keeps its body. Nil if Location names nothing that HTTP can fetch.
+    /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
+    /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL.
     func following(_ response: HTTPURLResponse, in configuration: URLSessionConfiguration) -> URLRequest? {
       guard let location = response.value(forHTTPHeaderField: "Location"), let base = response.url ?? url,
         let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
       else { return nil }
-      // URLSession sends cookies that are meant for TLS only with any request to their host.
+      // URLSession sends secure cookies over http, too.
       if scheme == "http", base.scheme?.lowercased() == "https",
         configuration.httpCookieStorage?.cookies(for: target)?.contains(where: \.isSecure) == true
       {
@@ -62,8 +63,9 @@
     }
   }
 
-  /// A body of a known length gives exactly that many bytes: more would run on into the next request of the connection, less
-  /// would leave the server waiting. One that cannot be opened or read fails the request; URLSession would send an empty one.
+  /// A body stream. One of a known length gives exactly that many bytes: more would be read as the next request on the
+  /// connection, and with less the server would wait. One that cannot be opened or read makes the request fail, where
+  /// URLSession would send an empty body.
   nonisolated final class LinuxBodyStream: InputStream {
     private let make: () -> InputStream?
     private let length: Int?
@@ -76,7 +78,7 @@
       super.init(data: Data())
     }
 
-    /// Starts over: a request that is sent again with a credential reads its body again.
+    /// Starts at the first byte, because a request that is sent again with a credential reads its body again.
     override func open() {
       base = make()
       left = length ?? .max

@@ -3,9 +3,9 @@
   import Foundation
   import FoundationNetworking
 
-  /// The tasks whose response is received in chunks. URLSession on Linux hands the chunks to a session's own delegate and to
-  /// nobody else, so they run on a session of ours, one for each session of the caller's, with its configuration; redirects
-  /// and challenges go on to its delegate.
+  /// The session for tasks whose response is received in chunks. URLSession on Linux passes the chunks to the delegate
+  /// of a session only, not to that of a task. So there is a session of ours for each session of the caller, with the
+  /// same configuration. Redirects and challenges are passed to the caller's delegate.
   nonisolated struct LinuxTransfers: Sendable {
     private static let known = NetworkLock<[LinuxTransfers]>([])
 
@@ -14,13 +14,13 @@
     private let queue = BoundedQueue()
     private let receiver = LinuxReceiver()
 
-    /// The same one for the same session, as long as that lives: a session for each transfer would shake hands anew, and
-    /// one that is dropped early can stop the process (swift-corelibs-foundation#5203).
+    /// Always the same for the same session. A session for each transfer would need a handshake for each, and one that
+    /// is released early can crash (swift-corelibs-foundation#5203).
     static func of(_ session: URLSession) -> LinuxTransfers {
       known.withLock { known in
         known.removeAll { transfers in
           guard transfers.caller == nil else { return false }
-          // It holds its delegate until then.
+          // A session retains its delegate until it is invalidated.
           transfers.session.finishTasksAndInvalidate()
           return true
         }
@@ -34,20 +34,20 @@
     private init(like caller: URLSession) {
       self.caller = caller
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
-      // A cache would keep every body in memory, though it stores none.
+      // With a cache, URLSession keeps every body in memory, although it does not store it.
       configuration.urlCache = nil
       session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: queue)
     }
 
     func task(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
       let task = session.dataTask(with: request)
-      // It is asked about redirects, challenges and new bodies; what is received goes to the delegate of the session.
+      // The task's delegate handles redirects, challenges and new bodies; the session's delegate receives the response.
       task.delegate = attempt
       receiver.attempts.withLock { $0[task.taskIdentifier] = attempt }
       return task
     }
 
-    /// After all chunks that have been received, and before anything that follows.
+    /// Runs `work` after all chunks that were received before.
     func afterChunks(_ work: @escaping @Sendable () -> Void) {
       queue.addAtOnce { LinuxAttempt.queue.async(execute: work) }
     }
@@ -90,13 +90,13 @@
         let hop = attempt.hop(of: task)
       else { return }
       let outcome = NetworkOutcome(data: Data(), response: task.response, error: error)
-      // What follows may start a task, which waits for URLSession's work queue, which may wait for this queue.
+      // On another queue: a new task waits for URLSession's work queue, which may wait for this one.
       LinuxAttempt.queue.async { attempt.end(outcome, hop: hop, isFinished: true) }
     }
   }
 
-  /// A delegate queue on which URLSession has to wait when its reader is slow (a disk): without that every chunk that has
-  /// come is in memory. 1,024 chunks of at most 16 KB.
+  /// A delegate queue with room for 1,024 chunks of at most 16 KB. When it is full, URLSession waits. Otherwise every
+  /// chunk that arrives faster than the disk takes it would be held in memory.
   nonisolated private final class BoundedQueue: OperationQueue, @unchecked Sendable {
     private let room = DispatchSemaphore(value: 1024)
 
@@ -106,7 +106,7 @@
       qualityOfService = .userInitiated
     }
 
-    /// Waits for no room.
+    /// Adds a block without waiting for room.
     func addAtOnce(_ block: @escaping @Sendable () -> Void) { super.addOperation(block) }
 
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
