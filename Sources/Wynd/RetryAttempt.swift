@@ -29,11 +29,11 @@ nonisolated final class RetryAttempt: Sendable {
   func start(deadline: Duration? = nil, clock: any RetryClock, completion: @escaping @Sendable (End) -> Void) {
     if let deadline {
       let cancelTimer = clock.timer(after: deadline) { [self] in finish(.deadline) }
-      let isOver = state.withLock { state in
+      let hasEnded = state.withLock { state in
         if state.end == nil { state.cancelTimer = cancelTimer }
         return state.end != nil
       }
-      if isOver { cancelTimer() }
+      if hasEnded { cancelTimer() }
     }
     let (end, handle) = state.withLock { state in
       if state.end == nil { state.completion = completion }

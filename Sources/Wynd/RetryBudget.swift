@@ -36,7 +36,7 @@ nonisolated public final class RetryBudget: Sendable {
   /// The failures of an origin.
   private struct Failing {
     var lastFailure: Duration
-    var lastAnswer: Duration?
+    var lastResponse: Duration?
     /// The first call that has failed since the last response, and whether others have.
     var firstCall: UInt64?
     var isShared = false
@@ -46,13 +46,13 @@ nonisolated public final class RetryBudget: Sendable {
   var count: Int { state.withLock { $0.origins.count } }
 
   /// Records a response that does not indicate overload.
-  func answered(_ url: URL?, now: Duration) {
+  func responded(_ url: URL?, now: Duration) {
     state.withLock { state in
       // The common case: nothing fails.
       if state.origins.isEmpty { return }
       guard let lastFailure = state.origins[NetworkOrigin(url)]?.lastFailure else { return }
       let isRecent = now - lastFailure < Self.window
-      state.origins[NetworkOrigin(url)] = isRecent ? Failing(lastFailure: lastFailure, lastAnswer: now) : nil
+      state.origins[NetworkOrigin(url)] = isRecent ? Failing(lastFailure: lastFailure, lastResponse: now) : nil
     }
   }
 
@@ -62,7 +62,7 @@ nonisolated public final class RetryBudget: Sendable {
       state.lastCall += call == nil ? 1 : 0
       let (origin, call) = (NetworkOrigin(url), call ?? state.lastCall)
       let known = state.origins[origin]
-      var failing = Failing(lastFailure: now, lastAnswer: known?.lastAnswer, firstCall: call)
+      var failing = Failing(lastFailure: now, lastResponse: known?.lastResponse, firstCall: call)
       if let known, let firstCall = known.firstCall, now - known.lastFailure <= Self.longestGap {
         (failing.firstCall, failing.isShared) = (firstCall, known.isShared || firstCall != call)
       }
@@ -79,8 +79,8 @@ nonisolated public final class RetryBudget: Sendable {
   func isFailing(_ url: URL?, now: Duration) -> Bool {
     state.withLock { state in
       guard let failing = state.origins[NetworkOrigin(url)], failing.isShared else { return false }
-      let isAnswering = failing.lastAnswer.map { now - $0 < Self.window } ?? false
-      return !isAnswering && now - failing.lastFailure < Self.window
+      let isResponding = failing.lastResponse.map { now - $0 < Self.window } ?? false
+      return !isResponding && now - failing.lastFailure < Self.window
     }
   }
 }

@@ -167,7 +167,7 @@ nonisolated final class RetryLoop: Sendable {
       call.isSending = false
       switch result(of: outcome) {
       case .success(let response):
-        policy.budget?.answered(request.url, now: clock.now)
+        policy.budget?.responded(request.url, now: clock.now)
         let body = outcome.data ?? Data()
         return (
           .success(NetworkResponse(data: body, response: response, failures: call.history, success: attempt)),
@@ -189,7 +189,7 @@ nonisolated final class RetryLoop: Sendable {
     if error.indicatesOverload, !outcome.hasProgressed {
       call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)
     } else if error.response != nil || outcome.hasProgressed {
-      policy.budget?.answered(request.url, now: clock.now)
+      policy.budget?.responded(request.url, now: clock.now)
     }
     if events != nil {
       emit(.attemptFailed(error, policy.safety(error, RetryRequestFacts(request), call.state)), call)

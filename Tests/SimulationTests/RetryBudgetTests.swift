@@ -260,13 +260,13 @@ extension SimulationTests {
       #expect(budget.isFailing(URL(string: "http://A.example:80/other"), now: .seconds(3.99)))
       #expect(!budget.isFailing(url, now: .seconds(4)))
       #expect(!budget.isFailing(URL(string: "https://a.example/x"), now: .seconds(3)))
-      budget.answered(url, now: .seconds(3.5))
+      budget.responded(url, now: .seconds(3.5))
       #expect(!budget.isFailing(url, now: .seconds(3.5)))
       // An origin that answered less than a second ago is not down, whatever fails.
       for _ in 0..<2 { _ = budget.failed(url, call: nil, now: .seconds(4)) }
       #expect(!budget.isFailing(url, now: .seconds(4.49)))
       #expect(budget.isFailing(url, now: .seconds(4.5)))
-      budget.answered(url, now: .seconds(9))
+      budget.responded(url, now: .seconds(9))
       #expect(budget.count == 0)
       for _ in 0..<2 { _ = budget.failed(URL(string: "http://a.example:8080/"), call: nil, now: .seconds(20)) }
       #expect(budget.isFailing(URL(string: "http://a.example:8080/"), now: .seconds(20)))

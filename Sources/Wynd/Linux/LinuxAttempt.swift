@@ -33,7 +33,7 @@
       /// A task on the caller's session that represents one on ours: invalidating the caller's session cancels it,
       /// which ends the attempt, and `finishTasksAndInvalidate()` waits for it.
       var placeholder: URLSessionTask?
-      var isOver = false
+      var hasEnded = false
     }
     private let state: NetworkLock<State>
 
@@ -88,9 +88,9 @@
       if let transfers {
         task = transfers.task(with: outgoing, for: self)
       } else {
-        let carrier = carrier(hop)
-        task = carrier.dataTask(with: outgoing) { [self] data, response, error in
-          let isOurs = carrier !== session
+        let activeSession = activeSession(hop)
+        task = activeSession.dataTask(with: outgoing) { [self] data, response, error in
+          let isOurs = activeSession !== session
           // Canceled with its session, perhaps as a placeholder: the current task is canceled too.
           if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
           let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
@@ -98,16 +98,16 @@
         }
         task.delegate = self
       }
-      let isOver = state.withLock { state in
-        if !state.isOver { (state.task, state.sendsStream) = (task, outgoing.httpBodyStream != nil) }
-        return state.isOver
+      let hasEnded = state.withLock { state in
+        if !state.hasEnded { (state.task, state.sendsStream) = (task, outgoing.httpBodyStream != nil) }
+        return state.hasEnded
       }
-      if isOver { Self.queue.async { task.cancel() } }
+      if hasEnded { Self.queue.async { task.cancel() } }
     }
 
     /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
     /// while a call runs.
-    private func carrier(_ hop: Int) -> URLSession {
+    private func activeSession(_ hop: Int) -> URLSession {
       transfers?.session ?? (isLate || hop > 0 ? LinuxTransfers.of(session).session : session)
     }
 
@@ -120,7 +120,7 @@
       if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted), hop: hop) }
       if SessionTransport.validationError(for: next) != nil { return end(URLError(.badURL), hop: hop) }
       let old = state.withLock { state -> State? in
-        guard !state.isOver, state.hop == hop else { return nil }
+        guard !state.hasEnded, state.hop == hop else { return nil }
         defer {
           if next.httpMethod != state.request.httpMethod { state.hasBody = false }
           state.placeholder = state.placeholder ?? state.task
@@ -149,8 +149,8 @@
     /// `isFinished` means that the task has completed and need not be canceled.
     func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
       let ended = state.withLock { state -> State? in
-        if state.isOver || hop ?? state.hop != state.hop { return nil }
-        state.isOver = true
+        if state.hasEnded || hop ?? state.hop != state.hop { return nil }
+        state.hasEnded = true
         defer { (state.task, state.cancelTimer, state.placeholder) = (nil, nil, nil) }
         return state
       }
@@ -166,9 +166,9 @@
     private func settle(_ outcome: NetworkOutcome, _ ended: State) {
       ended.cancelTimer?()
       var outcome = outcome
-      let carrier = carrier(ended.hop)
-      if outcome.response != nil { LinuxConnections.add(carrier, ended.request.url) }
-      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.mayExist(carrier, ended.request.url)
+      let activeSession = activeSession(ended.hop)
+      if outcome.response != nil { LinuxConnections.add(activeSession, ended.request.url) }
+      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.mayExist(activeSession, ended.request.url)
       outcome.hasFollowedRedirect = ended.hop > 0
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
       guard let transfers else {
@@ -194,7 +194,7 @@
 
     private func setTimer(_ cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
       let old = state.withLock { state -> (@Sendable () -> Void)? in
-        if state.isOver || state.hop != hop { return cancelTimer }
+        if state.hasEnded || state.hop != hop { return cancelTimer }
         defer { state.cancelTimer = cancelTimer }
         return state.cancelTimer
       }
@@ -204,23 +204,23 @@
     // MARK: Called by URLSession. A method whose signature differs slightly is never called, without a warning.
 
     /// Calls the delegate of the caller's session on its queue, also for tasks on a session of ours.
-    private func onDelegateQueue(_ carrier: URLSession, _ ask: @escaping @Sendable () -> Void) {
-      if carrier === session || session.delegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
+    private func onDelegateQueue(_ activeSession: URLSession, _ ask: @escaping @Sendable () -> Void) {
+      if activeSession === session || session.delegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
     }
 
     func urlSession(
-      _ carrier: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      _ activeSession: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
-      LinuxConnections.add(carrier, request.url)
+      LinuxConnections.add(activeSession, request.url)
       guard let proposed = request.following(response, in: session.configuration) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
       // Without the timer, a delegate that never calls back would leave the call without a result.
       if session.delegate != nil { startTimer(hop) }
-      onDelegateQueue(carrier) { [self] in
+      onDelegateQueue(activeSession) { [self] in
         session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
           Self.queue.async { [self] in
             // Nil means that the redirect is not followed: the 3xx is the response, without its body.
@@ -249,7 +249,7 @@
     /// task (swift-corelibs-foundation#5457). The response is reported here, without its body. Where the defect is
     /// fixed, the task's own completion is on the delegate queue before this, and ends the attempt first.
     func urlSession(
-      _ carrier: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      _ activeSession: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
@@ -264,7 +264,7 @@
           guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
             let response = challenge.failureResponse
           else { return }
-          carrier.delegateQueue.addOperation { [self] in
+          activeSession.delegateQueue.addOperation { [self] in
             end(NetworkOutcome(data: Data(), response: response), hop: hop)
           }
         }
@@ -274,7 +274,7 @@
       }
       // Without the timer, a delegate that never calls back would leave the call without a result.
       startTimer(hop)
-      onDelegateQueue(carrier) { [self] in
+      onDelegateQueue(activeSession) { [self] in
         delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
       }
     }
