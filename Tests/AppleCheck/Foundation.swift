@@ -16,8 +16,10 @@ public let NSURLErrorFailingURLErrorKey = ""
 public let NSLocalizedDescriptionKey = ""
 public let NSDebugDescriptionErrorKey = ""
 public struct CocoaError: Error, Sendable {
-  public init(_ code: Code, userInfo: [String: Any] = [:]) {}
-  public struct Code: Sendable {
+  public let code: Code
+  public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
+  public struct Code: Equatable, Sendable {
+    public static let fileWriteOutOfSpace = Code()
     public static let fileWriteUnknown = Code()
     public static let fileReadUnknown = Code()
     public static let fileReadCorruptFile = Code()
@@ -292,6 +294,20 @@ public var EWOULDBLOCK: Int32 { 35 }
 public struct Locale: Sendable {
   public static var preferredLanguages: [String] { [] }
   public init(identifier: String) {}
+}
+@available(macOS 13, *)
+extension Duration {
+  public struct UnitsFormatStyle: Sendable {
+    public struct Unit: Hashable, Sendable {
+      public static var hours: Unit { Unit() }
+      public static var minutes: Unit { Unit() }
+      public static var seconds: Unit { Unit() }
+    }
+    public struct UnitWidth: Sendable { public static var wide: UnitWidth { UnitWidth() } }
+    public static func units(allowed units: Set<Unit>, width: UnitWidth) -> UnitsFormatStyle { UnitsFormatStyle() }
+    public func locale(_ locale: Locale) -> UnitsFormatStyle { self }
+  }
+  public func formatted(_ style: UnitsFormatStyle) -> String { "" }
 }
 public struct TimeZone: Sendable { public init?(secondsFromGMT seconds: Int) {} }
 public struct Calendar: Sendable {
