@@ -315,7 +315,7 @@ import Wynd
       mayNameURL: true)
   }
 
-  @Test func untrustedSchemeHasItsTexts() async throws {
+  @Test func invalidURLHasItsTexts() async throws {
     var request = URLRequest(url: try #require(URL(string: "foo://a.example/?q=S3CRET")))
     request.timeoutInterval = 10
     let error = await URLSession(configuration: .ephemeral).result(of: request).error
