@@ -35,7 +35,6 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     case .urlError(let error): "\(Self.name(of: error.code).map { $0 + ", " } ?? "")URLError \(error.code.rawValue)"
     case .endpointError(let response, _), .serviceError(_, let response, _), .undecodable(_, let response, _):
       "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
-    case .inaccessible(let failure): failure.lastError.summary
     case .noResponse: "neither an error nor a response"
     case .invalidResponseType: "the response is not HTTP"
     case .noResponseData(let response): "\(response.statusCode) without a body"
@@ -43,7 +42,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
     case .transferFailed: "the file could not be transferred"
     case .middlewareError: "a middleware failed"
-    case .generalError: "unknown error"
+    case .generalError, .inaccessible: "unknown error"
     case .cancelled: "canceled"
     }
   }
@@ -135,18 +134,15 @@ nonisolated extension NetworkError: LocalizedError {
   public var errorDescription: String? {
     switch stopReason {
     case .retryAfterTooLong(let asked):
-      // English, as the sentence: "1 minute, 30 seconds".
-      let units = Duration.UnitsFormatStyle.units(allowed: [.hours, .minutes, .seconds], width: .wide)
-      return "The server is busy. Please try again in \(asked.formatted(units.locale(Locale(identifier: "en_US"))))."
+      let minutes = Int((asked.secondsAsDouble / 60).rounded(.up))
+      return "The server is busy. Please try again in \(minutes) minute\(minutes == 1 ? "" : "s")."
     case .notSafeToRepeat:
       return sentence + " The server may have received the request. Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
     case .deadline: return sentence
-    default: break
+    // Another text contains the advice of its author.
+    default: return inner?.errorDescription ?? ownText ?? sentence + (shouldRetry ? " Please try again later." : "")
     }
-    if let inner { return inner.errorDescription }
-    // The author of another text knows better what to advise.
-    return ownText ?? sentence + (shouldRetry ? " Please try again later." : "")
   }
 
   /// The text of an error that was thrown by the app's middleware, or by a transfer.

@@ -295,20 +295,6 @@ public struct Locale: Sendable {
   public static var preferredLanguages: [String] { [] }
   public init(identifier: String) {}
 }
-@available(macOS 13, *)
-extension Duration {
-  public struct UnitsFormatStyle: Sendable {
-    public struct Unit: Hashable, Sendable {
-      public static var hours: Unit { Unit() }
-      public static var minutes: Unit { Unit() }
-      public static var seconds: Unit { Unit() }
-    }
-    public struct UnitWidth: Sendable { public static var wide: UnitWidth { UnitWidth() } }
-    public static func units(allowed units: Set<Unit>, width: UnitWidth) -> UnitsFormatStyle { UnitsFormatStyle() }
-    public func locale(_ locale: Locale) -> UnitsFormatStyle { self }
-  }
-  public func formatted(_ style: UnitsFormatStyle) -> String { "" }
-}
 public struct TimeZone: Sendable { public init?(secondsFromGMT seconds: Int) {} }
 public struct Calendar: Sendable {
   public enum Identifier: Sendable { case gregorian }

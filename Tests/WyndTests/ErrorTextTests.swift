@@ -78,7 +78,7 @@ import Wynd
       log: "413 \(HTTPURLResponse.localizedString(forStatusCode: 413)) from https://a.example/orders?q=…, 18 bytes"),
     Situation(
       "429 with a Retry-After that is too long", [.status(429, secret, headers: ["Retry-After": "90"])],
-      person: "The server is busy. Please try again in 1 minute, 30 seconds.",
+      person: "The server is busy. Please try again in 2 minutes.",
       log: """
         429 Too Many Requests from https://a.example/orders?q=…, 18 bytes; gave up after 1 attempt: \
         the server asked for a wait of 90 s

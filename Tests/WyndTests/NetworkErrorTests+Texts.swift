@@ -109,7 +109,7 @@ extension NetworkErrorTests {
     let call = try await RetryRuleTests.run([.status(503), .status(502)])
     #expect(call.error?.errorDescription == "The server is busy or not available." + Self.advice)
     let asked = try await RetryRuleTests.run([.status(503, headers: ["Retry-After": "90"])])
-    #expect(asked.error?.errorDescription == "The server is busy. Please try again in 1 minute, 30 seconds.")
+    #expect(asked.error?.errorDescription == "The server is busy. Please try again in 2 minutes.")
     // It may be a POST that the server received.
     let late = Self.ended(.urlError(URLError(.timedOut)), .deadline)
     #expect(late.errorDescription?.contains("try again") == false)

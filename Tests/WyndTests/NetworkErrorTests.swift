@@ -76,7 +76,7 @@ import Testing
     #expect(error.attempts.count == 2)
     #expect(error.stopReason == .retryAfterTooLong(.seconds(90)))
     #expect(error.shouldRetry)
-    #expect(error.errorDescription?.contains("1 minute, 30 seconds") == true)
+    #expect(error.errorDescription?.contains("2 minutes") == true)
     #expect(NetworkError.cancelled.attempts.isEmpty)
     #expect(NetworkError.cancelled.stopReason == nil)
   }
