@@ -21,7 +21,7 @@ public import Foundation
 ///     caller ─ .call middleware ─ retry loop ─ .attempt middleware ─ URLSession
 ///                                     │ again and again │
 ///
-/// It uses ``Endpoint``: who deletes that folder deletes this one too.
+/// It uses ``Endpoint``. If you delete that folder, delete this one, too.
 nonisolated public struct NetworkClient: NetworkPerformer {
   /// What endpoints without a host, and requests whose URL has none, are resolved against: scheme, host, port and a path
   /// that comes before theirs.

@@ -5,8 +5,8 @@
   public import Foundation
 #endif
 
-/// Something that every call of a ``NetworkClient`` goes through: it may change the request, answer by itself, look at or
-/// replace the answer or the error, or go on again.
+/// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or replace
+/// the response or the error, or send again.
 ///
 /// ```swift
 /// struct Stopwatch: NetworkMiddleware {
@@ -26,37 +26,37 @@
 /// }
 /// ```
 ///
-/// An error that is thrown here reaches the caller as ``NetworkError/middlewareError(_:)``, a ``NetworkError`` as itself.
+/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Once a call, or (the default) once an attempt.
   var stage: MiddlewareStage { get }
 
-  /// Goes on with `next`, once, again, or not at all.
+  /// Responds to a request, usually by calling `next` once. It may also call it again, or not at all.
   ///
   /// - Parameters:
-  ///   - request: As those before have left it.
-  ///   - call: What the request belongs to.
-  ///   - next: The rest of the way. It throws a ``NetworkError``: in the ``MiddlewareStage/call`` stage the one that the
-  ///     whole call ended with, in the ``MiddlewareStage/attempt`` stage that of one attempt.
-  /// - Returns: The answer.
-  /// - Throws: What the call ends with.
+  ///   - request: The request, with the changes of earlier middleware.
+  ///   - call: The call that the request belongs to.
+  ///   - next: Passes the request on. It throws a ``NetworkError``: that of the whole call in the
+  ///     ``MiddlewareStage/call`` stage, that of one attempt in the ``MiddlewareStage/attempt`` stage.
+  /// - Returns: The response.
+  /// - Throws: The error of the call.
   func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse
 
-  /// After parsing: looks at the value that an endpoint was answered with, or replaces it. The default does nothing.
+  /// Inspects or replaces the value that an endpoint has parsed. The default returns it unchanged.
   ///
   /// - Parameters:
-  ///   - value: What the body was parsed into.
-  ///   - response: The answer.
-  ///   - call: What it belongs to.
-  /// - Returns: What the caller gets.
-  /// - Throws: What the call ends with.
+  ///   - value: The parsed value.
+  ///   - response: The response.
+  ///   - call: The call that it belongs to.
+  /// - Returns: The value that the caller receives.
+  /// - Throws: The error of the call.
   func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
     -> Value
 
-  /// Answers that belong to one user are kept apart by this; nil (the default) if it makes no difference. Whatever adds a
-  /// credential says whose it is here.
+  /// Identifies the user whose credential this middleware adds, so that a cache keeps the responses of users apart. Nil,
+  /// the default, if it adds none.
   func cacheScope(of request: URLRequest) -> String?
 }
 
