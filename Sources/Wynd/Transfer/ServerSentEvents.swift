@@ -199,12 +199,11 @@ nonisolated struct ServerSentEventParser: Sendable {
 
   private mutating func take(_ line: Substring.UTF8View) throws(NetworkError) -> ServerSentEvent? {
     if line.isEmpty { return dispatch() }
-    let colon = line.firstIndex(of: 58)
-    let name = line[..<(colon ?? line.endIndex)]
-    var value = colon.map { line[line.index(after: $0)...] } ?? line[line.endIndex...]
+    let parts = line.split(separator: 58, maxSplits: 1, omittingEmptySubsequences: false)
+    var value = parts.count > 1 ? parts[1] : line.suffix(0)
     if value.first == 32 { value = value.dropFirst() }
     let text = String(Substring(value))
-    switch String(Substring(name)) {
+    switch String(Substring(parts[0])) {
     case "event": type = text
     case "data":
       size += value.count + 1
@@ -213,9 +212,7 @@ nonisolated struct ServerSentEventParser: Sendable {
     case "id" where !value.contains(0): id = text
     case "retry":
       // Digits only; a server cannot put the client to sleep for years.
-      if let milliseconds = ContentRange.number(value), !value.contains(where: { $0 == 32 || $0 == 9 }) {
-        retry = .milliseconds(min(milliseconds, 86_400_000))
-      }
+      if let milliseconds = ContentRange.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
     default: break
     }
     return nil

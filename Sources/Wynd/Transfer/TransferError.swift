@@ -35,3 +35,10 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
   /// The same line.
   public var errorDescription: String? { description }
 }
+
+nonisolated extension NetworkError {
+  /// What failed in a transfer. An error that says nothing else is one of the file system.
+  init(transfer error: any Error) {
+    self = error as? NetworkError ?? .transferFailed(error as? TransferError ?? .fileSystem(error))
+  }
+}
