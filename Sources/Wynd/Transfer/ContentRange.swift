@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Content-Range (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, and `bytes */200` in a 416.
 nonisolated struct ContentRange: Equatable, Sendable {
   /// First and last byte; nil where the range cannot be satisfied.

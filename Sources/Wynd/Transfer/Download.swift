@@ -13,7 +13,7 @@ nonisolated final class Download: Sendable {
     var partial: PartialFile?
     /// The number of the current attempt. One that was cancelled earlier writes nothing any more.
     var attempt = 0
-    /// The size of the partial file when the attempt began, what its response means, and the body of an error.
+    /// The place in the file where the response begins, what the response means, and the body of an error.
     var offset = Int64(0)
     var step: DownloadStep?
     var errorBody = Data()
@@ -22,8 +22,7 @@ nonisolated final class Download: Sendable {
     var hasRequestedEnd = false
     /// The largest size so far: what has to be exceeded to make progress.
     var largest = Int64(0)
-    /// The file was put together from several responses, and such a file was not valid.
-    var isJoined = false
+    /// A file that was put together from several responses was not valid.
     var wasInvalid = false
     /// The call has ended.
     var isClosed = false
@@ -56,16 +55,16 @@ nonisolated final class Download: Sendable {
       (state.isClosed, state.partial) = (true, nil)
       return state.response
     }
-    if let response {
-      let attempts: [RetryFailure.Attempt]
-      switch result {
-      case .success(let call): attempts = call.attempts
-      case .failure(let error): attempts = error.attempts
-      }
-      return .success(NetworkDownload(file: destination, response: response, attempts: attempts))
+    guard let response else {
+      // A success without a file is the response of a middleware.
+      return result.flatMap { _ in .failure(.transferFailed(TransferError.invalidResponse(reason: "no file"))) }
     }
-    // A success without a file is the response of a middleware.
-    return result.flatMap { _ in .failure(.transferFailed(TransferError.invalidResponse(reason: "no file"))) }
+    let attempts =
+      switch result {
+      case .success(let call): call.attempts
+      case .failure(let error): error.attempts
+      }
+    return .success(NetworkDownload(file: destination, response: response, attempts: attempts))
   }
 
   // MARK: One attempt
@@ -115,10 +114,9 @@ nonisolated final class Download: Sendable {
       // libcurl reports a missing end.
       state.mustRequestEnd = isGET && step.mayBeCutOff(field) && !state.hasRequestedEnd
     #endif
-    state.isJoined = state.offset > 0
     switch step {
     case .fromStart(let known):
-      state.isJoined = false
+      state.offset = 0
       try partial.begin(known)
     case .append(_, let known):
       guard isGET else { throw TransferError.invalidResponse(reason: "a part, which was not requested") }
@@ -198,7 +196,7 @@ nonisolated final class Download: Sendable {
         try startOver(partial)
         // A part that was kept may have been damaged: once more, from the beginning.
         defer { state.wasInvalid = true }
-        if state.isJoined, !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
+        if state.offset > 0, !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
       }
       throw NetworkError.transferFailed(TransferError.invalidFile(error))
     }

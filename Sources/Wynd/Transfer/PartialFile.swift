@@ -119,13 +119,9 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   // MARK: Its names
 
-  static func exists(for destination: URL) -> Bool {
-    FileManager.default.fileExists(atPath: url(for: destination).path)
-  }
-
   static func remove(for destination: URL) {
     let url = url(for: destination)
-    guard exists(for: destination), let handle = try? openLocked(url) else { return }
+    guard let handle = try? openLocked(url) else { return }
     remove(url, stateURL(url))
     close(handle, url)
   }
@@ -135,7 +131,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   }
 
   /// Derived from the name of the destination, and never longer than a file system allows.
-  private static func url(for destination: URL) -> URL {
+  static func url(for destination: URL) -> URL {
     let name = destination.lastPathComponent
     return destination.deletingLastPathComponent()
       .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part")

@@ -172,8 +172,7 @@ nonisolated struct ServerSentEventParser: Sendable {
   private var splitter = LineSplitter()
   private var id: String
   private var type = ""
-  private var data: [String] = []
-  private var size = 0
+  private var data = ""
   private var isAtStart = true
 
   /// `lastID`: of the last event that an earlier sequence has seen.
@@ -194,7 +193,7 @@ nonisolated struct ServerSentEventParser: Sendable {
   /// A new connection begins: what was not finished is dropped, ids and the time to wait stay.
   mutating func reconnect() {
     splitter = LineSplitter()
-    (id, type, data, size, isAtStart) = (lastID, "", [], 0, true)
+    (id, type, data, isAtStart) = (lastID, "", "", true)
   }
 
   private mutating func take(_ line: Substring.UTF8View) throws(NetworkError) -> ServerSentEvent? {
@@ -206,9 +205,8 @@ nonisolated struct ServerSentEventParser: Sendable {
     switch String(Substring(parts[0])) {
     case "event": type = text
     case "data":
-      size += value.count + 1
-      if size > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }
-      data.append(text)
+      data += text + "\n"
+      if data.utf8.count > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }
     case "id" where !value.contains(0): id = text
     case "retry":
       // Digits only; a server cannot put the client to sleep for years.
@@ -220,9 +218,9 @@ nonisolated struct ServerSentEventParser: Sendable {
 
   private mutating func dispatch() -> ServerSentEvent? {
     lastID = id
-    defer { (type, data, size) = ("", [], 0) }
+    defer { (type, data) = ("", "") }
     if data.isEmpty { return nil }
     return ServerSentEvent(
-      id: lastID, event: type.isEmpty ? "message" : type, data: data.joined(separator: "\n"), retry: retry)
+      id: lastID, event: type.isEmpty ? "message" : type, data: String(data.dropLast()), retry: retry)
   }
 }
