@@ -62,16 +62,13 @@ nonisolated final class ByteStream: NetworkRequestHandle {
 
   private func receive(_ data: Data) throws {
     if data.isEmpty { return }
-    let (result, waiting) = state.withLock {
-      state -> (Result<Void, any Error>, [CheckedContinuation<Void, Never>]) in
+    let result = update { state -> Result<Void, NetworkError> in
       let isError = state.head?.statusCode ?? 0 >= 400
       if isError { state.errorBody += data.prefix(max(0, Self.limit - state.errorBody.count)) }
-      if isError || state.end != nil { return (.success(()), []) }
-      defer { state.waiting = [] }
-      return (Result { try state.append(data) }, state.waiting)
+      if isError || state.end != nil { return .success(()) }
+      return Result { try state.append(data) }.mapError(NetworkError.init(transfer:))
     }
-    for reader in waiting { reader.resume() }
-    do { try result.get() } catch { throw NetworkError(transfer: error) }
+    try result.get()
     start()
   }
 
@@ -101,13 +98,22 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   /// Ends the stream, and what is still being received. What came before the end can still be read, unless the reader was
   /// cancelled.
   private func end(_ result: Result<Void, NetworkError>) {
-    let (request, waiting) = state.withLock { state in
+    let request = update { state in
       if state.end == nil { state.end = result }
-      defer { (state.request, state.waiting) = (nil, []) }
-      return (state.request, state.waiting)
+      defer { state.request = nil }
+      return state.request
     }
     if case .failure = result { request?.cancel() }
+  }
+
+  /// Changes the state, and lets the readers that wait look at it.
+  private func update<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
+    let (value, waiting) = state.withLock { state in
+      defer { state.waiting = [] }
+      return (change(&state), state.waiting)
+    }
     for reader in waiting { reader.resume() }
+    return value
   }
 
   // MARK: The reader

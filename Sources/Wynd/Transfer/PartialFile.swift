@@ -13,7 +13,8 @@ nonisolated final class PartialFile: @unchecked Sendable {
   private let isKept: Bool
   private let handle: FileHandle
   private(set) var state: DownloadState
-  private(set) var size = Int64(0)
+  /// Where the next bytes go: after a write that failed, behind what was written of it.
+  var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
   init(for destination: URL, from source: URL?, _ options: DownloadOptions) throws {
     try Self.check(destination, overwrites: options.overwrites)
@@ -30,7 +31,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
       let known = stored.flatMap { try? JSONDecoder().decode(DownloadState.self, from: $0) }
       let end = Int64(clamping: try handle.seekToEnd())
       if isKept, let known, known.source == state.source, known.validator != nil, end <= known.total ?? end {
-        (state, size) = (known, end)
+        state = known
       } else {
         // It would describe what comes now.
         Self.remove(Self.stateURL(url))
@@ -70,17 +71,9 @@ nonisolated final class PartialFile: @unchecked Sendable {
   /// What came after this place was not a part of the file.
   func cut(to place: Int64) throws {
     try handle.truncate(atOffset: UInt64(max(0, place)))
-    size = place
   }
 
-  func append(_ data: Data) throws {
-    do { try handle.write(contentsOf: data) } catch {
-      // What was written of it stays.
-      size = (try? handle.offset()).map { Int64(clamping: $0) } ?? size
-      throw error
-    }
-    size += Int64(data.count)
-  }
+  func append(_ data: Data) throws { try handle.write(contentsOf: data) }
 
   /// Before the first byte that it describes, so that a process that is killed leaves nothing that is wrong.
   func save(_ new: DownloadState) throws {

@@ -113,7 +113,9 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
         let wait = Swift.max(parser.retry ?? .seconds(3), least)
-        do { try await events.performer.networkCaller.sleep(for: wait) } catch { throw .cancelled }
+        // In the time of its calls: that of a script is virtual.
+        let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.request)).clock
+        do { try await clock.sleep(for: wait) } catch { throw .cancelled }
       }
       parser.reconnect()
       var request = events.request
@@ -129,22 +131,18 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
-      else { throw .undecodable(NoEventStream(type: type), stream.response, await stream.start()) }
+      else {
+        // The server's text may be long, and hold control characters.
+        let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
+        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(text)\"")
+        throw .undecodable(error, stream.response, await stream.start())
+      }
       bytes = stream.makeAsyncIterator()
     }
   }
 
   /// Iterates.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
-}
-
-nonisolated private struct NoEventStream: LoggableError {
-  let type: String
-  /// The server's text may be long, and hold control characters.
-  var description: String {
-    let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
-    return "no event stream, but \"\(text)\""
-  }
 }
 
 nonisolated extension NetworkBytes {
@@ -154,14 +152,6 @@ nonisolated extension NetworkBytes {
     var iterator = makeAsyncIterator()
     while data.count < ByteStream.limit, let chunk = try? await iterator.next() { data += chunk }
     return data.prefix(ByteStream.limit)
-  }
-}
-
-nonisolated extension NetworkCaller {
-  /// In the time of its calls: that of a script is virtual.
-  fileprivate func sleep(for wait: Duration) async throws {
-    try await source.loop(for: NetworkCallPlan(request: URLRequest(url: URL(fileURLWithPath: "/")))).clock.sleep(
-      for: wait)
   }
 }
 
