@@ -154,12 +154,12 @@ nonisolated final class Download: Sendable {
 
   /// Completes the attempt, with a file in its place if it is whole.
   private func finish(_ outcome: NetworkOutcome, _ attempt: Int, _ completion: @escaping NetworkTransport.Completion) {
-    let (outcome, isWhole) = judge(outcome, attempt)
-    if !isWhole { return completion(outcome) }
+    let (outcome, whole) = judge(outcome, attempt)
+    guard let whole else { return completion(outcome) }
     // In the background: to validate a large file, and to flush it to the disk, takes time.
     DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
       do {
-        try putInPlace(outcome.response as? HTTPURLResponse)
+        try putInPlace(whole, outcome.response as? HTTPURLResponse)
         progress.afterReports {
           completion(NetworkOutcome(data: Data(), response: outcome.response, isAccepted: true))
         }
@@ -169,27 +169,27 @@ nonisolated final class Download: Sendable {
     }
   }
 
-  private func judge(_ outcome: NetworkOutcome, _ attempt: Int) -> (NetworkOutcome, isWhole: Bool) {
+  private func judge(_ outcome: NetworkOutcome, _ attempt: Int) -> (NetworkOutcome, whole: PartialFile?) {
     state.withLock { state in
       var outcome = outcome
-      guard state.attempt == attempt, let partial = state.partial else { return (outcome, false) }
+      guard state.attempt == attempt, let partial = state.partial else { return (outcome, nil) }
       // No more data of this attempt. A handful of bytes each time is not progress that a download could live on.
       state.attempt += 1
       outcome.hasProgressed = partial.size - state.largest >= 16_384
       state.largest = max(state.largest, partial.size)
       outcome.data = state.errorBody
       guard let step = state.step, step != .failed, step == .complete || outcome.error == nil else {
-        return (outcome, false)
+        return (outcome, nil)
       }
-      if step.isWhole(partial.size), !state.mustRequestEnd { return (outcome, true) }
+      if step.isWhole(partial.size), !state.mustRequestEnd { return (outcome, partial) }
       state.hasRequestedEnd = state.mustRequestEnd || state.hasRequestedEnd
       outcome.error = URLError(.networkConnectionLost)
-      return (outcome, false)
+      return (outcome, nil)
     }
   }
 
-  private func putInPlace(_ response: HTTPURLResponse?) throws {
-    guard let partial = state.withLock({ $0.partial }) else { return }
+  private func putInPlace(_ partial: PartialFile, _ response: HTTPURLResponse?) throws {
+    if state.withLock({ $0.isClosed }) { return }
     do { try options.validate?(partial.url) } catch {
       try locked { state in
         if state.isClosed { return }

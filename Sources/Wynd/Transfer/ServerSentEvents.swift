@@ -88,8 +88,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// - Returns: An event; nil when there will be no more.
     /// - Throws: ``NetworkError``, when it cannot connect, or the response is no event stream.
     public mutating func next() async throws -> ServerSentEvent? {
-      while pending.isEmpty {
-        if isAtEnd { return nil }
+      while pending.isEmpty, !isAtEnd {
         if bytes == nil { try await connect() }
         do {
           if let data = try await bytes?.next() {
