@@ -82,24 +82,18 @@ nonisolated struct NetworkOutcome: Sendable {
   }
 }
 
-/// Takes the body of a response as it comes. Called serially, until the attempt's completion; an error ends the attempt.
-nonisolated protocol NetworkBodyReceiver: AnyObject, Sendable {
-  func receive(_ head: HTTPURLResponse) throws(NetworkError)
-  func receive(_ data: Data) throws(NetworkError)
-  /// Bytes of the request's body that have been sent.
-  func sent(_ bytes: Int64)
-}
-
-/// What a transfer has beside its request: a body that is not in memory, and the receiver of the response.
+/// What a transfer has beside its request: a body that is not in memory, and closures that get the response as it comes. They
+/// are called serially, until the attempt's completion. An error that one of them throws ends the attempt.
 nonisolated struct NetworkTransferBody: Sendable {
   var file: URL?
   /// Makes a new stream for each send.
   var stream: (@Sendable () throws -> InputStream)?
-  var receiver: any NetworkBodyReceiver
-  #if !canImport(FoundationNetworking)
-    /// Makes the task, with a delegate that passes the response on.
-    var makeTask: @Sendable (URLSession, URLRequest, Self, @escaping NetworkTransport.Completion) -> URLSessionTask
-  #endif
+  var onHead: @Sendable (HTTPURLResponse) throws -> Void = { _ in }
+  var onData: @Sendable (Data) throws -> Void
+  /// Bytes of the request's body that have been sent.
+  var onSent: @Sendable (Int64) -> Void = { _ in }
+  /// Makes the task on Apple's platforms, with a delegate that calls the closures.
+  var makeTask: @Sendable (URLSession, URLRequest, Self, @escaping NetworkTransport.Completion) -> URLSessionTask
 }
 
 /// The transport of calls on a session.

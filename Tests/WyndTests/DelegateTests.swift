@@ -56,16 +56,19 @@ import Testing
   @Test func theTransferDelegateIsCalled() async throws {
     let server = try LoopbackServer(script: .ok("the answer"), .ok("the answer"))
     for isRefused in [false, true] {
-      let receiver = UploadReceiver(ProgressReporter(nil), 4)
+      let (received, sentBytes) = (Box(Data()), Box<Int64>(0))
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       request.httpBody = Data("body".utf8)
       request.setValue("K", forHTTPHeaderField: "X-Api-Key")
       let sent = request
       let outcome = Box<NetworkOutcome>()
-      let cargo = NetworkTransferBody(
-        stream: { InputStream(data: Data()) }, to: isRefused ? RefusingReceiver() : receiver)
-      let delegate = TransferDelegate(sent, cargo) { outcome.value = $0 }
+      let transfer = NetworkTransferBody(
+        stream: { InputStream(data: Data()) },
+        onHead: { _ in if isRefused { throw NetworkError.responseTooLarge(limit: 3) } },
+        onData: { received.value = (received.value ?? Data()) + $0 }, onSent: { sentBytes.value = $0 },
+        makeTask: TransferDelegate.makeTask)
+      let delegate = TransferDelegate(sent, transfer) { outcome.value = $0 }
       let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
       let task = session.dataTask(with: sent)
       let stream = Box<Bool>()
@@ -89,9 +92,8 @@ import Testing
         guard case .responseTooLarge(3)? = end.error as? NetworkError else { Issue.record("\(end)"); return }
       } else {
         #expect(
-          receiver.data == Data("the answer".utf8) && end.error == nil
+          received.value == Data("the answer".utf8) && sentBytes.value == 4 && end.error == nil
             && (end.response as? HTTPURLResponse)?.statusCode == 200)
-        receiver.reportAll()
       }
     }
   }
@@ -102,7 +104,7 @@ import Testing
     var request = URLRequest(url: url)
     request.httpMethod = "POST"
     let transfer = NetworkTransferBody(
-      stream: { InputStream(data: Data()) }, to: UploadReceiver(ProgressReporter(nil), nil))
+      stream: { InputStream(data: Data()) }, onData: { _ in }, makeTask: TransferDelegate.makeTask)
     let task = URLSession.shared.dataTask(with: request)
     let refused = try #require(HTTPURLResponse(url: url, statusCode: 401, httpVersion: nil, headerFields: nil))
     final class Sender: NSObject, URLAuthenticationChallengeSender {
@@ -221,17 +223,10 @@ import Testing
     weak var stream: ByteStream?
     do {
       let bytes = try await NetworkBytesTests().bytes(server)
-      stream = bytes.reader.stream
+      stream = bytes.stream
       for try await _ in bytes {}
       #expect(stream != nil)
     }
     await until { [weak stream] in stream == nil }
   }
-}
-
-/// Takes no response.
-private final class RefusingReceiver: NetworkBodyReceiver {
-  func receive(_ head: HTTPURLResponse) throws(NetworkError) { throw .responseTooLarge(limit: 3) }
-  func receive(_ data: Data) throws(NetworkError) {}
-  func sent(_ bytes: Int64) {}
 }

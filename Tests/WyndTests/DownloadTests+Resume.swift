@@ -65,6 +65,20 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
+  /// The part is not in it, so another download would bring the same.
+  @Test func aWholeFileThatIsNotValidIsNotDownloadedAgain() async throws {
+    let bytes = someBytes(100_000)
+    let server = try LoopbackServer { $0.index == 0 ? .file(bytes, for: $0, cut: 50_000) : .ok(bytes) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    guard case .invalidFile? = transferError(await download(server, to: folder.file(), options)) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=50000-"])
+  }
+
   @Test func twoDoNotWriteToOnePart() async throws {
     let server = try LoopbackServer { .file(someBytes(100), for: $0) }
     let slow = try LoopbackServer(script: Self.stall)

@@ -118,9 +118,9 @@ nonisolated private struct ScriptTransport: NetworkTransport {
       _ = try transfer.stream?()
       let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
       let size = try transfer.file.map { Int64(try Data(contentsOf: $0).count) } ?? length
-      transfer.receiver.sent(size ?? Int64(request.httpBody?.count ?? 0))
-      try transfer.receiver.receive(response)
-      for chunk in chunks { try transfer.receiver.receive(chunk) }
+      transfer.onSent(size ?? Int64(request.httpBody?.count ?? 0))
+      try transfer.onHead(response)
+      for chunk in chunks { try transfer.onData(chunk) }
       return NetworkOutcome(data: Data(), response: response)
     } catch {
       let error = error as? NetworkError ?? .transferFailed(error)

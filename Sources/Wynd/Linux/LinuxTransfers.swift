@@ -58,9 +58,9 @@
 
     private func attempt(_ task: URLSessionTask) -> LinuxAttempt? { attempts.withLock { $0[task.taskIdentifier] } }
 
-    private func pass(_ task: URLSessionTask, _ pass: (any NetworkBodyReceiver) throws(NetworkError) -> Void) {
+    private func pass(_ task: URLSessionTask, _ pass: (NetworkTransferBody) throws -> Void) {
       guard let owner = attempt(task), let hop = owner.hop(of: task), let body = owner.transfer else { return }
-      do throws(NetworkError) { try pass(body.receiver) } catch { owner.end(NetworkOutcome(error: error), hop: hop) }
+      do { try pass(body) } catch { owner.end(NetworkOutcome(error: error), hop: hop) }
     }
 
     // MARK: Called by URLSession
@@ -71,18 +71,18 @@
     ) {
       completionHandler(.allow)
       guard let head = response as? HTTPURLResponse else { return }
-      pass(dataTask) { receiver throws(NetworkError) in try receiver.receive(head) }
+      pass(dataTask) { try $0.onHead(head) }
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      pass(dataTask) { receiver throws(NetworkError) in try receiver.receive(data) }
+      pass(dataTask) { try $0.onData(data) }
     }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didSendBodyData _: Int64, totalBytesSent: Int64,
       totalBytesExpectedToSend _: Int64
     ) {
-      pass(task) { receiver in receiver.sent(totalBytesSent) }
+      pass(task) { $0.onSent(totalBytesSent) }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

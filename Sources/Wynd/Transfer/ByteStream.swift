@@ -4,38 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The attempts of a stream.
-nonisolated struct StreamTransport: NetworkTransport {
-  let base: any NetworkTransport
-  let startsWithHead: Bool
-  /// The stream of the attempt that has succeeded.
-  let started: NetworkLock<StreamReader?>
-
-  var isInvalidated: Bool { base.isInvalidated }
-  func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
-
-  func prepare(
-    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
-  ) -> any NetworkRequestHandle {
-    ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
-  }
-}
-
-/// What a reader holds: its stream is cancelled when nothing can read it any more.
-nonisolated final class StreamReader: Sendable {
-  let stream: ByteStream
-  init(_ stream: ByteStream) { self.stream = stream }
-  deinit { stream.cancel() }
-}
-
 /// One attempt of a stream, and then the buffer between it and its reader. An attempt has succeeded when the first byte has
-/// come, or with the head of the response.
+/// come, or with the head of the response. A stream that nothing can read any more is cancelled.
 ///
-/// What bounds the memory: on Apple's platforms the task is suspended while more than half a megabyte waits for the reader.
-/// URLSession calls that advisory, and may deliver some more. On Linux a suspended task would lose its connection, and
-/// blocking the delegate queue would block every other transfer of the session, perhaps the one that the reader waits for.
-/// There, what exceeds a megabyte goes through a temporary file.
-nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
+/// What bounds the memory: what exceeds a megabyte goes through a temporary file. On Apple's platforms the task is suspended
+/// while more than half a megabyte waits for the reader; URLSession calls that advisory, and may deliver some more. On Linux a
+/// suspended task would lose its connection, and blocking the delegate queue would block every other transfer of the session,
+/// perhaps the one that the reader waits for.
+nonisolated final class ByteStream: NetworkRequestHandle {
   static let limit = 1_048_576
 
   fileprivate struct State: Sendable {
@@ -45,29 +21,33 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
     var errorBody = Data()
     /// What waits for the reader.
     var buffer = Data()
-    #if canImport(FoundationNetworking)
-      var overflow: OverflowFile?
-    #else
-      var isSuspended = false
-    #endif
+    var overflow = OverflowFile()
+    var isSuspended = false
     var end: Result<Void, NetworkError>?
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
   private let state = NetworkLock(State())
   private let startsWithHead: Bool
-  private let started: NetworkLock<StreamReader?>
+  private let started: NetworkLock<ByteStream?>
   private let completion: NetworkTransport.Completion
 
+  /// `started`: where the stream is put when the attempt has succeeded.
   init(
-    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<StreamReader?>,
+    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<ByteStream?>,
     _ completion: @escaping NetworkTransport.Completion
   ) {
     self.startsWithHead = startsWithHead
     self.started = started
     self.completion = completion
-    let handle = base.prepare(request, NetworkTransferBody(to: self)) { [self] in finished($0) }
+    // Weak: the attempt holds the stream, and after that its reader.
+    let transfer = NetworkTransferBody(
+      onHead: { [weak self] in self?.receive($0) }, onData: { [weak self] in try self?.receive($0) },
+      makeTask: TransferDelegate.makeTask)
+    let handle = base.prepare(request, transfer) { [weak self] in self?.finished($0) }
     state.withLock { if $0.end == nil { $0.request = handle } }
   }
+
+  deinit { cancel() }
 
   // MARK: The attempt
 
@@ -75,23 +55,22 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
 
   func cancel() { end(.failure(.cancelled)) }
 
-  func receive(_ head: HTTPURLResponse) throws(NetworkError) {
+  private func receive(_ head: HTTPURLResponse) {
     state.withLock { $0.head = head }
     if startsWithHead { start() }
   }
 
-  func receive(_ data: Data) throws(NetworkError) {
-    let isBody = state.withLock { state in
-      guard let head = state.head, head.statusCode >= 400 else { return true }
-      state.errorBody += data.prefix(max(0, 1_048_576 - state.errorBody.count))
-      return false
+  private func receive(_ data: Data) throws {
+    if data.isEmpty { return }
+    let result = update { state -> Result<Void, NetworkError> in
+      let isError = state.head?.statusCode ?? 0 >= 400
+      if isError { state.errorBody += data.prefix(max(0, Self.limit - state.errorBody.count)) }
+      if isError || state.end != nil { return .success(()) }
+      return Result { try state.append(data) }.mapError(NetworkError.init(transfer:))
     }
-    if !isBody || data.isEmpty { return }
-    try append(data)
+    try result.get()
     start()
   }
-
-  func sent(_ bytes: Int64) {}
 
   /// The response is a success: the call ends, and the stream begins.
   private func start() {
@@ -101,7 +80,7 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
       return head
     }
     guard let head else { return }
-    started.hold(StreamReader(self))
+    _ = started.exchange(self)
     completion(NetworkOutcome(data: Data(), response: head, isAccepted: true))
   }
 
@@ -110,7 +89,7 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
     let result = outcome.result(isHead: false, allowEmptyData: true)
     end(result.map { _ in })
     if hasStarted { return }
-    if case .success = result { started.hold(StreamReader(self)) }
+    if case .success = result { _ = started.exchange(self) }
     var outcome = outcome
     outcome.data = errorBody
     completion(outcome)
@@ -119,49 +98,25 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
   /// Ends the stream, and what is still being received. What came before the end can still be read, unless the reader was
   /// cancelled.
   private func end(_ result: Result<Void, NetworkError>) {
-    let (request, waiting) = state.withLock { state in
+    let request = update { state in
       if state.end == nil { state.end = result }
-      defer { (state.request, state.waiting) = (nil, []) }
-      return (state.request, state.waiting)
+      defer { state.request = nil }
+      return state.request
     }
     if case .failure = result { request?.cancel() }
-    for reader in waiting { reader.resume() }
   }
 
-  // MARK: The buffer
-
-  private func append(_ data: Data) throws(NetworkError) {
-    let (result, waiting) = state.withLock {
-      state -> (Result<Void, NetworkError>, [CheckedContinuation<Void, Never>]) in
-      if state.end != nil { return (.success(()), []) }
-      let result = Result { try Self.append(data, to: &state) }.mapError {
-        NetworkError.transferFailed(TransferError.fileSystem($0))
-      }
+  /// Changes the state, and lets the readers that wait look at it.
+  private func update<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
+    let (value, waiting) = state.withLock { state in
       defer { state.waiting = [] }
-      return (result, state.waiting)
+      return (change(&state), state.waiting)
     }
     for reader in waiting { reader.resume() }
-    try result.get()
+    return value
   }
 
-  private static func append(_ data: Data, to state: inout State) throws {
-    #if canImport(FoundationNetworking)
-      // In order: once something is in the file, all that follows goes through it until it is empty.
-      if state.overflow?.isEmpty == false || state.buffer.count + data.count > limit {
-        var file = try state.overflow ?? OverflowFile()
-        try file.append(data)
-        state.overflow = file
-        return
-      }
-    #endif
-    if state.buffer.isEmpty { state.buffer = data } else { state.buffer.append(data) }
-    #if !canImport(FoundationNetworking)
-      if !state.isSuspended, state.buffer.count > limit / 2, let task = state.request as? URLSessionTask {
-        state.isSuspended = true
-        task.suspend()
-      }
-    #endif
-  }
+  // MARK: The reader
 
   /// All that waits for the reader; nil at the end. What came before an error is given first.
   func next() async throws(NetworkError) -> Data? {
@@ -171,7 +126,7 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
       await withTaskCancellationHandler {
         await withCheckedContinuation { continuation in
           let mustWait = state.withLock { state in
-            if state.hasNext { return false }
+            if state.pending > 0 || state.end != nil { return false }
             state.waiting.append(continuation)
             return true
           }
@@ -185,78 +140,71 @@ nonisolated final class ByteStream: NetworkBodyReceiver, NetworkRequestHandle {
 }
 
 nonisolated extension ByteStream.State {
-  fileprivate var isOverflowEmpty: Bool {
-    #if canImport(FoundationNetworking)
-      overflow?.isEmpty ?? true
-    #else
-      true
-    #endif
-  }
+  fileprivate var pending: Int { buffer.count + overflow.count }
 
-  fileprivate var hasNext: Bool { !buffer.isEmpty || end != nil || !isOverflowEmpty }
+  fileprivate mutating func append(_ data: Data) throws {
+    // In order: once something is in the file, all that follows goes through it until it is empty.
+    if overflow.count > 0 || buffer.count + data.count > ByteStream.limit {
+      try overflow.append(data)
+    } else {
+      buffer.append(data)
+    }
+    // Only a task of Apple's is its own handle.
+    if !isSuspended, pending > ByteStream.limit / 2, let task = request as? URLSessionTask {
+      isSuspended = true
+      task.suspend()
+    }
+  }
 
   /// Nil if there is nothing yet.
   fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
-    if !buffer.isEmpty {
-      defer { buffer = Data() }
-      #if !canImport(FoundationNetworking)
-        if isSuspended { (request as? URLSessionTask)?.resume() }
-        isSuspended = false
-      #endif
-      return .success(buffer)
+    if pending == 0 { return end.map { $0.map { nil } } }
+    let next = Result { try buffer.isEmpty ? overflow.next() : buffer }
+    buffer = Data()
+    if isSuspended, pending <= ByteStream.limit / 2 {
+      isSuspended = false
+      (request as? URLSessionTask)?.resume()
     }
-    #if canImport(FoundationNetworking)
-      if !isOverflowEmpty {
-        return Result { try overflow?.next() }.mapError { .transferFailed(TransferError.fileSystem($0)) }
-      }
-    #endif
-    return end.map { $0.map { nil } }
+    return next.mapError(NetworkError.init(transfer:))
   }
 }
 
-nonisolated extension NetworkLock<StreamReader?> {
-  /// What was held before is released without the lock: that cancels its stream.
-  fileprivate func hold(_ reader: StreamReader) {
-    _ = withLock { held in
-      defer { held = reader }
-      return held
+nonisolated extension NetworkLock {
+  /// Sets the value and returns the old one, which is then released without the lock: that may cancel a stream.
+  func exchange(_ new: Value) -> Value {
+    withLock { value in
+      defer { value = new }
+      return value
     }
   }
 }
 
-#if canImport(FoundationNetworking)
-  /// Data in a temporary file, first in, first out.
-  nonisolated fileprivate struct OverflowFile: Sendable {
-    private let file: TemporaryFile
-    private var written = UInt64(0)
-    private var read = UInt64(0)
+/// Data in a temporary file, first in, first out.
+nonisolated private struct OverflowFile: Sendable {
+  private var file: TemporaryFile?
+  private var written = UInt64(0)
+  private var read = UInt64(0)
 
-    init() throws {
-      file = try TemporaryFile()
-      // An open file stays usable without its name, and is gone with the process, however that ends.
-      try FileManager.default.removeItem(at: file.url)
-    }
+  var count: Int { Int(written - read) }
 
-    var isEmpty: Bool { read == written }
-
-    mutating func append(_ data: Data) throws {
-      try file.handle.seek(toOffset: written)
-      try file.handle.write(contentsOf: data)
-      written += UInt64(data.count)
-    }
-
-    mutating func next() throws -> Data {
-      try file.handle.seek(toOffset: read)
-      guard let data = try file.handle.read(upToCount: 262_144), !data.isEmpty else {
-        throw CocoaError(.fileReadCorruptFile)
-      }
-      read += UInt64(data.count)
-      if isEmpty {
-        (read, written) = (0, 0)
-        try file.handle.truncate(atOffset: 0)
-      }
-      return data
-    }
+  mutating func append(_ data: Data) throws {
+    let file = try self.file ?? TemporaryFile()
+    // An open file stays usable without its name, and is gone with the process, however that ends.
+    if self.file == nil { try FileManager.default.removeItem(at: file.url) }
+    self.file = file
+    try file.handle.seek(toOffset: written)
+    try file.handle.write(contentsOf: data)
+    written += UInt64(data.count)
   }
-#endif
+
+  mutating func next() throws -> Data? {
+    try file?.handle.seek(toOffset: read)
+    guard let data = try file?.handle.read(upToCount: 262_144), !data.isEmpty else {
+      throw CocoaError(.fileReadCorruptFile)
+    }
+    read += UInt64(data.count)
+    if read == written { self = OverflowFile() }
+    return data
+  }
+}

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Content-Range (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, and `bytes */200` in a 416.
 nonisolated struct ContentRange: Equatable, Sendable {
   /// First and last byte; nil where the range cannot be satisfied.
@@ -14,38 +10,21 @@ nonisolated struct ContentRange: Equatable, Sendable {
 
   /// Nil for anything that makes no sense: a server that errs here would corrupt the file.
   init?(_ text: String) {
-    let text = text.utf8.drop { $0 == 32 || $0 == 9 }
-    guard text.prefix(6).map({ $0 | 32 }).elementsEqual("bytes ".utf8), let slash = text.firstIndex(of: 47) else {
-      return nil
-    }
-    let range = text[..<slash].dropFirst(6)
-    let length = text[text.index(after: slash)...]
-    if !length.elementsEqual("*".utf8) {
-      guard let total = Self.number(length) else { return nil }
-      self.total = total
-    }
-    if range.elementsEqual("*".utf8) {
-      if total == nil { return nil }
-      return
-    }
-    guard let dash = range.firstIndex(of: 45), let first = Self.number(range[..<dash]),
-      let last = Self.number(range[range.index(after: dash)...]), first <= last, last < total ?? .max
+    let parts = text.trimmingCharacters(in: .whitespaces).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].lowercased().hasPrefix("bytes ") else { return nil }
+    total = Self.number(parts[1])
+    if total == nil, parts[1] != "*" { return nil }
+    let range = parts[0].dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+    if range == ["*"], total != nil { return }
+    guard range.count == 2, let first = Self.number(range[0]), let last = Self.number(range[1]), first <= last,
+      last < total ?? .max
     else { return nil }
     (self.first, self.last) = (first, last)
   }
 
-  /// Digits only: no sign, no blank inside.
-  static func number(_ digits: some Collection<UInt8>) -> Int64? {
-    var number = Int64(0)
-    var isEmpty = true
-    for byte in digits where byte != 32 && byte != 9 {
-      guard 48...57 ~= byte else { return nil }
-      let (high, isTooHigh) = number.multipliedReportingOverflow(by: 10)
-      let (sum, isTooLarge) = high.addingReportingOverflow(Int64(byte - 48))
-      if isTooHigh || isTooLarge { return nil }
-      (number, isEmpty) = (sum, false)
-    }
-    return isEmpty ? nil : number
+  /// Digits only: no sign, no blank.
+  static func number(_ text: some StringProtocol) -> Int64? {
+    text.utf8.allSatisfy { 48...57 ~= $0 } ? Int64(text) : nil
   }
 }
 
@@ -136,7 +115,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
   /// Bytes of a body, as they will arrive here; nil if the headers do not say: compressed, or in chunks.
   static func length(_ field: (String) -> String?) -> Int64? {
     if isEncoded(field) || field("Transfer-Encoding") != nil { return nil }
-    return field("Content-Length").flatMap { ContentRange.number($0.utf8) }
+    return field("Content-Length").flatMap { ContentRange.number($0.trimmingCharacters(in: .whitespaces)) }
   }
 
   /// What a later request can send as If-Range. A weak entity tag cannot be used, and forbids the date too (RFC 9110

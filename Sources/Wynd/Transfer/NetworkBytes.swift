@@ -15,8 +15,8 @@ nonisolated extension NetworkPerformer {
   /// Until the first byte has come, it is retried like any call; after that a lost connection is an error at its place in
   /// the sequence, behind everything that came before it.
   ///
-  /// What waits for a slow reader takes 1 MB of memory. On Apple's platforms the task is suspended meanwhile, which
-  /// URLSession treats as a hint; on Linux the rest waits in a temporary file without a name.
+  /// What waits for a slow reader takes 1 MB of memory, and the rest waits in a temporary file without a name. On Apple's
+  /// platforms the task is suspended meanwhile, which URLSession treats as a hint.
   ///
   /// On Apple's platforms a chunked body that the server cuts off between two chunks ends like a whole one
   /// (FB24495140); a download notices.
@@ -37,20 +37,19 @@ nonisolated extension NetworkPerformer {
   func networkStream(
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
-    let started = NetworkLock<StreamReader?>(nil)
-    let call = NetworkCallPlan(
-      request: urlRequest, policy: policy, maxRetries: maxRetries,
-      transfer: { StreamTransport(base: $0, startsWithHead: startsWithHead, started: started) })
-    let result = await networkCaller.run(call)
-    // Only its iterators hold the reader from here on; without one, the stream is cancelled.
-    let reader = started.withLock { started in
-      defer { started = nil }
-      return started
+    let started = NetworkLock<ByteStream?>(nil)
+    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) { base in
+      TransferTransport(base: base) { request, completion in
+        ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
+      }
     }
+    let result = await networkCaller.run(call)
+    // Only the sequence and its iterators hold the stream from here on; without one, it is cancelled.
+    let stream = started.exchange(nil)
     let response = try result.get().response
     // A middleware may have responded without sending anything.
-    guard let reader else { throw .noResponse }
-    return NetworkBytes(response: response, reader: reader)
+    guard let stream else { throw .noResponse }
+    return NetworkBytes(response: response, stream: stream)
   }
 }
 
@@ -61,23 +60,23 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
 
   /// Status code and header fields of the response.
   public let response: HTTPURLResponse
-  let reader: StreamReader
+  let stream: ByteStream
 
   /// Bytes of the whole body; nil if the response does not say, or is compressed.
   public var total: Int64? { DownloadStep.length(response.value(forHTTPHeaderField:)) }
 
   /// Gives what has come.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    let reader: StreamReader
+    let stream: ByteStream
     /// The next bytes, nil at the end.
     ///
     /// - Returns: All that have come since the last ones.
     /// - Throws: ``NetworkError``, where the response broke off; `.cancelled` if the task was cancelled.
-    public mutating func next() async throws -> Data? { try await reader.stream.next() }
+    public mutating func next() async throws -> Data? { try await stream.next() }
   }
 
   /// Iterates.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
 
   /// The lines of the body, without their ends (LF, CRLF or CR), empty ones included. Bytes that are not UTF-8 become
   /// U+FFFD.
@@ -94,8 +93,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     var bytes: NetworkBytes.AsyncIterator
     var splitter = LineSplitter()
-    var lines: [String] = []
-    var position = 0
+    var lines: ArraySlice<String> = []
     var isAtEnd = false
 
     /// The next line, nil at the end.
@@ -103,18 +101,15 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     /// - Returns: A line without its end.
     /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
     public mutating func next() async throws -> String? {
-      while position == lines.count {
-        if isAtEnd { return nil }
-        position = 0
+      while lines.isEmpty, !isAtEnd {
         if let data = try await bytes.next() {
-          lines = try splitter.feed(data)
+          lines = try splitter.feed(data)[...]
         } else {
           isAtEnd = true
-          lines = splitter.finish().map { [$0] } ?? []
+          lines = splitter.finish()[...]
         }
       }
-      defer { position += 1 }
-      return lines[position]
+      return lines.popFirst()
     }
   }
 
@@ -147,8 +142,8 @@ nonisolated struct LineSplitter: Sendable {
   }
 
   /// The last line, if it has no end.
-  mutating func finish() -> String? {
+  mutating func finish() -> [String] {
     defer { line = [] }
-    return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    return line.isEmpty ? [] : [String(decoding: line, as: UTF8.self)]
   }
 }

@@ -47,7 +47,9 @@ nonisolated public struct NetworkDownload: Sendable {
   public let attempts: [RetryFailure.Attempt]
 
   /// Whether ``DownloadOptions/resumes`` has kept a part of a file for this destination.
-  public static func hasPartialFile(for destination: URL) -> Bool { PartialFile.exists(for: destination) }
+  public static func hasPartialFile(for destination: URL) -> Bool {
+    FileManager.default.fileExists(atPath: PartialFile.url(for: destination).path)
+  }
 
   /// Removes what ``DownloadOptions/resumes`` has kept for this destination, unless a download is writing to it.
   public static func removePartialFile(for destination: URL) { PartialFile.remove(for: destination) }

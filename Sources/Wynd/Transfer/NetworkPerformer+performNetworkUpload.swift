@@ -52,13 +52,26 @@ nonisolated extension NetworkPerformer {
   }
 }
 
+nonisolated extension UploadBody {
+  fileprivate var readsFiles: Bool {
+    switch content {
+    case .file, .assembled: true
+    case .data, .stream: false
+    }
+  }
+}
+
 /// One upload over all its attempts.
-nonisolated struct Upload: NetworkTransport {
-  let base: any NetworkTransport
+nonisolated private struct Upload: Sendable {
   let body: UploadBody
   let progress: ProgressReporter
   /// A body that was put together is kept for the retries.
   private let assembled = NetworkLock<TemporaryFile?>(nil)
+
+  init(_ body: UploadBody, _ options: UploadOptions) {
+    self.body = body
+    progress = ProgressReporter(options.onProgress)
+  }
 
   static func call(
     _ request: URLRequest, _ body: UploadBody, _ policy: RetryPolicy?, _ maxRetries: Int?, _ options: UploadOptions
@@ -72,120 +85,64 @@ nonisolated struct Upload: NetworkTransport {
     if case .assembled(let contentType, _) = body.content {
       request.setValue(contentType, forHTTPHeaderField: "Content-Type")
     }
-    return NetworkCallPlan(
-      request: request, policy: policy, maxRetries: maxRetries,
-      transfer: { Upload(base: $0, body: body, progress: ProgressReporter(options.onProgress)) })
-  }
-
-  init(base: any NetworkTransport, body: UploadBody, progress: ProgressReporter) {
-    self.base = base
-    self.body = body
-    self.progress = progress
-  }
-
-  var isInvalidated: Bool { base.isInvalidated }
-
-  func validationError(for request: URLRequest) -> String? {
-    if case .stream(let length?, _) = body.content, length < 0 { return "a body of a negative length" }
-    return base.validationError(for: request)
-  }
-
-  func prepare(
-    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
-  ) -> any NetworkRequestHandle {
-    let readsFiles =
-      switch body.content {
-      case .file, .assembled: true
-      case .data, .stream: false
-      }
-    return TransferHandle(isInBackground: readsFiles) { handle in
-      do throws(NetworkError) { return try send(request, for: handle, completion) } catch {
-        completion(NetworkOutcome(error: error))
-        return nil
+    let upload = Upload(body, options)
+    return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base in
+      TransferTransport(base: base) { request, completion in
+        TransferHandle(isInBackground: body.readsFiles, completion) { handle in
+          try upload.send(request, on: base, for: handle, completion)
+        }
       }
     }
   }
 
   private func send(
-    _ request: URLRequest, for handle: TransferHandle, _ completion: @escaping Completion
-  ) throws(NetworkError) -> any NetworkRequestHandle {
+    _ request: URLRequest, on base: any NetworkTransport, for handle: TransferHandle,
+    _ completion: @escaping NetworkTransport.Completion
+  ) throws -> any NetworkRequestHandle {
     var request = request
-    let receiver: UploadReceiver
-    var transfer: NetworkTransferBody
+    let received = NetworkLock((data: Data(), sent: Int64(0)))
+    var transfer = NetworkTransferBody(
+      onData: { data in received.withLock { $0.data += data } }, makeTask: TransferDelegate.makeTask)
+    let length: Int64?
     switch body.content {
     case .data(let data):
-      request.httpBody = data
-      receiver = UploadReceiver(progress, Int64(data.count))
-      transfer = NetworkTransferBody(to: receiver)
-    case .file(let url):
-      receiver = UploadReceiver(progress, try Self.size(of: url))
-      transfer = NetworkTransferBody(file: url, to: receiver)
+      (request.httpBody, length) = (data, Int64(data.count))
+    case .file(let file):
+      (transfer.file, length) = (file, try Self.size(of: file))
     case .assembled(_, let assemble):
-      let file = try file(assemble, for: handle)
-      receiver = UploadReceiver(progress, try Self.size(of: file))
-      transfer = NetworkTransferBody(file: file, to: receiver)
-    case .stream(let length, let makeStream):
-      if let length { request.setValue(String(length), forHTTPHeaderField: "Content-Length") }
-      receiver = UploadReceiver(progress, length)
-      transfer = NetworkTransferBody(stream: makeStream, to: receiver)
+      let file = try assembled.withLock { $0 } ?? assemble { !handle.isCancelled }
+      assembled.withLock { $0 = file }
+      (transfer.file, length) = (file.url, try Self.size(of: file.url))
+    case .stream(let announced, let makeStream):
+      if let announced {
+        if announced < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
+        request.setValue(String(announced), forHTTPHeaderField: "Content-Length")
+      }
+      (transfer.stream, length) = (makeStream, announced)
     }
-    progress.report(0, of: receiver.length)
+    transfer.onSent = { [progress] sent in
+      received.withLock { $0.sent = sent }
+      progress.report(min(sent, length ?? sent), of: length)
+    }
+    progress.report(0, of: length)
     return base.prepare(request, transfer) { [progress] outcome in
       var outcome = outcome
-      outcome.data = receiver.data
-      if case .success = outcome.result(isHead: false, allowEmptyData: true) { receiver.reportAll() }
+      let (data, sent) = received.withLock { $0 }
+      outcome.data = data
+      if case .success = outcome.result(isHead: false, allowEmptyData: true) {
+        progress.report(length ?? sent, of: length ?? sent)
+      }
       progress.afterReports { [outcome] in completion(outcome) }
     }
   }
 
   /// URLSession on Linux crashes when a file is gone.
-  private static func size(of file: URL) throws(NetworkError) -> Int64 {
+  private static func size(of file: URL) throws -> Int64 {
     let values = try? URL(fileURLWithPath: file.resolvingSymlinksInPath().path)
       .resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])
     guard values?.isRegularFile == true, let size = values?.fileSize,
       (try? FileHandle(forReadingFrom: file).close()) != nil
-    else { throw .transferFailed(TransferError.unusableFile(file, reason: "not a file that can be read")) }
+    else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }
     return Int64(size)
-  }
-
-  private func file(
-    _ assemble: (_ isWanted: () -> Bool) throws -> TemporaryFile, for handle: TransferHandle
-  ) throws(NetworkError) -> URL {
-    if let file = assembled.withLock({ $0 }) { return file.url }
-    do {
-      let file = try assemble { !handle.isCancelled }
-      assembled.withLock { $0 = file }
-      return file.url
-    } catch {
-      throw error as? NetworkError ?? .transferFailed(TransferError.fileSystem(error))
-    }
-  }
-}
-
-/// Keeps the response in memory.
-nonisolated final class UploadReceiver: NetworkBodyReceiver {
-  let length: Int64?
-  private let progress: ProgressReporter
-  private let state = NetworkLock((data: Data(), sent: Int64(0)))
-
-  init(_ progress: ProgressReporter, _ length: Int64?) {
-    self.progress = progress
-    self.length = length
-  }
-
-  var data: Data { state.withLock { $0.data } }
-
-  func receive(_ head: HTTPURLResponse) throws(NetworkError) {}
-
-  func receive(_ data: Data) throws(NetworkError) { state.withLock { $0.data += data } }
-
-  func sent(_ bytes: Int64) {
-    state.withLock { $0.sent = bytes }
-    progress.report(min(bytes, length ?? bytes), of: length)
-  }
-
-  func reportAll() {
-    let all = length ?? state.withLock { $0.sent }
-    progress.report(all, of: all)
   }
 }

@@ -13,9 +13,10 @@ nonisolated final class PartialFile: @unchecked Sendable {
   private let isKept: Bool
   private let handle: FileHandle
   private(set) var state: DownloadState
-  private(set) var size = Int64(0)
+  /// Where the next bytes go: after a write that failed, behind what was written of it.
+  var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
-  init(for destination: URL, from source: URL?, _ options: DownloadOptions) throws(TransferError) {
+  init(for destination: URL, from source: URL?, _ options: DownloadOptions) throws {
     try Self.check(destination, overwrites: options.overwrites)
     self.destination = destination
     isKept = options.resumes
@@ -23,129 +24,107 @@ nonisolated final class PartialFile: @unchecked Sendable {
     // A query may be a secret, and is not stored.
     let name = NetworkOrigin(source).text + (source?.path ?? "")
     state = DownloadState(source: name + (source?.query.map { "?" + Self.digest(of: $0) } ?? ""))
-    do { handle = try Self.openLocked(url) } catch { throw error as? TransferError ?? .fileSystem(error) }
+    handle = try Self.openLocked(url)
     do {
       // Read under the lock: another download may have replaced it.
-      let known = try? JSONDecoder().decode(DownloadState.self, from: Self.read(Self.stateURL(url)))
+      let stored = try? Self.file(Self.stateURL(url), O_RDONLY).readToEnd()
+      let known = stored.flatMap { try? JSONDecoder().decode(DownloadState.self, from: $0) }
       let end = Int64(clamping: try handle.seekToEnd())
       if isKept, let known, known.source == state.source, known.validator != nil, end <= known.total ?? end {
-        (state, size) = (known, end)
+        state = known
       } else {
         // It would describe what comes now.
-        try? FileManager.default.removeItem(at: Self.stateURL(url))
+        Self.remove(Self.stateURL(url))
         try cut(to: 0)
       }
     } catch {
       Self.close(handle, url)
-      throw error as? TransferError ?? .fileSystem(error)
+      throw error
     }
   }
 
   /// Says what is wrong with the destination, before anything is sent.
-  private static func check(_ destination: URL, overwrites: Bool) throws(TransferError) {
+  private static func check(_ destination: URL, overwrites: Bool) throws {
+    func unusable(_ reason: String) -> TransferError { .unusableFile(destination, reason: reason) }
     guard destination.isFileURL, !destination.hasDirectoryPath, !destination.lastPathComponent.isEmpty else {
-      throw .unusableFile(destination, reason: "not the URL of a file")
+      throw unusable("not the URL of a file")
     }
     let keys: Set<URLResourceKey> = [.isRegularFileKey, .isDirectoryKey]
     guard (try? destination.deletingLastPathComponent().resourceValues(forKeys: keys))?.isDirectory == true else {
-      throw .unusableFile(destination, reason: "its folder does not exist")
+      throw unusable("its folder does not exist")
     }
     guard let found = try? destination.resolvingSymlinksInPath().resourceValues(forKeys: keys) else { return }
-    if found.isDirectory == true { throw .unusableFile(destination, reason: "it is a folder") }
+    if found.isDirectory == true { throw unusable("it is a folder") }
     // Not even to replace: a device, for example.
-    if found.isRegularFile != true { throw .unusableFile(destination, reason: "it is not a regular file") }
-    if !overwrites { throw .destinationExists(destination) }
+    if found.isRegularFile != true { throw unusable("it is not a regular file") }
+    if !overwrites { throw TransferError.destinationExists(destination) }
   }
 
   // MARK: Its contents
 
   /// Forgets what has come.
-  func begin(_ new: DownloadState) throws(TransferError) {
+  func begin(_ new: DownloadState) throws {
     try cut(to: 0)
     try save(new)
   }
 
   /// What came after this place was not a part of the file.
-  func cut(to place: Int64) throws(TransferError) {
-    do { try handle.truncate(atOffset: UInt64(max(0, place))) } catch { throw .fileSystem(error) }
-    size = place
+  func cut(to place: Int64) throws {
+    try handle.truncate(atOffset: UInt64(max(0, place)))
   }
 
-  func append(_ data: Data) throws(TransferError) {
-    do { try handle.write(contentsOf: data) } catch {
-      // What was written of it stays.
-      size = (try? handle.offset()).map { Int64(clamping: $0) } ?? size
-      throw .fileSystem(error)
-    }
-    size += Int64(data.count)
-  }
+  func append(_ data: Data) throws { try handle.write(contentsOf: data) }
 
   /// Before the first byte that it describes, so that a process that is killed leaves nothing that is wrong.
-  func save(_ new: DownloadState) throws(TransferError) {
+  func save(_ new: DownloadState) throws {
     guard new != state || size == 0 else { return }
     state = new
     guard isKept else { return }
-    let file = Self.stateURL(url)
-    let fresh = file.appendingPathExtension("new")
-    do {
-      try? FileManager.default.removeItem(at: fresh)
-      let handle = try Self.file(fresh, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-      defer { try? handle.close() }
-      try handle.write(contentsOf: JSONEncoder().encode(new))
-      try Self.replace(file, by: fresh)
-    } catch {
-      try? FileManager.default.removeItem(at: fresh)
-      throw .fileSystem(error)
-    }
+    // One that is not whole is no JSON, and the download starts over.
+    Self.remove(Self.stateURL(url))
+    try Self.file(Self.stateURL(url), O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+      .write(contentsOf: JSONEncoder().encode(new))
   }
 
   /// To the disk, which takes time.
   func synchronize() { try? handle.synchronize() }
 
   /// Puts it in its place. Its state goes first: a process that is killed in between leaves a file that nothing is added to.
-  func move(overwrites: Bool) throws(TransferError) {
-    try? FileManager.default.removeItem(at: Self.stateURL(url))
-    do {
-      if overwrites { return try Self.replace(destination, by: url) }
-      // A link is made or not, also if another process creates the file at the same moment.
-      do { try FileManager.default.linkItem(at: url, to: destination) } catch {
-        if FileManager.default.fileExists(atPath: destination.path) {
-          throw TransferError.destinationExists(destination)
-        }
-        // Not every file system has links.
-        return try FileManager.default.moveItem(at: url, to: destination)
+  func move(overwrites: Bool) throws {
+    Self.remove(Self.stateURL(url))
+    if overwrites { return try Self.replace(destination, by: url) }
+    // A link is made or not, also if another process creates the file at the same moment.
+    do { try FileManager.default.linkItem(at: url, to: destination) } catch {
+      if FileManager.default.fileExists(atPath: destination.path) {
+        throw TransferError.destinationExists(destination)
       }
-      try FileManager.default.removeItem(at: url)
-    } catch {
-      throw error as? TransferError ?? .fileSystem(error)
+      // Not every file system has links.
+      return try FileManager.default.moveItem(at: url, to: destination)
     }
+    try FileManager.default.removeItem(at: url)
   }
 
   /// `isDone`: the file is in its place.
   func close(isDone: Bool) {
-    if !isDone, !isKept || size == 0 || state.validator == nil { Self.removeFiles(url) }
+    if !isDone, !isKept || size == 0 || state.validator == nil { Self.remove(url, Self.stateURL(url)) }
     Self.close(handle, url)
   }
 
   // MARK: Its names
 
-  static func exists(for destination: URL) -> Bool {
-    FileManager.default.fileExists(atPath: url(for: destination).path)
-  }
-
   static func remove(for destination: URL) {
     let url = url(for: destination)
-    guard exists(for: destination), let handle = try? openLocked(url) else { return }
-    removeFiles(url)
+    guard let handle = try? openLocked(url) else { return }
+    remove(url, stateURL(url))
     close(handle, url)
   }
 
-  private static func removeFiles(_ url: URL) {
-    for file in [url, stateURL(url)] { try? FileManager.default.removeItem(at: file) }
+  private static func remove(_ files: URL...) {
+    for file in files { try? FileManager.default.removeItem(at: file) }
   }
 
   /// Derived from the name of the destination, and never longer than a file system allows.
-  private static func url(for destination: URL) -> URL {
+  static func url(for destination: URL) -> URL {
     let name = destination.lastPathComponent
     return destination.deletingLastPathComponent()
       .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part")
@@ -169,7 +148,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     do {
       if let handle = try? file(url, O_RDWR), try isUsable(handle, url) { return handle }
       let handle = try file(url, O_RDWR | O_CREAT | O_EXCL, mode: 0o666)
-      try lock(handle, url)
+      if lock(handle, LOCK_EX | LOCK_NB) == EWOULDBLOCK { throw TransferError.inUse(url) }
       return handle
     } catch {
       _ = inUse.withLock { $0.remove(path) }
@@ -177,23 +156,14 @@ nonisolated final class PartialFile: @unchecked Sendable {
     }
   }
 
-  private static func lock(_ handle: FileHandle, _ url: URL) throws {
-    #if os(Linux) || os(macOS) || os(Android)
-      // A file system without locks refuses nobody.
-      if flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { throw TransferError.inUse(url) }
-    #endif
-  }
-
   /// False if the file was removed, because its contents belong to another name.
   private static func isUsable(_ handle: FileHandle, _ url: URL) throws -> Bool {
-    try lock(handle, url)
-    #if os(Linux) || os(macOS) || os(Android)
-      // The name is that of another file if another download has put this one in its place since it was opened. A second
-      // opening of the same file is refused the lock.
-      let again = try file(url, O_RDWR)
-      defer { try? again.close() }
-      if flock(again.fileDescriptor, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
-    #endif
+    if lock(handle, LOCK_EX | LOCK_NB) == EWOULDBLOCK { throw TransferError.inUse(url) }
+    // The name is that of another file if another download has put this one in its place since it was opened. A second
+    // opening of the same file is refused the lock.
+    let again = try file(url, O_RDWR)
+    defer { try? again.close() }
+    if lock(again, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
     let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
     guard attributes[.type] as? FileAttributeType == .typeRegular else {
       throw TransferError.unusableFile(url, reason: "not a regular file")
@@ -205,12 +175,19 @@ nonisolated final class PartialFile: @unchecked Sendable {
   }
 
   private static func close(_ handle: FileHandle, _ url: URL) {
-    #if os(Linux) || os(macOS) || os(Android)
-      // A child process that was started meanwhile has a copy of the descriptor, which keeps the lock.
-      _ = flock(handle.fileDescriptor, LOCK_UN)
-    #endif
+    // A child process that was started meanwhile has a copy of the descriptor, which keeps the lock.
+    _ = lock(handle, LOCK_UN)
     try? handle.close()
     _ = inUse.withLock { $0.remove(url.standardizedFileURL.path) }
+  }
+
+  /// 0, or an error number: a file system without locks refuses nobody.
+  private static func lock(_ handle: FileHandle, _ operation: Int32) -> Int32 {
+    #if os(Linux) || os(macOS) || os(Android)
+      flock(handle.fileDescriptor, operation) == 0 ? 0 : errno
+    #else
+      ENOTSUP
+    #endif
   }
 
   // MARK: The file system
@@ -224,12 +201,6 @@ nonisolated final class PartialFile: @unchecked Sendable {
     #endif
     if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-  }
-
-  private static func read(_ url: URL) throws -> Data {
-    let handle = try file(url, O_RDONLY)
-    defer { try? handle.close() }
-    return try handle.readToEnd() ?? Data()
   }
 
   private static func replace(_ target: URL, by file: URL) throws {

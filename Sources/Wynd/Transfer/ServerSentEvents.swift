@@ -88,8 +88,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// - Returns: An event; nil when there will be no more.
     /// - Throws: ``NetworkError``, when it cannot connect, or the response is no event stream.
     public mutating func next() async throws -> ServerSentEvent? {
-      while pending.isEmpty {
-        if isAtEnd { return nil }
+      while pending.isEmpty, !isAtEnd {
         if bytes == nil { try await connect() }
         do {
           if let data = try await bytes?.next() {
@@ -113,7 +112,9 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
         let wait = Swift.max(parser.retry ?? .seconds(3), least)
-        do { try await events.performer.networkCaller.sleep(for: wait) } catch { throw .cancelled }
+        // In the time of its calls: that of a script is virtual.
+        let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.request)).clock
+        do { try await clock.sleep(for: wait) } catch { throw .cancelled }
       }
       parser.reconnect()
       var request = events.request
@@ -129,22 +130,18 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
-      else { throw .undecodable(NoEventStream(type: type), stream.response, await stream.start()) }
+      else {
+        // The server's text may be long, and hold control characters.
+        let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
+        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(text)\"")
+        throw .undecodable(error, stream.response, await stream.start())
+      }
       bytes = stream.makeAsyncIterator()
     }
   }
 
   /// Iterates.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
-}
-
-nonisolated private struct NoEventStream: LoggableError {
-  let type: String
-  /// The server's text may be long, and hold control characters.
-  var description: String {
-    let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
-    return "no event stream, but \"\(text)\""
-  }
 }
 
 nonisolated extension NetworkBytes {
@@ -157,14 +154,6 @@ nonisolated extension NetworkBytes {
   }
 }
 
-nonisolated extension NetworkCaller {
-  /// In the time of its calls: that of a script is virtual.
-  fileprivate func sleep(for wait: Duration) async throws {
-    try await source.loop(for: NetworkCallPlan(request: URLRequest(url: URL(fileURLWithPath: "/")))).clock.sleep(
-      for: wait)
-  }
-}
-
 /// Bytes → events, wherever the chunks end (WHATWG HTML §9.2.6).
 nonisolated struct ServerSentEventParser: Sendable {
   private(set) var lastID: String
@@ -172,8 +161,7 @@ nonisolated struct ServerSentEventParser: Sendable {
   private var splitter = LineSplitter()
   private var id: String
   private var type = ""
-  private var data: [String] = []
-  private var size = 0
+  private var data = ""
   private var isAtStart = true
 
   /// `lastID`: of the last event that an earlier sequence has seen.
@@ -194,28 +182,24 @@ nonisolated struct ServerSentEventParser: Sendable {
   /// A new connection begins: what was not finished is dropped, ids and the time to wait stay.
   mutating func reconnect() {
     splitter = LineSplitter()
-    (id, type, data, size, isAtStart) = (lastID, "", [], 0, true)
+    (id, type, data, isAtStart) = (lastID, "", "", true)
   }
 
   private mutating func take(_ line: Substring.UTF8View) throws(NetworkError) -> ServerSentEvent? {
     if line.isEmpty { return dispatch() }
-    let colon = line.firstIndex(of: 58)
-    let name = line[..<(colon ?? line.endIndex)]
-    var value = colon.map { line[line.index(after: $0)...] } ?? line[line.endIndex...]
+    let parts = line.split(separator: 58, maxSplits: 1, omittingEmptySubsequences: false)
+    var value = parts.count > 1 ? parts[1] : line.suffix(0)
     if value.first == 32 { value = value.dropFirst() }
     let text = String(Substring(value))
-    switch String(Substring(name)) {
+    switch String(Substring(parts[0])) {
     case "event": type = text
     case "data":
-      size += value.count + 1
-      if size > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }
-      data.append(text)
+      data += text + "\n"
+      if data.utf8.count > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }
     case "id" where !value.contains(0): id = text
     case "retry":
       // Digits only; a server cannot put the client to sleep for years.
-      if let milliseconds = ContentRange.number(value), !value.contains(where: { $0 == 32 || $0 == 9 }) {
-        retry = .milliseconds(min(milliseconds, 86_400_000))
-      }
+      if let milliseconds = ContentRange.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
     default: break
     }
     return nil
@@ -223,9 +207,9 @@ nonisolated struct ServerSentEventParser: Sendable {
 
   private mutating func dispatch() -> ServerSentEvent? {
     lastID = id
-    defer { (type, data, size) = ("", [], 0) }
+    defer { (type, data) = ("", "") }
     if data.isEmpty { return nil }
     return ServerSentEvent(
-      id: lastID, event: type.isEmpty ? "message" : type, data: data.joined(separator: "\n"), retry: retry)
+      id: lastID, event: type.isEmpty ? "message" : type, data: String(data.dropLast()), retry: retry)
   }
 }

@@ -4,34 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-nonisolated extension NetworkTransferBody {
-  init(file: URL? = nil, stream: (@Sendable () throws -> InputStream)? = nil, to receiver: any NetworkBodyReceiver) {
-    #if canImport(FoundationNetworking)
-      self.init(file: file, stream: stream, receiver: receiver)
-    #else
-      self.init(file: file, stream: stream, receiver: receiver) { session, request, transfer, completion in
-        let delegate = TransferDelegate(request, transfer, completion)
-        let task: URLSessionTask
-        if let file = transfer.file {
-          task = session.uploadTask(with: request, fromFile: file)
-        } else if transfer.stream != nil {
-          task = session.uploadTask(withStreamedRequest: request)
-        } else {
-          task = session.dataTask(with: request)
-        }
-        task.delegate = delegate
-        return task
-      }
-    #endif
-  }
-}
-
 /// The delegate of a transfer's task on Apple's platforms: passes the response on as it comes. URLSession calls the methods
 /// for one task serially, also on a concurrent delegate queue. Not a subclass of `RedirectHandler`: what a subclass adds to a
 /// conformance that it inherits is never called.
 nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct State: Sendable {
-    var failure: NetworkError?
+    var failure: (any Error)?
     var bodies = 0
     var wasChallenged = false
   }
@@ -39,11 +17,25 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
   private let transfer: NetworkTransferBody
   private let redirects: RedirectHandler
   private let isRepeatable: Bool
-  private let completion: @Sendable (NetworkOutcome) -> Void
+  private let completion: NetworkTransport.Completion
 
-  init(
-    _ request: URLRequest, _ transfer: NetworkTransferBody, _ completion: @escaping @Sendable (NetworkOutcome) -> Void
-  ) {
+  @Sendable static func makeTask(
+    in session: URLSession, _ request: URLRequest, _ transfer: NetworkTransferBody,
+    _ completion: @escaping NetworkTransport.Completion
+  ) -> URLSessionTask {
+    let task: URLSessionTask
+    if let file = transfer.file {
+      task = session.uploadTask(with: request, fromFile: file)
+    } else if transfer.stream != nil {
+      task = session.uploadTask(withStreamedRequest: request)
+    } else {
+      task = session.dataTask(with: request)
+    }
+    task.delegate = TransferDelegate(request, transfer, completion)
+    return task
+  }
+
+  init(_ request: URLRequest, _ transfer: NetworkTransferBody, _ completion: @escaping NetworkTransport.Completion) {
     self.transfer = transfer
     self.completion = completion
     redirects = RedirectHandler(request)
@@ -65,15 +57,12 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     if challenge.failureResponse != nil { state.withLock { $0.wasChallenged = true } }
-    let delegate = session.delegate as? any URLSessionTaskDelegate
-    #if canImport(FoundationNetworking)
-      completionHandler(.performDefaultHandling, nil)
-      _ = delegate
-    #else
-      let isAsked: Void? = delegate?.urlSession?(
+    #if !canImport(FoundationNetworking)
+      let isAsked: Void? = (session.delegate as? any URLSessionTaskDelegate)?.urlSession?(
         session, task: task, didReceive: challenge, completionHandler: completionHandler)
-      if isAsked == nil { completionHandler(.performDefaultHandling, nil) }
+      if isAsked != nil { return }
     #endif
+    completionHandler(.performDefaultHandling, nil)
   }
 
   func urlSession(
@@ -81,28 +70,23 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
     guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
-    do throws(NetworkError) {
-      try transfer.receiver.receive(head)
-      completionHandler(.allow)
-    } catch {
-      state.withLock { $0.failure = error }
-      completionHandler(.cancel)
-    }
+    completionHandler(passes { try transfer.onHead(head) } ? .allow : .cancel)
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    guard state.withLock({ $0.failure == nil }) else { return }
-    do throws(NetworkError) { try transfer.receiver.receive(data) } catch {
-      state.withLock { $0.failure = error }
-      dataTask.cancel()
-    }
+    if state.withLock({ $0.failure == nil }), !passes({ try transfer.onData(data) }) { dataTask.cancel() }
+  }
+
+  private func passes(_ pass: () throws -> Void) -> Bool {
+    do { try pass() } catch { state.withLock { $0.failure = error } }
+    return state.withLock { $0.failure == nil }
   }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
     totalBytesExpectedToSend: Int64
   ) {
-    transfer.receiver.sent(totalBytesSent)
+    transfer.onSent(totalBytesSent)
   }
 
   /// URLSession sends again by itself what it takes for recoverable. A request that is not safe to repeat gets one body,
@@ -118,7 +102,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
     // The same stream again would abort the process.
     do { completionHandler(try transfer.stream?()) } catch {
-      state.withLock { $0.failure = .transferFailed(error) }
+      state.withLock { $0.failure = NetworkError.transferFailed(error) }
       completionHandler(nil)
     }
   }

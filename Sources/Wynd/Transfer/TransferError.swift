@@ -10,7 +10,7 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
   case inUse(URL)
   /// An operation of the file system failed: no room, no permission.
   case fileSystem(any Error)
-  /// The response is not the file that was requested, nor the part of it. Nothing of it was kept.
+  /// The response is not what was requested: the file, or the part of it, or a stream of events. Nothing of it was kept.
   case invalidResponse(reason: String)
   /// What was kept of the file does not belong to the file that the server has now. The next attempt starts over.
   case changed(reason: String)
@@ -27,7 +27,7 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
     case .unusableFile(let file, let reason): "\(file.path): \(reason)"
     case .inUse(let file): "\(file.path) is in use by another download"
     case .fileSystem(let error): "file system error: \(error.localizedDescription)"
-    case .invalidResponse(let reason): "not the requested file: \(reason)"
+    case .invalidResponse(let reason): "unexpected response: \(reason)"
     case .changed(let reason): "the parts do not fit together, the download starts over: \(reason)"
     case .invalidFile(let error): "the file is not valid: \(type(of: error))"
     }
@@ -45,5 +45,12 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
     case .invalidFile(let error):
       return (error as? any LocalizedError)?.errorDescription ?? "The downloaded file is not valid."
     }
+  }
+}
+
+nonisolated extension NetworkError {
+  /// What failed in a transfer. An error that says nothing else is one of the file system.
+  init(transfer error: any Error) {
+    self = error as? NetworkError ?? .transferFailed(error as? TransferError ?? .fileSystem(error))
   }
 }

@@ -25,12 +25,8 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
 /// Calls a progress closure on a queue of its own, at most about 500 times for one transfer: a closure that takes long
 /// delays neither the transfer nor others.
 nonisolated final class ProgressReporter: Sendable {
-  private struct State: Sendable {
-    var latest = TransferProgress(completed: 0)
-    var reported = TransferProgress(completed: 0)
-    var isScheduled = false
-  }
-  private let state = NetworkLock(State())
+  /// The last report, and the next one that waits for the queue.
+  private let state = NetworkLock((last: TransferProgress(completed: 0), next: TransferProgress?.none))
   private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
   private let closure: (@Sendable (TransferProgress) -> Void)?
 
@@ -40,21 +36,19 @@ nonisolated final class ProgressReporter: Sendable {
     guard let closure else { return }
     let now = TransferProgress(completed: completed, total: total)
     let mustSchedule = state.withLock { state in
-      state.latest = now
-      let step = max(65_536, (total ?? 0) / 500)
+      let (last, isScheduled) = (state.last, state.next != nil)
       let isDue =
-        total != state.reported.total || completed < state.reported.completed
-        || completed - state.reported.completed >= step || completed == total && now != state.reported
-      defer { state.isScheduled = state.isScheduled || isDue }
-      return isDue && !state.isScheduled
+        total != last.total || completed < last.completed || completed == total && now != last
+        || completed - last.completed >= max(65_536, (total ?? 0) / 500)
+      if isDue || isScheduled { state.next = now }
+      return isDue && !isScheduled
     }
     if !mustSchedule { return }
     queue.async { [state] in
       closure(
         state.withLock { state in
-          state.isScheduled = false
-          state.reported = state.latest
-          return state.latest
+          state = (state.next ?? state.last, nil)
+          return state.last
         })
     }
   }
