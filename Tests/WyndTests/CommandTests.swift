@@ -204,7 +204,7 @@
       #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
     }
 
-    /// Twenty times, at any moment; then the file is right.
+    /// Thirty times, at any moment; then the file is right.
     @Test func aKilledDownloadGoesOn() async throws {
       let bytes = someBytes(2_000_000)
       let server = try LoopbackServer { request in
@@ -220,7 +220,7 @@
       let digest = "02cd4692bc6623e2fd0a23f66393c5585bbadbc1f3b61afc413af1040c3ef89f"
       let arguments = ["\(server.url("/f"))", "-s", "-C", "-o", folder.file().path, "--sha256", digest]
       var kills = 0
-      while kills < 20 {
+      while kills < 30 {
         let before = server.requests.count
         let child = try ChildProcess(Self.program, arguments)
         await until { server.requests.count > before }
