@@ -158,6 +158,11 @@ struct Options {
     if isQuery, let body { address += (address.contains("?") ? "&" : "?") + String(decoding: body, as: UTF8.self) }
     let bodies = [source != nil, !parts.isEmpty, body != nil && !isQuery].count { $0 }
     if bodies > 1 { throw Wrong(reason: "-d, -F and -T are two bodies") }
+    // As curl does: the name of the file, if the URL has none.
+    if let source {
+      if !address.components(separatedBy: "://")[address.contains("://") ? 1 : 0].contains("/") { address += "/" }
+      if address.hasSuffix("/") { address += URL(filePath: source).lastPathComponent }
+    }
     if isHead, bodies > 0 { throw Wrong(reason: "-I sends no body; -i shows the header fields of a response to -d") }
     request = URLRequest(url: try Self.url(address))
     if isNamedByURL {
@@ -177,14 +182,15 @@ struct Options {
     if !parts.isEmpty { upload = .multipart(parts) }
     request.httpMethod = method ?? (isHead ? "HEAD" : source != nil ? "PUT" : bodies > 0 ? "POST" : "GET")
     guard Self.isToken(request.httpMethod ?? "") else { throw Wrong(reason: "what follows -X is not a method") }
+    if request.httpMethod == "GET", bodies > 0 { throw Wrong(reason: "a GET has no body; -G puts -d into the query") }
     if let body, !isQuery {
       request.httpBody = body
       defaults["Content-Type"] = "application/x-www-form-urlencoded"
     }
     for (name, value) in defaults { request.setValue(value, forHTTPHeaderField: name) }
-    // A field of -H replaces that of another option, and is sent as often as it is given.
+    // A field of -H replaces that of another option, or removes it if it is empty.
     for (name, _) in fields { request.setValue(nil, forHTTPHeaderField: name) }
-    for (name, value) in fields { request.addValue(value, forHTTPHeaderField: name) }
+    for (name, value) in fields where !value.isEmpty { request.addValue(value, forHTTPHeaderField: name) }
   }
 
   /// As in curl, a URL without a scheme is http.
@@ -209,21 +215,29 @@ struct Options {
     return (name, content)
   }
 
-  /// `name=text`, `name=@file` with an optional `;type=…`, or `name=<file`.
+  /// `name=text`, `name=<file`, or `name=@file`, which `;type=…` and `;filename=…` may follow.
   private static func part(_ text: String) throws(Wrong) -> URLRequest.Body.Part {
-    guard let sign = text.firstIndex(of: "="), sign > text.startIndex else {
-      throw Wrong(reason: "what follows -F is not name=value or name=@file")
-    }
+    let wrong = Wrong(reason: "what follows -F is not name=value, name=<file or name=@file;type=…;filename=…")
+    guard let sign = text.firstIndex(of: "="), sign > text.startIndex else { throw wrong }
     let (name, content) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
-    if content.hasPrefix("<") {
-      return URLRequest.Body.Part(name: name, value: String(decoding: try read(content), as: UTF8.self))
+    var words = content.components(separatedBy: ";")
+    guard content.hasPrefix("@") else {
+      // These mean something else in curl.
+      if content.hasPrefix("\"") || words.dropFirst().contains(where: { $0.contains("=") }) { throw wrong }
+      let value = try content.hasPrefix("<") ? String(decoding: read(content), as: UTF8.self) : content
+      return URLRequest.Body.Part(name: name, value: value)
     }
-    guard content.hasPrefix("@") else { return URLRequest.Body.Part(name: name, value: content) }
-    let words = content.dropFirst().components(separatedBy: ";type=")
-    let file = URL(filePath: words[0])
-    return words.count > 1
-      ? URLRequest.Body.Part(name: name, file: file, contentType: words[1])
-      : URLRequest.Body.Part(name: name, file: file)
+    let file = URL(filePath: String(words.removeFirst().dropFirst()))
+    var (fileName, contentType): (String?, String) = (nil, "application/octet-stream")
+    for word in words {
+      if word.hasPrefix("type=") {
+        contentType = String(word.dropFirst(5))
+      } else {
+        guard word.hasPrefix("filename=") else { throw wrong }
+        fileName = String(word.dropFirst(9))
+      }
+    }
+    return URLRequest.Body.Part(name: name, file: file, fileName: fileName, contentType: contentType)
   }
 
   /// The file after `@` or `<`; `-` is stdin.
