@@ -283,7 +283,7 @@ import Wynd
     try Self.check(
       await download(.status(204), to: folder.file()), "a response that is not the file",
       person: "The server did not send the requested file.",
-      log: "the file could not be transferred: not the requested file: status 204")
+      log: "the file could not be transferred: unexpected response: status 204")
     try Self.check(
       await download(.ok("x"), to: folder.file(), DownloadOptions(validate: { _ in throw Closed() })),
       "a file that is not valid", person: "The shop is closed.",
