@@ -85,6 +85,21 @@ import Wynd
     #expect(data == Data(all))
   }
 
+  /// More than the reader takes meanwhile has come when the connection drops.
+  @Test func unreadDataComesBeforeTheError() async throws {
+    let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }
+    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: true)])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    var data = Data()
+    do {
+      for try await chunk in try await script.networkBytes(for: request) { data += chunk }
+      Issue.record("no error")
+    } catch {
+      #expect((error as? NetworkError)?.urlError?.code == .networkConnectionLost)
+    }
+    #expect(data == Data(chunks.joined()))
+  }
+
   /// A reader that stops for a while must not hold up what else its session does: it may wait for just that.
   @Test func slowReaderDoesNotBlockOtherTransfers() async throws {
     let film = someBytes(40_000_000)
