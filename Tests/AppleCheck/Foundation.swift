@@ -87,6 +87,8 @@ public struct URL: Sendable, Hashable, Codable {
   public var port: Int? { nil }
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func path(percentEncoded: Bool = true) -> String { "" }
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func query(percentEncoded: Bool = true) -> String? { nil }
   public init(fileURLWithPath: String) {}
   public var path: String { "" }
   public var isFileURL: Bool { false }
@@ -225,6 +227,7 @@ public struct CharacterSet: Sendable, ExpressibleByArrayLiteral {
   public static var whitespaces: CharacterSet { CharacterSet() }
   init() {}
   public init(charactersIn string: String) {}
+  public func union(_ other: CharacterSet) -> CharacterSet { self }
 }
 extension StringProtocol {
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
@@ -234,6 +237,7 @@ extension StringProtocol {
     of target: Target, with replacement: Replacement, options: String.CompareOptions = [], range: Range<Index>? = nil
   ) -> String { "" }
   public var removingPercentEncoding: String? { nil }
+  public func addingPercentEncoding(withAllowedCharacters allowed: CharacterSet) -> String? { nil }
 }
 extension String {
   public struct CompareOptions: OptionSet, Sendable {

@@ -11,9 +11,11 @@
   /// The command that a request prints, run by a shell.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLCommandTests {
     /// What the server gets when the command is run by a shell.
-    static func run(_ command: String, _ secrets: [String: String] = [:]) async throws {
+    static func run(_ command: String, _ secrets: [String: String] = [:], body: Data = Data()) async throws {
       let folder = try Folder()
-      try Data("\(command) >/dev/null 2>&1".utf8).write(to: folder.file("command.sh"))
+      try body.write(to: folder.file("body"))
+      let line = "\(command) < '\(folder.file("body").path)' > /dev/null 2>&1"
+      try Data(line.utf8).write(to: folder.file("command.sh"))
       try await ChildProcess("/bin/sh", [folder.file("command.sh").path], environment: secrets).ended()
     }
 
@@ -32,7 +34,7 @@
       let url = server.url("/items?q=a%20b&token=secret&page=2").absoluteString
       let command = try CURLTests.request("PUT", url, fields, Data(body.utf8)).cURL
       #expect(!command.contains("secret"))
-      try await Self.run(command, ["AUTHORIZATION": "Bearer mine", "TOKEN": "t"])
+      try await Self.run(command, ["HEADER_AUTHORIZATION": "Bearer mine", "QUERY_TOKEN": "t"])
       let got = try #require(server.requests.first, "\(command)")
       #expect(got.method == "PUT" && got.target == "/items?q=a%20b&token=t&page=2")
       #expect(got.value("X-Text") == "it's \"quoted\" $HOME")
@@ -46,7 +48,7 @@
     func aLargeBodyIsSentToo() async throws {
       let server = try LoopbackServer(script: .ok())
       let body = Data(String(repeating: "a b ", count: 50_000).utf8)
-      try await Self.run(CURLTests.request("PUT", server.url().absoluteString, [:], body).cURL)
+      try await Self.run(CURLTests.request("PUT", server.url().absoluteString, [:], body).cURL, body: body)
       #expect(server.requests.first.map { Data($0.body) } == body)
     }
 
@@ -57,7 +59,7 @@
       let url = server.url("/").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")
       let command = try CURLTests.request("POST", url, ["Content-Type": "image/png"], bytes).cURL
       #expect(!command.contains("secret"))
-      try await Self.run(command, ["USER_PASSWORD": "a:b"])
+      try await Self.run(command, ["USER_PASSWORD": "a:b"], body: bytes)
       let got = try #require(server.requests.first, "\(command)")
       #expect(Data(got.body) == bytes)
       #expect(got.value("Authorization") == "Basic YTpi")

@@ -8,7 +8,7 @@ import Wynd
 
 extension CURLTests {
   static let commands: [(request: @Sendable () throws -> URLRequest, command: String)] = [
-    ({ try request("GET", "https://a.example") }, "curl --url 'https://a.example'"),
+    ({ try request("GET", "https://a.example") }, "curl -X 'GET' --url 'https://a.example'"),
     ({ try request("DELETE", "https://a.example/") }, "curl -X 'DELETE' --url 'https://a.example/'"),
     ({ try request("POST", "https://a.example/") }, "curl -X 'POST' --url 'https://a.example/'"),
     ({ try request("POST", "https://a.example/", [:], Data()) }, "curl -X 'POST' --url 'https://a.example/'"),
@@ -35,11 +35,11 @@ extension CURLTests {
     ),
     (
       { try request("POST", "https://a.example/", ["X-Empty": ""], Data([0, 120])) },
-      "echo AHg= | base64 -d | curl -X 'POST' -H 'X-Empty;' -H 'Content-Type:' --data-binary @- --url 'https://a.example/'"
+      "curl -X 'POST' -H 'X-Empty;' -H 'Content-Type:' --data-binary @- --url 'https://a.example/'"
     ),
     (
       { try request("POST", "https://a.example/", ["Content-Type": "a/b"], Data([0xFF])) },
-      "echo /w== | base64 -d | curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
+      "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
     ),
     (
       {
@@ -49,24 +49,24 @@ extension CURLTests {
       },
       "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
     ),
-    ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl --url 'https://a.example/x''?''a=1''&''b'"),
-    ({ try request("GET", "https://u@a.example/") }, #"curl -u "$USER_PASSWORD" --url 'https://a.example/'"#),
+    ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl -X 'GET' --url 'https://a.example/x''?''a=1''&''b'"),
+    ({ try request("GET", "https://u@a.example/") }, #"curl -X 'GET' -u "$USER_PASSWORD" --url 'https://a.example/'"#),
     (
       { try request("GET", "https://a.example/?a=1&&b") },
-      "curl --url 'https://a.example/''?''a=1''&''''&''b'"
+      "curl -X 'GET' --url 'https://a.example/''?''a=1''&''''&''b'"
     ),
-    ({ try request("GET", "https://a.example/?token") }, "curl --url 'https://a.example/''?''token'"),
+    ({ try request("GET", "https://a.example/?token") }, "curl -X 'GET' --url 'https://a.example/''?''token'"),
     (
       { try request("GET", "https://a.example/", ["X-Custom": "Bearer s", "X-Other": "basic s"]) },
-      #"curl -H 'X-Custom: '"$X_CUSTOM" -H 'X-Other: '"$X_OTHER" --url 'https://a.example/'"#
+      #"curl -X 'GET' -H 'X-Custom: '"$HEADER_X_CUSTOM" -H 'X-Other: '"$HEADER_X_OTHER" --url 'https://a.example/'"#
     ),
     (
-      { try request("GET", "https://a.example/?x-key=1&x_key=2&x-key=3") },
-      #"curl --url 'https://a.example/''?''x-key='"$X_KEY"'&''x_key='"$X_KEY_"'&''x-key='"$X_KEY""#
+      { try request("GET", "https://a.example/?x-key=1&x=2=3", ["X-Key": "3"]) },
+      #"curl -X 'GET' -H 'X-Key: '"$HEADER_X_KEY" --url 'https://a.example/''?''x-key='"$QUERY_X_KEY"'&''x=2=3'"#
     ),
     (
       { try request("GET", "https://a.example/", ["Cookie": "a=b", "Idempotency-Key": "k", "X-Page": "7"]) },
-      #"curl -H 'Cookie: '"$COOKIE" -H 'Idempotency-Key: k' -H 'X-Page: 7' --url 'https://a.example/'"#
+      #"curl -X 'GET' -H 'Cookie: '"$HEADER_COOKIE" -H 'Idempotency-Key: k' -H 'X-Page: 7' --url 'https://a.example/'"#
     ),
   ]
   @Test(arguments: commands.indices) func theCommandIs(_ row: Int) throws {
@@ -80,24 +80,17 @@ extension CURLTests {
       "POST", "https://a.example/?plan=s&page=7", ["X-Plan": "s", "X-Page": "7"], Data("shape=s".utf8))
     #expect(
       request.cURL(redacting: ["PLAN", "x-plan", "Shape"])
-        == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$X_PLAN" -H 'Content-Type:' --data-raw "$BODY" "#
-        + #"--url 'https://a.example/''?''plan='"$PLAN"'&''page=7'"#)
+        == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$HEADER_X_PLAN" -H 'Content-Type:' --data-binary @- "#
+        + #"--url 'https://a.example/''?''plan='"$QUERY_PLAN"'&''page=7'"#)
     #expect(!request.cURL.contains("$"))
   }
 
-  @Test(arguments: ["PWD", "OLDPWD", "HOME", "PATH", "USER", "UID", "SHELL"])
-  func aVariableOfTheShellIsNotTakenForASecret(_ name: String) throws {
-    let command = try Self.request("GET", "https://a.example/?\(name)=s").cURL(redacting: [name])
-    #expect(command == "curl --url 'https://a.example/''?''\(name)='\"$\(name)_\"")
-  }
-
   /// Linux takes no word of more than 128 KiB.
-  @Test func aBodyThatIsTooLongForOneWordIsPiped() throws {
-    for (count, isPiped) in [(99_999, false), (100_000, true)] {
+  @Test func aBodyThatIsTooLongForOneWordIsReadFromStandardInput() throws {
+    for (count, isShown) in [(99_999, true), (100_000, false), (2_000_000, false)] {
       let body = Data(String(repeating: "a", count: count).utf8)
       let command = try Self.request("POST", "https://a.example/", [:], body).cURL
-      #expect(command.hasPrefix("echo YWFh") == isPiped)
-      #expect(command.contains(isPiped ? " | base64 -d | curl " : "--data-raw 'aaa"))
+      #expect(command.contains("--data-raw 'aaa") == isShown && command.contains("--data-binary @-") != isShown)
     }
   }
 }

@@ -19,9 +19,9 @@ import Wynd
   }
 
   @Test func aPlainGETIsAShortCommand() throws {
-    #expect(try Self.request("GET", "https://a.example/x?page=2").cURL == "curl --url 'https://a.example/x''?''page=2'")
+    let page = try Self.request("GET", "https://a.example/x?page=2").cURL
+    #expect(page == "curl -X 'GET' --url 'https://a.example/x''?''page=2'")
     #expect(try Self.request("HEAD", "https://a.example/").cURL == "curl --head --url 'https://a.example/'")
-    #expect(try Self.request("GET", "https://a.example/?1key=s").cURL.hasSuffix(#"'?''1key='"$_1KEY""#))
   }
 
   struct SignUp: Endpoint {
@@ -34,41 +34,41 @@ import Wynd
   static let secrets: [(request: @Sendable () throws -> URLRequest, shown: String)] = [
     (
       { try request("POST", "https://a.example/", [:], Data(#"{"user":"ann","password":"s3cr3t"}"#.utf8)) },
-      #"--data-raw "$BODY""#
+      "--data-binary @-"
     ),
     (
       { try request("POST", "https://a.example/", [:], Data("grant=x&refresh_token=s3cr3t".utf8)) },
-      #"--data-raw "$BODY""#
+      "--data-binary @-"
     ),
     (
-      { try request("POST", "https://a.example/", [:], Data("user%5Bpassword%5D=s3cr3t".utf8)) }, #"--data-raw "$BODY""#
+      { try request("POST", "https://a.example/", [:], Data("user%5Bpassword%5D=s3cr3t".utf8)) }, "--data-binary @-"
     ),
-    ({ try request("POST", "https://a.example/", [:], Data("user[password]=s3cr3t".utf8)) }, #"--data-raw "$BODY""#),
+    ({ try request("POST", "https://a.example/", [:], Data("user[password]=s3cr3t".utf8)) }, "--data-binary @-"),
     (
       { try request("POST", "https://a.example/", [:], Data(#"[{"name":"password","value":"s3cr3t"}]"#.utf8)) },
-      #"--data-raw "$BODY""#
+      "--data-binary @-"
     ),
     (
       { try request("POST", "https://a.example/", [:], Data([0xE9]) + Data(#""password":"s3cr3t""#.utf8)) },
-      #"--data-raw "$BODY""#
+      "--data-binary @-"
     ),
-    ({ try SignUp().request }, #"--data-raw "$BODY""#),
-    ({ try request("GET", "https://a.example/?pwd=s3cr3t") }, #"'pwd='"$PWD_""#),
-    ({ try request("GET", "https://a.example/?%74oken=s3cr3t&sig=s3cr3t") }, #"'%74oken='"$_74OKEN"'&''sig='"$SIG""#),
-    ({ try request("GET", "https://a.example/?Mine=s3cr3t") }, #"'Mine='"$MINE""#),
-    ({ try request("GET", "https://a.example/", ["X-Mine": "s3cr3t"]) }, #"'X-Mine: '"$X_MINE""#),
-    ({ try request("GET", "https://a.example/?token=s3cr3t", ["Token": "s3cr3t2"]) }, #"'token='"$TOKEN_""#),
+    ({ try SignUp().request }, "--data-binary @-"),
+    ({ try request("GET", "https://a.example/?pwd=s3cr3t") }, #"'pwd='"$QUERY_PWD""#),
+    (
+      { try request("GET", "https://a.example/?%74oken=s3cr3t&sig=s3cr3t") },
+      #"'%74oken='"$QUERY__74OKEN"'&''sig='"$QUERY_SIG""#
+    ),
+    ({ try request("GET", "https://a.example/?Mine=s3cr3t") }, #"'Mine='"$QUERY_MINE""#),
+    ({ try request("GET", "https://a.example/", ["X-Mine": "s3cr3t"]) }, #"'X-Mine: '"$HEADER_X_MINE""#),
+    (
+      { try request("GET", "https://a.example/?token=s3cr3t", ["Token": "s3cr3t2"]) },
+      #"'Token: '"$HEADER_TOKEN" --url 'https://a.example/''?''token='"$QUERY_TOKEN""#
+    ),
   ]
 
   @Test(arguments: secrets.indices) func noSecretIsInTheCommand(_ row: Int) throws {
     let (request, shown) = Self.secrets[row]
     let command = try request().cURL(redacting: ["mine", "x-mine"])
     #expect(!command.contains("s3cr3t") && command.contains(shown), "\(command)")
-  }
-
-  /// By a pattern that starts again at each letter, 40 KB took minutes.
-  @Test func aLargeBodyTakesNoLongTime() throws {
-    let body = Data(#"{"image":"\#(String(repeating: "a", count: 2_000_000))"}"#.utf8)
-    #expect(try Self.request("POST", "https://a.example/", [:], body).cURL.count > 2_000_000)
   }
 }

@@ -135,11 +135,14 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let now = state.withLock { $0 }
-    let field = now.credential?.header.name ?? ""
-    guard NetworkOrigin(request.url) == origin, request.value(forHTTPHeaderField: field) == nil,
-      !Renewals.running.get().contains(ObjectIdentifier(self)),
-      let epoch = call.firstEpoch(of: self, now: now.credential.map { _ in now.epoch })
+    guard NetworkOrigin(request.url) == origin, !Renewals.running.get().contains(ObjectIdentifier(self)),
+      request.value(forHTTPHeaderField: now.credential?.header.name ?? "") == nil
     else { return try await next(request) }
+    let epoch = call.memory.withLock { memory in
+      memory.epochs.merge([ObjectIdentifier(self): now.credential == nil ? 0 : now.epoch]) { first, _ in first }
+      return memory.epochs[ObjectIdentifier(self)]
+    }
+    if epoch == 0 { return try await next(request) }
     guard let credential = now.credential, epoch == now.epoch else { throw URLError(.userAuthenticationRequired) }
     if credential.expiresAt.map({ $0 > Date() }) ?? true {
       do {
@@ -147,7 +150,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       } catch NetworkError.endpointError(let response, _)
         where credential.isRejected(by: response) && request.httpBodyStream == nil
         && NetworkOrigin(response.url) == origin
-        && (!call.hasFollowedRedirect
+        && (!call.memory.withLock { $0.hasFollowedRedirect }
           || RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe)
       {}
     }
@@ -161,7 +164,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {
     var request = request
-    try credential.header.set(in: &request)
+    try credential.header.add(to: &request)
     SensitiveHeader.add(credential.header.name)
     return request
   }
@@ -185,8 +188,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
         continuation.yield(.failure(URLError(.timedOut)))
       }
       defer { cancelTimer() }
-      for await result in results { return try result.get() }
-      throw NetworkError.cancelled
+      return try await (results.first { _ in true } ?? .failure(NetworkError.cancelled)).get()
     } catch {
       // No error of the renewal says that the request itself may be retried.
       throw Task.isCancelled ? .cancelled : .middlewareError(error)

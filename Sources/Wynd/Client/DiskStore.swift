@@ -57,8 +57,6 @@ nonisolated public final class DiskStore: ResponseStore {
     let content = (try? PropertyListEncoder().encode(response)) ?? Data()
     let data = Self.checksum(content, key) + content
     files.withLock { files in
-      files.remove(name)
-      guard data.count <= files.capacity / 4 else { return }
       let file = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
       // A file that cannot be written completely is dropped when it is read.
       try? data.write(to: file)
@@ -80,7 +78,5 @@ nonisolated public final class DiskStore: ResponseStore {
   private static func name(_ key: String) -> String { StoreKey.hash(StoreKey.url(key).utf8) + StoreKey.hash(key.utf8) }
 
   /// With the key, so that a file with another name is dropped too.
-  private static func checksum(_ content: Data, _ key: String) -> Data {
-    Data(StoreKey.hash(Array(key.utf8) + content).utf8)
-  }
+  private static func checksum(_ body: Data, _ key: String) -> Data { Data(StoreKey.hash(Array(key.utf8) + body).utf8) }
 }

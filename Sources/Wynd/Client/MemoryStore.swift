@@ -16,10 +16,7 @@ nonisolated public final class MemoryStore: ResponseStore {
 
   /// Stores a response, unless it takes more than a quarter of the capacity.
   public func store(_ response: StoredResponse, for key: String) {
-    entries.withLock { entries in
-      entries.remove(key)
-      if response.size <= entries.capacity / 4 { entries.insert(response, size: response.size, for: key) }
-    }
+    entries.withLock { $0.insert(response, size: response.size, for: key) }
   }
 
   /// Removes the responses for this URL.
@@ -46,9 +43,10 @@ nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
     return entry?.value
   }
 
-  /// Adds a value as the one that was used last.
+  /// Adds a value as the one that was used last, or deletes it if it takes more than a quarter of the capacity.
   mutating func insert(_ value: Value, size: Int, for key: String) {
     remove(key)
+    guard size <= capacity / 4 else { return delete(value) }
     lastUse += 1
     entries[key] = (value, size, lastUse)
     self.size += size

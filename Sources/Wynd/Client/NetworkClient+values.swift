@@ -17,15 +17,13 @@ nonisolated extension NetworkClient {
     AsyncThrowingStream { continuation in
       let task = Task {
         do throws(NetworkError) {
-          let hasCache = middleware.contains { $0 is ResponseCache }
           let first = await ResponseCache.isStoredOnly.withValue(true) {
-            hasCache ? try? await loadResponse(endpoint) : nil
+            middleware.contains { $0 is ResponseCache } ? try? await loadResponse(endpoint) : nil
           }
           if let first { continuation.yield(first) }
           let second = try await loadResponse(endpoint, policy: policy)
           if first == nil || second.source != .cache || second.data != first?.data { continuation.yield(second) }
-          if let error = second.revalidationError { throw error }
-          continuation.finish()
+          continuation.finish(throwing: second.revalidationError)
         } catch {
           continuation.finish(throwing: error)
         }

@@ -90,12 +90,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
   public static func baseURL(
     scheme: String = "https", host: String, port: Int? = nil, path: String = ""
-  ) throws(NetworkError) -> URL { try Base(scheme: scheme, host: host, path: path, port: port).url }
-
-  private struct Base: Endpoint {
-    typealias Response = Data
-    var scheme, host, path: String
-    var port: Int?
+  ) throws(NetworkError) -> URL {
+    try EndpointURL.url(scheme: scheme, host: host, port: port, path: PercentEncoding.path(path))
   }
 }
 
@@ -107,24 +103,22 @@ nonisolated extension NetworkClient: EndpointCallChain {
   func run(_ plan: NetworkCallPlan) async -> RetryLoop.CallResult {
     do {
       var plan = plan
-      plan.request = try resolved(plan.request)
-      try addHeaders(to: &plan.request)
+      try complete(&plan.request)
       // The call was begun in a task of its own: its session may have been invalidated since.
       plan.isLate = true
       plan.policy = plan.policy ?? policy
       let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.transfer != nil)
-      let attemptMiddleware = middleware.filter { $0.stage == .attempt }
-      if !attemptMiddleware.isEmpty {
-        plan.transfer = { [transfer = plan.transfer, allowEmptyData = plan.allowEmptyData] session in
+      let ofAttempt = middleware.filter { $0.stage == .attempt }
+      if !ofAttempt.isEmpty {
+        plan.transfer = { [plan] base in
           MiddlewareTransport(
-            base: transfer?(session) ?? session, middleware: attemptMiddleware, call: call,
-            allowEmptyData: allowEmptyData)
+            base: plan.transfer?(base) ?? base, middleware: ofAttempt, call: call, allowEmptyData: plan.allowEmptyData)
         }
       }
       let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan, source] request in
         var plan = plan
         plan.request = request
-        if call.hasFallback.withLock({ $0 }) { plan.maxRetries = 0 }
+        if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
         let loop = source.loop(for: plan)
         if loop.transport.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
         return try await loop.run().get()
@@ -135,52 +129,32 @@ nonisolated extension NetworkClient: EndpointCallChain {
     }
   }
 
-  private func addHeaders(to request: inout URLRequest) throws(NetworkError) {
+  /// Adds the base URL and the header fields.
+  private func complete(_ request: inout URLRequest) throws(NetworkError) {
+    if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
+      let (path, query) = (url.path(percentEncoded: true), url.query(percentEncoded: true))
+      request.url = try EndpointURL.url(after: baseURL, path: path, query: query)
+    }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A key that is meant for the service goes nowhere else.
-      if isSameOrigin || !SensitiveHeader.matches(field.name, field.value) { try field.set(in: &request) }
+      if isSameOrigin || !SensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
     }
   }
 
-  private func resolved(_ request: URLRequest) throws(NetworkError) -> URLRequest {
-    guard let url = request.url, url.host?.isEmpty != false, url.scheme == nil else { return request }
-    guard let baseURL, let parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else {
-      throw .missingHost
-    }
-    guard var base = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else {
-      throw .invalidRequest(reason: "the base URL is not valid")
-    }
-    base.percentEncodedPath = try EndpointURL.path(parts.percentEncodedPath, after: base.percentEncodedPath)
-    base.percentEncodedQuery = parts.percentEncodedQuery
-    var request = request
-    request.url = base.url
-    return request
-  }
-
-  func afterParsing<Value: Sendable>(
-    _ value: Value, from response: NetworkResponse, of endpoint: any Endpoint
-  ) async throws(NetworkError) -> Value {
+  func afterParsing<Value>(
+    _ response: EndpointResponse<Value>, of endpoint: any Endpoint
+  ) async throws(NetworkError) -> EndpointResponse<Value> {
     let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
-    var value = value
+    let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
+    var response = response
     do {
-      let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
       for middleware in ordered.reversed() {
-        value = try await middleware.parsed(value, from: response, in: call)
+        response.value = try await middleware.parsed(response.value, from: response.network, in: call)
       }
     } catch {
       throw NetworkError(thrown: error)
     }
-    return value
-  }
-}
-
-nonisolated extension URLRequest.Header {
-  /// Sets the field, if it can be sent.
-  func set(in request: inout URLRequest) throws(NetworkError) {
-    if let error = flaw ?? SessionTransport.validationError(forField: name, value) {
-      throw .invalidRequest(reason: error)
-    }
-    request.setValue(value, forHTTPHeaderField: name)
+    return response
   }
 }

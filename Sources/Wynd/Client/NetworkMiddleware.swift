@@ -72,9 +72,7 @@ nonisolated extension NetworkMiddleware {
   /// Once an attempt.
   public var stage: MiddlewareStage { .attempt }
   /// The value as it is.
-  public func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
-    -> Value
-  { value }
+  public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse, in _: NetworkCall) -> Value { value }
   /// None.
   public func cacheScope(of request: URLRequest) -> String? { nil }
 }
@@ -87,29 +85,16 @@ nonisolated public struct NetworkCall: Sendable {
   public let endpoint: (any Endpoint)?
   /// A download, an upload or a stream: the body of the response is not in the ``NetworkResponse``.
   public let isTransfer: Bool
-  /// Whether a cache can serve a stored response if this call fails, so that one attempt is enough.
-  let hasFallback = NetworkLock(false)
-  /// What the attempts of a call have left behind for the next one.
-  private struct History: Sendable {
+  /// What the middleware keeps from one stage or attempt to the next.
+  struct Memory: Sendable {
+    /// A cache can serve a stored response if this call fails, so one attempt is enough.
+    var hasFallback = false
+    /// The last response is that of another request than was sent, perhaps with another method.
     var hasFollowedRedirect = false
-    var epochs: [ObjectIdentifier: Int?] = [:]
+    /// For each authentication the sign-in under which the call began; 0 if it began without a credential.
+    var epochs: [ObjectIdentifier: Int] = [:]
   }
-  private let history = NetworkLock(History())
-
-  /// The last response is that of another request than was sent, perhaps with another method.
-  var hasFollowedRedirect: Bool {
-    get { history.withLock { $0.hasFollowedRedirect } }
-    nonmutating set { history.withLock { $0.hasFollowedRedirect = newValue } }
-  }
-
-  /// The sign-in under which the call began: `now` at the first attempt, and the same at all others.
-  func firstEpoch(of authentication: AnyObject, now: Int?) -> Int? {
-    history.withLock { history in
-      let epoch = history.epochs[ObjectIdentifier(authentication)] ?? now
-      history.epochs.updateValue(epoch, forKey: ObjectIdentifier(authentication))
-      return epoch
-    }
-  }
+  let memory = NetworkLock(Memory())
 }
 
 /// The rest of the way that a request goes.
@@ -139,12 +124,8 @@ nonisolated extension NetworkMiddlewareNext {
 nonisolated extension NetworkError {
   /// What a middleware threw, as the caller gets it.
   init(thrown error: any Error) {
-    self =
-      switch error {
-      case let error as NetworkError: error
-      case is CancellationError where Task.isCancelled: .cancelled
-      default: .middlewareError(error)
-      }
+    let isCancelled = error is CancellationError && Task.isCancelled
+    self = error as? NetworkError ?? (isCancelled ? .cancelled : .middlewareError(error))
   }
 }
 
@@ -171,24 +152,22 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
       guard case .outcome(let outcome) = end else { throw NetworkError.cancelled }
       let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
       let mayBeApplied = Self.mayBeApplied(outcome, result)
-      facts.withLock { facts in
-        facts.hasProgressed = facts.hasProgressed || outcome.hasProgressed
+      facts.withLock {
+        $0.hasProgressed = $0.hasProgressed || outcome.hasProgressed
         // After a request that may have been applied no failure proves anything, as after a redirect.
-        facts.hasFollowedRedirect = facts.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
+        $0.hasFollowedRedirect = $0.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
       }
-      call.hasFollowedRedirect = outcome.hasFollowedRedirect
+      call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
       return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
     }
     return TaskHandle {
-      let result: RetryLoop.CallResult
-      do { result = .success(try await next(request)) } catch { result = .failure(NetworkError(thrown: error)) }
-      var outcome = facts.withLock { $0 }
-      switch result {
-      case .success(let response): (outcome.data, outcome.response) = (response.data, response.response)
-      case .failure(let error): outcome.error = error
+      do {
+        let response = try await next(request)
+        facts.withLock { ($0.data, $0.response, $0.isAccepted) = (response.data, response.response, true) }
+      } catch {
+        facts.withLock { $0.error = NetworkError(thrown: error) }
       }
-      outcome.isAccepted = outcome.error == nil
-      completion(outcome)
+      completion(facts.withLock { $0 })
     }
   }
 

@@ -89,18 +89,15 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   ) -> any NetworkRequestHandle {
     TaskHandle { [self] in
       switch script.step(for: request) {
-      case .answer(let status, let headers, let body):
-        completion(outcome(request, transfer, status, headers, [body]))
+      case .answer(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
       case .chunks(let status, let headers, let chunks, let isCut):
         var outcome = outcome(request, transfer, status, headers, chunks)
         if isCut { outcome.error = outcome.error ?? URLError(.networkConnectionLost) }
         completion(outcome)
-      case .failure(let code):
-        completion(NetworkOutcome(error: URLError(code)))
+      case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
       case .silence:
-        clock.pass(.bounded(seconds: request.timeoutInterval)) {
-          completion(NetworkOutcome(error: URLError(.timedOut)))
-        }
+        let timeout = Duration.bounded(seconds: request.timeoutInterval)
+        clock.pass(timeout) { completion(NetworkOutcome(error: URLError(.timedOut))) }
       }
     }
   }
@@ -130,13 +127,11 @@ nonisolated private struct ScriptTransport: NetworkTransport {
 }
 
 /// Time that passes only in waits and in silence, and then at once.
-nonisolated private final class ScriptClock: RetryClock {
-  private typealias Timer = (due: Duration, action: @Sendable () -> Void)
+nonisolated private struct ScriptClock: RetryClock {
+  typealias Timer = (due: Duration, action: @Sendable () -> Void)
+  let passed: @Sendable (Duration) -> Void
   /// A call has one timer at most: that of its deadline.
-  private let state = NetworkLock<(now: Duration, timer: Timer?)>((.zero, nil))
-  private let passed: @Sendable (Duration) -> Void
-
-  init(_ passed: @escaping @Sendable (Duration) -> Void) { self.passed = passed }
+  let state = NetworkLock<(now: Duration, timer: Timer?)>((.zero, nil))
 
   var now: Duration { state.withLock { $0.now } }
   var date: Date { Date(timeIntervalSince1970: 1_767_225_600 + now.secondsAsDouble) }

@@ -50,18 +50,22 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let key = Self.key(request, call)
-    let isCacheable = !call.isTransfer && Self.isCacheable(request)
+    let control = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
+    let isCacheable = !call.isTransfer && !control.has("no-store") && Self.isPlainGET(request)
     let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
     let stored = isCacheable && !isReload ? store.response(for: key)?.matching(request) : nil
     let isStoredOnly = Self.isStoredOnly.get() || request.cachePolicy == .returnCacheDataDontLoad
-    if let stored, isStoredOnly || Self.mayServe(stored, for: request), let response = stored.served(as: .cache) {
-      return response
-    }
+    let mayServe =
+      switch request.cachePolicy {
+      case .returnCacheDataElseLoad: true
+      case .reloadRevalidatingCacheData: isStoredOnly
+      default: isStoredOnly || !control.has("no-cache") && stored?.isFresh(at: Date(), maxAge: control.maxAge) == true
+      }
+    if mayServe, let response = stored?.served(as: .cache) { return response }
     if isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
     guard isCacheable else {
       // What it may have changed is out of date, even if it failed (RFC 9111 §4.4).
-      let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET")
-      defer { if !isSafe { store.remove(key) } }
+      defer { if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET") { store.remove(key) } }
       return try await next(request)
     }
     var unconditional = request
@@ -71,7 +75,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     conditional.setValue(stored?.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored?.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
     let fallback = servesStaleIfError && stored?.mayReplaceError == true ? stored : nil
-    call.hasFallback.withLock { $0 = fallback != nil }
+    call.memory.withLock { $0.hasFallback = fallback != nil }
     do {
       let response = try await next(conditional)
       let renewed = response.response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
@@ -88,21 +92,11 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     }
   }
 
-  private static func isCacheable(_ request: URLRequest) -> Bool {
-    // A request with a condition of its own must get the response to that.
+  /// Without a condition of its own, which must get the response to that.
+  private static func isPlainGET(_ request: URLRequest) -> Bool {
     let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
     return request.httpMethod ?? "GET" == "GET" && request.httpBody == nil && request.httpBodyStream == nil
       && conditions.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
-      && !CacheControl(request.value(forHTTPHeaderField: "Cache-Control")).has("no-store")
-  }
-
-  private static func mayServe(_ stored: StoredResponse, for request: URLRequest) -> Bool {
-    let control = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
-    return switch request.cachePolicy {
-    case .returnCacheDataElseLoad: true
-    case .reloadRevalidatingCacheData: false
-    default: !control.has("no-cache") && stored.isFresh(at: Date(), maxAge: control.maxAge)
-    }
   }
 
   /// The URL, and a hash of everything that makes a response belong to one user or one session.
@@ -113,9 +107,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
       SensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    if call.client.script == nil {
-      scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
-    }
+    scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
     // The session adds the languages, and the URL may have a user name and a password.
     scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
     let url = StoredResponse.address(request.url)?.absoluteString ?? ""

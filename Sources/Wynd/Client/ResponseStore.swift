@@ -119,8 +119,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
     return head.map {
-      NetworkResponse(
-        data: body, response: $0, source: source, revalidationError: error, failures: [], success: nil)
+      NetworkResponse(data: body, response: $0, source: source, revalidationError: error, failures: [], success: nil)
     }
   }
 
@@ -129,5 +128,25 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     var parts = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
     for part in [\URLComponents.user, \.password, \.fragment] { parts?[keyPath: part] = nil }
     return parts?.url
+  }
+}
+
+/// The directives of a Cache-Control field (RFC 9111 §5.2).
+nonisolated struct CacheControl {
+  private var directives: [String: String] = [:]
+
+  init(_ field: String?) {
+    for part in (field ?? "").lowercased().split(separator: ",") {
+      let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      // If a directive is repeated, the first one counts (RFC 9111 §4.2.1).
+      if let name = pair.first, directives[name] == nil { directives[name] = pair.count > 1 ? pair[1] : "" }
+    }
+  }
+
+  func has(_ name: String) -> Bool { directives[name] != nil }
+
+  /// Seconds, at most 2³¹. A value that cannot be parsed is 0 (RFC 9111 §4.2.1); nil if there is no max-age.
+  var maxAge: Int? {
+    directives["max-age"].map { min(RetryAfter.digits($0.trimmingCharacters(in: ["\""])) ?? 0, 1 << 31) }
   }
 }

@@ -47,9 +47,9 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
   ) async throws -> NetworkResponse {
     let response = try await next(request)
     // A conditional request expects a 304.
-    let conditions = ["If-None-Match", "If-Modified-Since"].compactMap { request.value(forHTTPHeaderField: $0) }
-    if response.response.statusCode == 304, !conditions.isEmpty { return response }
-    guard let reason = reason(response) else { return response }
+    let isConditional = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
+    let isExpected = isConditional && response.response.statusCode == 304
+    guard !isExpected, let reason = reason(response) else { return response }
     throw InvalidResponse(reason: reason, response: response, shouldRetry: isRetryable)
   }
 }

@@ -9,62 +9,44 @@ nonisolated extension URLRequest {
   /// The request as a command for a shell that sends the same. See ``cURL(redacting:)``.
   public var cURL: String { cURL(redacting: []) }
 
-  /// The request as a command for a shell that sends the same; the body of a stream is read from its standard input.
+  /// The request as a command for a shell that sends the same.
   ///
-  /// A secret is replaced by a shell variable of its name, such as `$AUTHORIZATION`, to be set before. A body with a word
-  /// that sounds like a secret is `$BODY` as a whole.
+  /// A secret is replaced by a shell variable, to be set before: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or `$USER_PASSWORD`
+  /// for those of the URL. The body is read from standard input (`… < body`) if it is a stream, no text, 100,000 bytes or
+  /// longer, or contains a word that sounds like a secret.
   ///
   /// - Parameter names: Further header fields and query items that are secrets.
   /// - Returns: One line.
   public func cURL(redacting names: Set<String>) -> String {
-    let names = Set(names.map { $0.lowercased() })
-    // The shell sets these itself, so they cannot stand for a secret.
-    var variables = ["PWD": "", "OLDPWD": "", "HOME": "", "PATH": "", "USER": "", "UID": "", "SHELL": ""]
     func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
     func isSecret(_ name: String, _ value: String = "") -> Bool {
-      SensitiveHeader.matches(name, value) || names.contains(name.lowercased())
+      SensitiveHeader.matches(name, value) || names.contains { $0.lowercased() == name.lowercased() }
     }
-    func variable(_ name: String) -> String {
-      var variable = String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-      if variable.first?.isNumber != false { variable = "_" + variable }
-      while variables[variable, default: name] != name { variable += "_" }
-      variables[variable] = name
-      return "\"$\(variable)\""
+    func pair(_ name: String, _ separator: String, _ value: String, _ place: String) -> String {
+      guard isSecret(name.removingPercentEncoding ?? name, value) else { return quoted(name + separator + value) }
+      let variable = (place + name.uppercased()).map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+      return quoted(name + separator) + "\"$\(String(variable))\""
     }
-    let body = httpBody ?? Data()
-    let method = httpMethod ?? "GET"
-    let hasBody = method != "HEAD" && (!body.isEmpty || httpBodyStream != nil)
-    var words = ["curl", method == "HEAD" ? "--head" : "-X " + quoted(method)]
-    if method == "GET", !hasBody { words.removeLast() }
+    var words = ["curl", httpMethod == "HEAD" ? "--head" : "-X " + quoted(httpMethod ?? "GET")]
     for (name, value) in (allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
-      let text = value.isEmpty ? name + ";" : "\(name): \(value)"
-      words += ["-H", isSecret(name, value) ? quoted(name + ": ") + variable(name) : quoted(text)]
+      words += ["-H", value.isEmpty ? quoted(name + ";") : pair(name, ": ", value, "HEADER_")]
     }
-    if hasBody {
+    if httpMethod != "HEAD", httpBody?.isEmpty == false || httpBodyStream != nil {
       // curl would add a Content-Type of its own.
       if value(forHTTPHeaderField: "Content-Type") == nil { words += ["-H", "'Content-Type:'"] }
-      let bodyWords = body.split { !($0 == 45 || $0 == 95 || 48...57 ~= $0 || 65...90 ~= $0 || 97...122 ~= $0) }
-      if bodyWords.contains(where: { isSecret(String(decoding: $0, as: UTF8.self)) }) {
-        words += ["--data-raw", variable("body")]
-      } else if let text = String(data: body, encoding: .utf8), !body.contains(0), 1..<100_000 ~= body.count {
-        words += ["--data-raw", quoted(text)]
-      } else {
-        words += ["--data-binary", "@-"]
-        // Linux takes no argument of more than 128 KiB.
-        if !body.isEmpty { words.insert("echo \(body.base64EncodedString()) | base64 -d |", at: 0) }
-      }
+      // Linux takes no argument of more than 128 KiB.
+      let text = httpBody.flatMap { $0.count < 100_000 ? String(data: $0, encoding: .utf8) : nil } ?? "\0"
+      let textWords = text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" }
+      let isShown = !text.utf8.contains(0) && !textWords.contains { isSecret(String($0)) }
+      words += isShown ? ["--data-raw", quoted(text)] : ["--data-binary", "@-"]
     }
-    if var parts = url.flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }) {
-      if parts.percentEncodedUser?.isEmpty == false { words += ["-u", variable("USER_PASSWORD")] }
-      let items = parts.percentEncodedQuery?.split(separator: "&", omittingEmptySubsequences: false).map { item in
-        let name = String(item.prefix { $0 != "=" })
-        let isShown = name == item || !isSecret(name.removingPercentEncoding ?? name)
-        return isShown ? quoted(String(item)) : quoted(name + "=") + variable(name)
-      }
-      (parts.user, parts.password, parts.percentEncodedQuery, parts.fragment) = (nil, nil, nil, nil)
-      let query = items.map { quoted("?") + $0.joined(separator: quoted("&")) } ?? ""
-      words += ["--url", quoted(parts.string ?? "") + query]
+    if url?.user?.isEmpty == false { words += ["-u", "\"$USER_PASSWORD\""] }
+    let items = url?.query(percentEncoded: true)?.split(separator: "&", omittingEmptySubsequences: false).map { item in
+      let halves = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      return halves.count == 1 ? quoted(halves[0]) : pair(halves[0], "=", halves[1], "QUERY_")
     }
+    let address = StoredResponse.address(url)?.absoluteString.prefix { $0 != "?" } ?? ""
+    words += ["--url", quoted(String(address)) + (items.map { quoted("?") + $0.joined(separator: quoted("&")) } ?? "")]
     return words.joined(separator: " ")
   }
 }

@@ -25,11 +25,7 @@ nonisolated extension Endpoint {
     if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
       try URLRequest.Header.accept("application/json").add(to: &request)
     }
-    do {
-      try prepare(request: &request)
-    } catch {
-      throw error as? NetworkError ?? .middlewareError(error)
-    }
+    do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .middlewareError(error) }
     if let invalid = SessionTransport.validationError(for: request) { throw .invalidRequest(reason: invalid) }
     let method = request.httpMethod?.uppercased() ?? "GET"
     if request.httpBody != nil, method == "GET" || method == "HEAD" {
@@ -45,38 +41,18 @@ nonisolated extension Endpoint {
   }
 
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
-    let base = host.isEmpty ? baseURL : nil
-    if let base, base.query != nil || base.fragment != nil || base.user != nil || port != nil {
-      throw .invalidRequest(
-        reason: "a base URL has no query, fragment or user, and the port of an endpoint goes with a host")
-    }
-    let scheme = (base?.scheme ?? scheme).lowercased()
-    guard scheme == "https" || scheme == "http" else {
-      throw .invalidRequest(reason: "the scheme is not http or https")
-    }
-    if host.isEmpty, baseURL == nil { throw .missingHost }
-    var text = try "\(scheme)://\(EndpointURL.host(base.map { $0.host ?? "" } ?? host))"
-    if let port = base == nil ? port : base?.port {
-      guard 1...65_535 ~= port else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
-      text += ":\(port)"
-    }
-    text += try EndpointURL.path(percentEncodedPath, after: base?.path(percentEncoded: true) ?? "")
     let items: [URLQueryItem]
-    do {
-      items = try queryItems
-    } catch {
-      throw .unencodable(error, as: "query")
+    do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
+    let query = items.isEmpty ? nil : PercentEncoding.query(items)
+    if host.isEmpty {
+      guard port == nil else { throw .invalidRequest(reason: "the port of an endpoint goes with a host") }
+      return try EndpointURL.url(after: baseURL, path: percentEncodedPath, query: query)
     }
-    if !items.isEmpty { text += "?" + PercentEncoding.query(items) }
-    guard let url = URL(string: text) else { throw .invalidRequest(reason: "host and path do not make a URL") }
-    return url
+    return try EndpointURL.url(scheme: scheme, host: host, port: port, path: percentEncodedPath, query: query)
   }
 }
 
 nonisolated extension NetworkError {
-  static var missingHost: NetworkError {
-    .invalidRequest(reason: "there is no host: the call names none, and the base URL is nil")
-  }
   /// A value that cannot be encoded, with its place.
   static func unencodable(_ error: any Error, as part: String) -> NetworkError {
     switch error {
@@ -90,17 +66,46 @@ nonisolated extension NetworkError {
   }
 }
 
-/// Validates the parts of a URL.
+/// Makes a URL of its parts, and validates them.
 nonisolated enum EndpointURL {
+  /// A URL whose path comes after that of the base URL.
+  static func url(after base: URL?, path: String, query: String?) throws(NetworkError) -> URL {
+    guard let base else {
+      throw .invalidRequest(reason: "there is no host: the call names none, and the base URL is nil")
+    }
+    guard base.query == nil, base.fragment == nil, base.user == nil else {
+      throw .invalidRequest(reason: "a base URL has no query, fragment or user")
+    }
+    return try url(
+      scheme: base.scheme ?? "", host: base.host ?? "", port: base.port, base: base.path(percentEncoded: true),
+      path: path, query: query)
+  }
+
+  /// `base`, `path` and `query` as they are sent.
+  static func url(
+    scheme: String, host: String, port: Int?, base: String = "", path: String, query: String? = nil
+  ) throws(NetworkError) -> URL {
+    let (scheme, host, path) = (scheme.lowercased(), try self.host(host), try self.path(path, after: base))
+    guard ["https", "http"].contains(scheme) else { throw .invalidRequest(reason: "the scheme is not http or https") }
+    guard 1...65_535 ~= port ?? 1 else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
+    let origin = "\(scheme)://\(host)" + (port.map { ":\($0)" } ?? "")
+    guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")) else {
+      throw .invalidRequest(reason: "host and path do not make a URL")
+    }
+    return url
+  }
+
   /// A host as it is written in a URL: ASCII, IPv6 in brackets.
-  static func host(_ host: String) throws(NetworkError) -> String {
+  private static func host(_ host: String) throws(NetworkError) -> String {
     if host.isEmpty { throw .invalidRequest(reason: "the base URL has no host") }
     if host.contains("://") {
       throw .invalidRequest(reason: "the host contains a scheme; write only the name, and the rest as scheme and path")
     }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     if inner.utf8.contains(58) || inner != host {
-      guard isIPv6(inner) else {
+      // A single colon comes before a port. An address that is malformed in any other way cannot be connected to.
+      guard inner.utf8.filter({ $0 == 58 }).count > 1, inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains)
+      else {
         throw .invalidRequest(reason: "the host contains a colon, but is no IPv6 address; write a port as `port`")
       }
       return "[\(inner)]"
@@ -113,45 +118,22 @@ nonisolated enum EndpointURL {
       components.host = host
       ascii = components.url?.host ?? ""
     }
-    let labels = ascii.utf8.split(separator: 46, omittingEmptySubsequences: false)
-    guard ascii.utf8.count <= 254, labels.first?.isEmpty == false, !labels.dropLast().contains(where: \.isEmpty),
-      ascii.utf8.allSatisfy({ PercentEncoding.isUnreserved($0) && $0 != 126 })
-    else {
+    // No label but the last may be empty.
+    guard 1...254 ~= ascii.utf8.count, !".\(ascii)".contains(".."), PercentEncoding.text(ascii) == ascii else {
       throw .invalidRequest(reason: "the host is not a name or an IP address (write an international one as xn--)")
     }
     return ascii
   }
 
-  /// RFC 4291 §2.2: eight groups of hexadecimal digits, once “::” for any number of them, the last two also as IPv4.
-  private static func isIPv6(_ text: String) -> Bool {
-    let halves = text.components(separatedBy: "::")
-    var groups = halves.filter { !$0.isEmpty }.flatMap { $0.split(separator: ":", omittingEmptySubsequences: false) }
-    if let last = groups.last, last.contains(".") {
-      let bytes = last.split(separator: ".", omittingEmptySubsequences: false)
-      guard bytes.count == 4, bytes.allSatisfy({ UInt8($0) != nil && $0.utf8.allSatisfy { 48...57 ~= $0 } }) else {
-        return false
-      }
-      groups.replaceSubrange((groups.count - 1)..., with: ["0", "0"])
+  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+    let escapes = path.components(separatedBy: "%").dropFirst().map { $0.prefix(2) }
+    guard PercentEncoding.isEncoded(path), escapes.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isHexDigit) }) else {
+      throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded")
     }
-    return (halves.count == 2 ? groups.count < 8 : halves.count == 1 && groups.count == 8)
-      && groups.allSatisfy { 1...4 ~= $0.utf8.count && $0.utf8.allSatisfy(PercentEncoding.isHexDigit) }
-  }
-
-  static func path(_ path: String, after base: String) throws(NetworkError) -> String {
-    var rest = path.utf8[...]
-    while let byte = rest.popFirst() {
-      let isEscape = byte == 37 && rest.count >= 2 && rest.prefix(2).allSatisfy(PercentEncoding.isHexDigit)
-      // Encoded paths may contain + and ; (RFC 3986 §3.3).
-      guard isEscape || byte == 47 || byte == 43 || byte == 59 || PercentEncoding.isPathCharacter(byte) else {
-        throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded")
-      }
+    let dots: [Substring] = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
+    if path.lowercased().split(separator: "/").contains(where: dots.contains) {
+      throw .invalidRequest(reason: "a segment of the path is “.” or “..” and would change the path")
     }
-    let isDots = path.utf8.split(separator: 47).contains {
-      // Bytes are compared first: decoding every segment would take as long as all the rest.
-      $0.count <= 6 && $0.allSatisfy(".%2eE".utf8.contains)
-        && [".", ".."].contains(String($0)?.removingPercentEncoding)
-    }
-    if isDots { throw .invalidRequest(reason: "a segment of the path is “.” or “..” and would change the path") }
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
   }
@@ -160,25 +142,22 @@ nonisolated enum EndpointURL {
 /// Encodes text for a URL (RFC 3986 §2).
 nonisolated enum PercentEncoding {
   /// All but letters, digits and `-._~`.
-  static func text(_ text: String) -> String { encode(text, isUnreserved) }
-  static func path(_ path: String) -> String { encode(path) { $0 == 47 || isPathCharacter($0) } }
+  static func text(_ text: String) -> String { encode(text, unreserved) }
+  static func path(_ path: String) -> String { encode(path, pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
+  /// Encoded paths may contain `+` and `;` (RFC 3986 §3.3).
+  static func isEncoded(_ path: String) -> Bool { encode(path, encodedCharacters) == path }
 
-  private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-  static func isUnreserved(_ byte: UInt8) -> Bool { unreserved.contains(byte) }
-  static func isHexDigit(_ byte: UInt8) -> Bool { "0123456789ABCDEFabcdef".utf8.contains(byte) }
-  /// The characters of a segment that are not encoded: “items:batchGet”, “Users(3)”, “@me”. Not `+` and `;`, which some
-  /// servers take for a space and the end of the segment.
-  static func isPathCharacter(_ byte: UInt8) -> Bool { isUnreserved(byte) || "!$&'()*,=:@".utf8.contains(byte) }
+  private static let unreserved = CharacterSet(
+    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+  /// “items:batchGet”, “Users(3)”, “@me” stay. Not `+` and `;`, which some servers take for a space and the end of the
+  /// segment.
+  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
+  private static let encodedCharacters = pathCharacters.union(CharacterSet(charactersIn: "%+;"))
 
-  private static func encode(_ text: String, _ isKept: (UInt8) -> Bool) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      if isKept(byte) { bytes.append(byte) } else { bytes += [37, digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
-    }
-    return String(decoding: bytes, as: UTF8.self)
+  private static func encode(_ text: String, _ kept: CharacterSet) -> String {
+    text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
   }
 }

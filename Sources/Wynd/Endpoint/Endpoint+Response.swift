@@ -37,21 +37,14 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 
 nonisolated extension Endpoint {
   func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
-    switch result {
-    case .failure(let error): return .failure(typed(error))
-    case .success(let success):
+    result.mapError(typed).flatMap { network in
       do {
-        let value = try parse(data: success.data, response: success.response)
-        return .success(
-          EndpointResponse(
-            value: value, response: success.response, data: success.data, attempts: success.attempts,
-            source: success.source, revalidationError: success.revalidationError))
-      } catch let error as NetworkError {
-        return .failure(error)
+        let value = try parse(data: network.data, response: network.response)
+        return .success(EndpointResponse(value: value, network: network))
       } catch let error as ServiceError {
-        return .failure(.serviceError(error, success.response, success.data))
+        return .failure(.serviceError(error, network.response, network.data))
       } catch {
-        return .failure(.undecodable(error, success.response, success.data))
+        return .failure(error as? NetworkError ?? .undecodable(error, network.response, network.data))
       }
     }
   }
@@ -81,11 +74,7 @@ nonisolated extension NetworkError {
 
 /// The decoder of the client that loads an endpoint, for ``Endpoint/decoder``.
 nonisolated enum ClientDecoder {
-  private static let value = TaskLocal<JSONDecoder?>(wrappedValue: nil)
-  static var current: JSONDecoder? { value.get() }
-  static func with<Value>(_ decoder: JSONDecoder?, _ work: () -> Value) -> Value {
-    value.withValue(decoder, operation: work)
-  }
+  static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil)
 }
 
 nonisolated extension HTTPURLResponse {

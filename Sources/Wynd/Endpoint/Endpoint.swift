@@ -112,7 +112,7 @@ nonisolated extension Endpoint {
   /// None.
   public var body: URLRequest.Body? { try? shorthands.body }
   /// The client's, or a `JSONDecoder()`.
-  public var decoder: JSONDecoder { ClientDecoder.current ?? JSONDecoder() }
+  public var decoder: JSONDecoder { ClientDecoder.current.get() ?? JSONDecoder() }
   /// The client's, or ``RetryPolicy/default``.
   public var policy: RetryPolicy? { try? shorthands.policy }
   /// Changes nothing.

@@ -23,7 +23,7 @@ nonisolated public struct EndpointCall<Response: Sendable>: Endpoint {
   public let headers: [URLRequest.Header]
   /// The body.
   public let body: URLRequest.Body?
-  let query: [String: (any Encodable & Sendable)?]
+  let query: QueryEncoder.Values
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
   /// The encoded query.
@@ -32,67 +32,53 @@ nonisolated public struct EndpointCall<Response: Sendable>: Endpoint {
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
 }
 
+nonisolated extension EndpointCall {
+  fileprivate init(
+    _ method: URLRequest.Method, _ path: String, _ query: QueryEncoder.Values, _ headers: [URLRequest.Header],
+    _ body: URLRequest.Body?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+  ) {
+    self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed)
+  }
+}
+
 nonisolated extension Endpoint {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> {
-    EndpointCall(path: path, method: .get, headers: headers, body: nil, query: query) { try $0.decoded($1, $2) }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    body: URLRequest.Body? = nil, as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> {
-    EndpointCall(path: path, method: .post, headers: headers, body: body, query: query) { try $0.decoded($1, $2) }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A POST whose response body does not matter.
   public static func post(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    body: URLRequest.Body? = nil
-  ) -> Self where Self == EndpointCall<Void> {
-    EndpointCall(path: path, method: .post, headers: headers, body: body, query: query) { _, _, _ in }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
+  ) -> Self where Self == EndpointCall<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    body: URLRequest.Body? = nil, as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> {
-    EndpointCall(path: path, method: .put, headers: headers, body: body, query: query) { try $0.decoded($1, $2) }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PUT whose response body does not matter.
   public static func put(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    body: URLRequest.Body? = nil
-  ) -> Self where Self == EndpointCall<Void> {
-    EndpointCall(path: path, method: .put, headers: headers, body: body, query: query) { _, _, _ in }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
+  ) -> Self where Self == EndpointCall<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    body: URLRequest.Body? = nil, as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> {
-    EndpointCall(path: path, method: .patch, headers: headers, body: body, query: query) { try $0.decoded($1, $2) }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PATCH whose response body does not matter.
   public static func patch(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    body: URLRequest.Body? = nil
-  ) -> Self where Self == EndpointCall<Void> {
-    EndpointCall(path: path, method: .patch, headers: headers, body: body, query: query) { _, _, _ in }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
+  ) -> Self where Self == EndpointCall<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = [],
-    as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> {
-    EndpointCall(path: path, method: .delete, headers: headers, body: nil, query: query) { try $0.decoded($1, $2) }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
+  ) -> Self where Self == EndpointCall<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A DELETE whose response body does not matter.
   public static func delete(
-    _ path: String, query: [String: (any Encodable & Sendable)?] = [:], headers: [URLRequest.Header] = []
-  ) -> Self where Self == EndpointCall<Void> {
-    EndpointCall(path: path, method: .delete, headers: headers, body: nil, query: query) { _, _, _ in }
-  }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = []
+  ) -> Self where Self == EndpointCall<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
 }

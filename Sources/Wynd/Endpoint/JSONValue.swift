@@ -25,48 +25,41 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   /// Decodes any JSON of at most 100 levels; deeper nesting could exhaust the stack. A whole number becomes
   /// ``integer(_:)``, `1.0` too.
   public init(from decoder: any Decoder) throws {
-    var kinds = Self.kinds
-    self = try Self.read(decoder, depth: decoder.codingPath.count, &kinds)
+    var kind = 0
+    self = try Self.read(decoder, depth: decoder.codingPath.count, &kind)
   }
 
-  private typealias Kind = @Sendable (any Decoder) throws -> JSONValue
-  /// What a value may be. Arrays and objects are recognized by their container, and read afterwards.
-  private static let kinds: [Kind] = [
-    { .object(try [String: Skipped](from: $0).mapValues { _ in .null }) },
-    { .string(try String(from: $0)) },
-    { try number(from: $0) },
-    { .bool(try Bool(from: $0)) },
-    { .array(try $0.unkeyedContainer().isAtEnd ? [] : [.null]) },
-  ]
-  private static func number(from decoder: any Decoder) throws -> JSONValue {
-    let number = try Double(from: decoder)
-    return (number == number.rounded() ? try? Int(from: decoder) : nil).map(JSONValue.integer) ?? .number(number)
-  }
-  private struct Skipped: Decodable {
-    init(from decoder: any Decoder) {}
-  }
-
-  /// The kind of the previous value is tried first: a kind that does not match costs an error, and making its coding path
-  /// takes long in nested JSON.
-  private static func read(_ decoder: any Decoder, depth: Int, _ kinds: inout [Kind]) throws -> JSONValue {
+  /// The kind of the previous value of an array is tried first: a kind that does not match costs an error, and making its
+  /// coding path takes long in nested JSON.
+  private static func read(_ decoder: any Decoder, depth: Int, _ kind: inout Int) throws -> JSONValue {
     let value = try decoder.singleValueContainer()
     if depth > 100 { throw DecodingError.dataCorruptedError(in: value, debugDescription: "more than 100 levels") }
     if value.decodeNil() { return .null }
-    for index in kinds.indices {
-      guard let found = try? kinds[index](decoder) else { continue }
-      kinds.swapAt(0, index)
-      switch found {
-      case .object: return .object(try value.decode([String: JSONValue].self))
-      case .array:
-        var elements = try decoder.unkeyedContainer()
-        var values: [JSONValue] = []
-        while !elements.isAtEnd { values.append(try read(elements.superDecoder(), depth: depth + 1, &kinds)) }
-        return .array(values)
-      default: return found
+    for _ in 0..<5 {
+      switch kind {
+      case 0: if let string = try? value.decode(String.self) { return .string(string) }
+      case 1:
+        if let number = try? value.decode(Double.self) {
+          let integer = number == number.rounded() ? try? value.decode(Int.self) : nil
+          return integer.map(JSONValue.integer) ?? .number(number)
+        }
+      case 2: if let bool = try? value.decode(Bool.self) { return .bool(bool) }
+      case 3:
+        if (try? decoder.container(keyedBy: NoKey.self)) != nil {
+          return .object(try value.decode([String: JSONValue].self))
+        }
+      default:
+        if var elements = try? decoder.unkeyedContainer() {
+          var values: [JSONValue] = []
+          while !elements.isAtEnd { values.append(try read(elements.superDecoder(), depth: depth + 1, &kind)) }
+          return .array(values)
+        }
       }
+      kind = (kind + 1) % 5
     }
     throw DecodingError.dataCorruptedError(in: value, debugDescription: "not JSON")
   }
+  private enum NoKey: CodingKey {}
 
   /// Encodes what it is.
   public func encode(to encoder: any Encoder) throws {

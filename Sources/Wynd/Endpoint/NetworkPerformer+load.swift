@@ -11,28 +11,29 @@ public import Foundation
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   /// What the body was parsed into.
   public internal(set) var value: Value
+  let network: NetworkResponse
   /// Status code and header fields.
-  public let response: HTTPURLResponse
+  public var response: HTTPURLResponse { network.response }
   /// The body as it was received.
-  public let data: Data
+  public var data: Data { network.data }
   /// Every attempt in order; the last one is the one that succeeded.
-  public let attempts: [RetryFailure.Attempt]
+  public var attempts: [RetryFailure.Attempt] { network.attempts }
   /// Where it came from: the server, unless a client has a cache.
-  public let source: NetworkResponse.Source
+  public var source: NetworkResponse.Source { network.source }
   /// Why a ``ResponseCache`` served what may be out of date; see ``NetworkResponse/revalidationError``.
-  public let revalidationError: NetworkError?
+  public var revalidationError: NetworkError? { network.revalidationError }
+}
 
+nonisolated extension EndpointResponse {
   /// Makes a response, for tests.
   public init(
     value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = [],
     source: NetworkResponse.Source = .network, revalidationError: NetworkError? = nil
   ) {
     self.value = value
-    self.response = response
-    self.data = data
-    self.attempts = attempts
-    self.source = source
-    self.revalidationError = revalidationError
+    network = NetworkResponse(
+      data: data, response: response, source: source, revalidationError: revalidationError, failures: attempts,
+      success: nil)
   }
 }
 
@@ -91,7 +92,8 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let caller = networkCaller
-    if caller.client != nil {
+    guard caller.client == nil, let call = try? NetworkCallPlan(endpoint, maxRetries, policy, nil) else {
+      // The error of a request that cannot be made reaches the handler in the same way.
       return caller.start(completionHandler) { [self] in
         do throws(NetworkError) {
           return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
@@ -100,13 +102,7 @@ nonisolated extension NetworkPerformer {
         }
       }
     }
-    do throws(NetworkError) {
-      let call = try NetworkCallPlan(endpoint, maxRetries, policy)
-      return caller.start(call) { completionHandler(endpoint.parsed($0)) }
-    } catch {
-      caller.source.completionQueue.addOperation { completionHandler(.failure(error)) }
-      return NetworkTask()
-    }
+    return caller.start(call) { completionHandler(endpoint.parsed($0)) }
   }
 
   /// As ``load(_:maxRetries:policy:)``, with status, header fields, body and attempts.
@@ -124,14 +120,10 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
     let caller = networkCaller
-    guard let client = caller.client as? any EndpointCallChain else {
-      return try await endpoint.parsed(caller.run(NetworkCallPlan(endpoint, maxRetries, policy))).get()
-    }
-    let result = await client.run(
-      try NetworkCallPlan(endpoint, maxRetries, policy, baseURL: client.baseURL, encoder: client.encoder))
-    var parsed = try ClientDecoder.with(client.decoder) { endpoint.parsed(result) }.get()
-    parsed.value = try await client.afterParsing(parsed.value, from: result.get(), of: endpoint)
-    return parsed
+    let client = caller.client as? any EndpointCallChain
+    let result = await caller.run(try NetworkCallPlan(endpoint, maxRetries, policy, client))
+    let parsed = try ClientDecoder.current.withValue(client?.decoder) { endpoint.parsed(result) }.get()
+    return try await client?.afterParsing(parsed, of: endpoint) ?? parsed
   }
 }
 
@@ -140,20 +132,18 @@ nonisolated protocol EndpointCallChain: NetworkCallChain {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }
   var decoder: JSONDecoder? { get }
-  func afterParsing<Value: Sendable>(
-    _ value: Value, from response: NetworkResponse, of endpoint: any Endpoint
-  ) async throws(NetworkError) -> Value
+  func afterParsing<Value>(
+    _ response: EndpointResponse<Value>, of endpoint: any Endpoint
+  ) async throws(NetworkError) -> EndpointResponse<Value>
 }
 
 nonisolated extension NetworkCallPlan {
   fileprivate init(
-    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, baseURL: URL? = nil,
-    encoder: JSONEncoder? = nil
+    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, _ client: (any EndpointCallChain)?
   ) throws(NetworkError) {
+    let request = try endpoint.request(baseURL: client?.baseURL, encoder: client?.encoder)
     // `parse` decides whether the body may be empty.
-    self.init(
-      request: try endpoint.request(baseURL: baseURL, encoder: encoder), policy: policy ?? endpoint.policy,
-      maxRetries: maxRetries, endpoint: endpoint)
+    self.init(request: request, policy: policy ?? endpoint.policy, maxRetries: maxRetries, endpoint: endpoint)
   }
 }
 

@@ -10,6 +10,9 @@ public import Foundation
 /// Items are sorted by name. A nested value is in brackets (`filter[age]=3`), a truth value is `true` or `false`, and a nil
 /// is left out.
 nonisolated public struct QueryEncoder: Sendable {
+  /// Values of several types, by name; nil is left out.
+  public typealias Values = [String: (any Encodable & Sendable)?]
+
   /// How an array is written. An array of arrays or objects always has indices: `a[0][b]=1`.
   public enum ArrayStyle: Sendable {
     /// `a=1&a=2`
@@ -47,7 +50,7 @@ nonisolated public struct QueryEncoder: Sendable {
   }
 
   /// The items of values of several types: `encode(["q": "dogs", "page": 2])`.
-  public func encode(_ values: [String: (any Encodable & Sendable)?]) throws -> [URLQueryItem] {
+  public func encode(_ values: Values) throws -> [URLQueryItem] {
     try encode(values.mapValues(AnyEncodable.init))
   }
 
@@ -80,21 +83,12 @@ nonisolated public struct QueryEncoder: Sendable {
 
     init(from decoder: any Decoder) throws {
       let value = try decoder.singleValueContainer()
-      if value.decodeNil() {
-        self = .text(nil)
-      } else if let bool = try? value.decode(Bool.self) {
-        self = .text("\(bool)")
-      } else if let text = try? value.decode(String.self) {
-        self = .text(text)
-      } else if let number = try? value.decode(Decimal.self) {
-        self = .text("\(number)")
-      } else if let number = try? value.decode(Double.self) {
-        self = .text("\(number)")
-      } else if let nodes = try? value.decode([Node].self) {
-        self = .array(nodes)
-      } else {
-        self = .object(try value.decode([String: Node].self))
-      }
+      func text<Value: Decodable>(_ type: Value.Type) -> Node? { (try? value.decode(type)).map { .text("\($0)") } }
+      self =
+        try value.decodeNil()
+        ? .text(nil)
+        : text(Bool.self) ?? text(String.self) ?? text(Decimal.self) ?? text(Double.self)
+          ?? (try? .array(value.decode([Node].self))) ?? .object(value.decode([String: Node].self))
     }
   }
 }

@@ -18,17 +18,15 @@ nonisolated extension URLRequest {
   ///
   /// A value that cannot be encoded is ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
   nonisolated public struct Body: Sendable {
-    enum Content: Sendable {
-      /// Encoded when the request is made, with the encoder of the client.
-      case encoded(@Sendable (JSONEncoder?) throws -> Data)
-      case parts([Part], boundary: String)
-    }
-    let content: Content
     let contentType: String
+    /// Without its boundary no server can read a multipart body.
+    var boundary: String?
+    /// Called when the request is made, with the encoder of the client.
+    let encoded: @Sendable (JSONEncoder?) throws -> Data
 
     /// Bytes.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> Body {
-      Body(content: .encoded { _ in data }, contentType: contentType)
+      Body(contentType: contentType) { _ in data }
     }
     /// Text in UTF-8.
     public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> Body {
@@ -36,13 +34,12 @@ nonisolated extension URLRequest {
     }
     /// A value as JSON. Without an encoder, that of the client is used, or a `JSONEncoder()`.
     public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> Body {
-      let content = Content.encoded { try (encoder ?? $0 ?? JSONEncoder()).encode(value) }
-      return Body(content: content, contentType: "application/json")
+      Body(contentType: "application/json") { try (encoder ?? $0 ?? JSONEncoder()).encode(value) }
     }
     /// JSON as literals, nested as you like.
     public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
     /// Values of several types as JSON: `.json(["name": name, "age": age])`.
-    public static func json(_ values: [String: (any Encodable & Sendable)?], encoder: JSONEncoder? = nil) -> Body {
+    public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> Body {
       json(values.mapValues(AnyEncodable.init), encoder: encoder)
     }
     /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
@@ -52,39 +49,30 @@ nonisolated extension URLRequest {
       form { try encoder.encode(value) }
     }
     /// Values of several types as form fields.
-    public static func form(
-      _ values: [String: (any Encodable & Sendable)?], encoder: QueryEncoder = QueryEncoder()
-    ) -> Body { form { try encoder.encode(values) } }
+    public static func form(_ values: QueryEncoder.Values, encoder: QueryEncoder = QueryEncoder()) -> Body {
+      form { try encoder.encode(values) }
+    }
     private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> Body {
-      let content = Content.encoded { _ in
+      Body(contentType: "application/x-www-form-urlencoded") { _ in
         Data(PercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
       }
-      return Body(content: content, contentType: "application/x-www-form-urlencoded")
     }
     /// `multipart/form-data` (RFC 7578), built in memory, files included. Send large files as an upload of an `UploadBody`,
     /// which is built on disk.
     public static func multipart(_ parts: [Part]) -> Body {
       let boundary = "wynd-\(UUID().uuidString)"
-      return Body(
-        content: .parts(parts, boundary: boundary), contentType: "multipart/form-data; boundary=\(boundary)")
+      return Body(contentType: "multipart/form-data; boundary=\(boundary)", boundary: boundary) { _ in
+        try MultipartBody(parts: parts, boundary: boundary).data()
+      }
     }
 
     func add(to request: inout URLRequest, encoder: JSONEncoder?) throws(NetworkError) {
-      do {
-        switch content {
-        case .encoded(let encode): request.httpBody = try encode(encoder)
-        case .parts(let parts, let boundary):
-          request.httpBody = try MultipartBody(parts: parts, boundary: boundary).data()
-          // Without its boundary no server can read it.
-          if let own = request.value(forHTTPHeaderField: "Content-Type"), !own.contains("boundary=") {
-            request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
-          }
-        }
-      } catch {
-        throw .unencodable(error, as: "body")
+      do { request.httpBody = try encoded(encoder) } catch { throw .unencodable(error, as: "body") }
+      guard let own = request.value(forHTTPHeaderField: "Content-Type") else {
+        return try Header.contentType(contentType).add(to: &request)
       }
-      if request.value(forHTTPHeaderField: "Content-Type") == nil {
-        try Header.contentType(contentType).add(to: &request)
+      if let boundary, !own.contains("boundary=") {
+        request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
       }
     }
   }
@@ -93,36 +81,11 @@ nonisolated extension URLRequest {
 nonisolated extension URLRequest.Body {
   /// A part of a multipart body.
   nonisolated public struct Part: Sendable {
-    enum Content: Sendable {
-      case data(Data)
-      case file(URL)
-    }
     let name: String
-    let content: Content
+    /// Passes the content on in chunks.
+    let content: @Sendable ((Data) throws -> Void) throws -> Void
     var fileName: String?
     var contentType: String?
-
-    /// A field of text.
-    public init(name: String, value: String) { self.init(name, .data(Data(value.utf8)), nil, nil) }
-    /// Bytes; with a `fileName` as a file.
-    public init(
-      name: String, data: Data, fileName: String? = nil, contentType: String = "application/octet-stream"
-    ) {
-      self.init(name, .data(data), fileName, contentType)
-    }
-    /// A file, read when the call is made; its own name is sent unless another is given.
-    public init(
-      name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream"
-    ) {
-      self.init(name, .file(file), fileName ?? file.lastPathComponent, contentType)
-    }
-
-    private init(_ name: String, _ content: Content, _ fileName: String?, _ contentType: String?) {
-      self.name = name
-      self.content = content
-      self.fileName = fileName
-      self.contentType = contentType
-    }
 
     /// The header of the part. Names are escaped as the HTML standard says: a quote would end them.
     func head() throws -> String {
@@ -136,6 +99,39 @@ nonisolated extension URLRequest.Body {
       return "Content-Disposition: form-data; name=\(quoted(name))"
         + (fileName.map { "; filename=\(quoted($0))" } ?? "") + (contentType.map { "\r\nContent-Type: \($0)" } ?? "")
     }
+  }
+}
+
+nonisolated extension URLRequest.Body.Part {
+  /// A field of text.
+  public init(name: String, value: String) { self.init(name: name) { try $0(Data(value.utf8)) } }
+  /// Bytes; with a `fileName` as a file.
+  public init(name: String, data: Data, fileName: String? = nil, contentType: String = "application/octet-stream") {
+    self.init(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
+  }
+  /// A file, read when the call is made; its own name is sent unless another is given.
+  public init(name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream") {
+    let fileName = fileName ?? file.lastPathComponent
+    self.init(name: name, content: { try Self.read(file, $0) }, fileName: fileName, contentType: contentType)
+  }
+
+  private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
+    // A pipe or a device might never end.
+    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
+      let handle = try? FileHandle(forReadingFrom: file)
+    else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
+    defer { try? handle.close() }
+    func readChunk() throws -> Bool {
+      guard let chunk = try handle.read(upToCount: 262_144), !chunk.isEmpty else { return false }
+      try add(chunk)
+      return true
+    }
+    #if canImport(ObjectiveC)
+      // The chunks are autoreleased: without a pool the whole file would stay in memory.
+      while try autoreleasepool(invoking: readChunk) {}
+    #else
+      while try readChunk() {}
+    #endif
   }
 }
 
@@ -163,32 +159,10 @@ nonisolated struct MultipartBody: Sendable {
   private func forEachChunk(_ add: (Data) throws -> Void) throws {
     for part in parts {
       try add(Data("--\(boundary)\r\n\(part.head())\r\n\r\n".utf8))
-      switch part.content {
-      case .data(let data): try add(data)
-      case .file(let url): try Self.read(url, add)
-      }
+      try part.content(add)
       try add(Data("\r\n".utf8))
     }
     try add(Data("--\(boundary)--\r\n".utf8))
-  }
-
-  private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
-    // A pipe or a device might never end.
-    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
-      let handle = try? FileHandle(forReadingFrom: file)
-    else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
-    defer { try? handle.close() }
-    func readChunk() throws -> Bool {
-      guard let chunk = try handle.read(upToCount: 262_144), !chunk.isEmpty else { return false }
-      try add(chunk)
-      return true
-    }
-    #if canImport(ObjectiveC)
-      // The chunks are autoreleased: without a pool the whole file would stay in memory.
-      while try autoreleasepool(invoking: readChunk) {}
-    #else
-      while try readChunk() {}
-    #endif
   }
 }
 
