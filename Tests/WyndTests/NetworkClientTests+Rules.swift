@@ -187,4 +187,17 @@ extension NetworkClientTests {
     }
     #expect(try await client.load(Item()).isEmpty)
   }
+
+  /// As for an endpoint: what of the base URL would not be sent is an error.
+  @Test(arguments: [
+    "https://a.example?key=1", "https://a.example#f", "https://u:p@a.example", "ftp://a.example", "/v2",
+  ])
+  func aBareRequestIsNotSentToABaseURLThatCannotBeUsed(_ base: String) async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = NetworkClient(baseURL: URL(string: base), script: script)
+    let request = URLRequest(url: try #require(URL(string: "users?page=2")))
+    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
+    guard case .invalidRequest = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(script.requests.isEmpty)
+  }
 }
