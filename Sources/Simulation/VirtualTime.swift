@@ -138,7 +138,7 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   var isInvalidated: Bool { false }
   func validationError(for request: URLRequest) -> String? { nil }
   func prepare(
-    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+    _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
     Handle(self, request, completion)
   }

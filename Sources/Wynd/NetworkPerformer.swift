@@ -31,20 +31,20 @@ nonisolated extension URLSession: NetworkPerformer {
 
 /// Makes the calls of a ``NetworkPerformer``.
 nonisolated public struct NetworkCaller: Sendable {
-  let source: any NetworkLoopSource
+  let source: any RetryLoopFactory
   /// Runs calls through the middleware of a client. Nil for a session or a script alone.
-  var client: (any NetworkCallChain)?
+  var client: (any NetworkCallRunner)?
 }
 
 /// Makes the retry loop of a call: a session or a script.
-nonisolated protocol NetworkLoopSource: AnyObject, Sendable {
+nonisolated protocol RetryLoopFactory: AnyObject, Sendable {
   /// Where completion handlers are called.
   var completionQueue: OperationQueue { get }
   func loop(for call: NetworkCallPlan) -> RetryLoop
 }
 
 /// Runs a call with everything that a client adds around its retry loop.
-nonisolated protocol NetworkCallChain: Sendable {
+nonisolated protocol NetworkCallRunner: Sendable {
   func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult
 }
 
@@ -56,7 +56,7 @@ nonisolated struct NetworkCallPlan: Sendable {
   var maxRetries: Int?
   var allowEmptyData = true
   /// The caller's session may have been invalidated since the call began.
-  var isLate = false
+  var sessionMayHaveEnded = false
   /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
   /// Wraps the session's transport, for a download, an upload or a stream.
@@ -73,10 +73,10 @@ nonisolated struct NetworkCallPlan: Sendable {
   }
 }
 
-nonisolated extension URLSession: NetworkLoopSource {
+nonisolated extension URLSession: RetryLoopFactory {
   var completionQueue: OperationQueue { delegateQueue }
   func loop(for call: NetworkCallPlan) -> RetryLoop {
-    call.loop(on: SessionTransport(session: self, isLate: call.isLate))
+    call.loop(on: SessionTransport(session: self, sessionMayHaveEnded: call.sessionMayHaveEnded))
   }
 }
 

@@ -18,6 +18,10 @@ nonisolated public struct NetworkTask: Sendable {
     cancel?()
   }
 
+  /// A call starts at once.
+  @available(*, unavailable, message: "The call has started already: remove `.resume()`")
+  public func resume() {}
+
   /// Sets what `cancel()` does. Runs it now if the call is canceled already.
   func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in

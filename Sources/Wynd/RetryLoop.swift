@@ -126,7 +126,7 @@ nonisolated final class RetryLoop: Sendable {
       case .retry(let delay, let source, let asked):
         if transport.isInvalidated { return (.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
         // Prepared before the wait: a session that is finished during the wait still sends it.
-        let attempt = RetryAttempt(request, transport.late)
+        let attempt = RetryAttempt(request, transport.forLaterAttempts)
         call.state.askedFor += asked
         await pause(delay, source, &call)
         end = await send(attempt, &call)

@@ -12,16 +12,16 @@ nonisolated protocol NetworkTransport: Sendable {
   /// The session was invalidated: creating a task on it would crash. False where there is no way to know.
   var isInvalidated: Bool { get }
   /// The same for attempts that are made later than the caller's call, when its session may have been invalidated.
-  var late: any NetworkTransport { get }
+  var forLaterAttempts: any NetworkTransport { get }
   /// Makes one attempt, which sends nothing before `resume()`. `completion` is called on any queue; only the first call
   /// counts. `transfer`: nil for a call whose bodies are in memory.
   func prepare(
-    _ request: URLRequest, _ transfer: NetworkTransferBody?, completion: @escaping Completion
+    _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle
 }
 
 nonisolated extension NetworkTransport {
-  var late: any NetworkTransport { self }
+  var forLaterAttempts: any NetworkTransport { self }
 }
 
 /// An attempt that was prepared.
@@ -84,7 +84,7 @@ nonisolated struct NetworkOutcome: Sendable {
 
 /// What a transfer has beside its request: a body that is not in memory, and closures that get the response as it comes. They
 /// are called serially, until the attempt's completion. An error that one of them throws ends the attempt.
-nonisolated struct NetworkTransferBody: Sendable {
+nonisolated struct StreamedBodies: Sendable {
   var file: URL?
   /// Makes a new stream for each send.
   var stream: (@Sendable () throws -> InputStream)?
@@ -99,9 +99,9 @@ nonisolated struct NetworkTransferBody: Sendable {
 /// The transport of calls on a session.
 nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
-  var isLate = false
+  var sessionMayHaveEnded = false
 
-  var late: any NetworkTransport { SessionTransport(session: session, isLate: true) }
+  var forLaterAttempts: any NetworkTransport { SessionTransport(session: session, sessionMayHaveEnded: true) }
 
   func validationError(for request: URLRequest) -> String? {
     Self.validationError(for: request) ?? lengthError(for: request) ?? sessionError
@@ -116,12 +116,13 @@ nonisolated struct SessionTransport: NetworkTransport {
   }
 
   func prepare(
-    _ request: URLRequest, _ transfer: NetworkTransferBody?, completion: @escaping Completion
+    _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
     let request = withUsableTimeout(request)
     #if canImport(FoundationNetworking)
       return LinuxAttempt(
-        session: session, request: request, transfer: transfer, isLate: isLate, completion: completion)
+        session: session, request: request, transfer: transfer, sessionMayHaveEnded: sessionMayHaveEnded,
+        completion: completion)
     #else
       if let transfer { return transfer.makeTask(session, request, transfer, completion) }
       let redirects = RedirectHandler(request)

@@ -212,7 +212,7 @@ extension AuthenticationTests {
     #expect(sends == attempts + renewals.value && renewals.value <= attempts)
     // Each renewal follows a rejection, and a rejection after it ends the call.
     for (number, step) in steps.prefix(sends).enumerated() {
-      guard case .answer(401, _, _) = step else { continue }
+      guard case .response(401, _, _) = step else { continue }
       #expect(
         number == sends - 1
           || script.requests[number + 1].value(forHTTPHeaderField: "Authorization")
@@ -223,7 +223,7 @@ extension AuthenticationTests {
     if method == "POST" {
       for (number, step) in steps.prefix(sends).enumerated() {
         switch step {
-        case .failure(.networkConnectionLost), .silence, .answer(503, _, _), .answer(200, _, _):
+        case .failure(.networkConnectionLost), .silence, .response(503, _, _), .response(200, _, _):
           #expect(number == sends - 1)
         default: break
         }

@@ -63,7 +63,7 @@ import Testing
       request.setValue("K", forHTTPHeaderField: "X-Api-Key")
       let sent = request
       let outcome = Box<NetworkOutcome>()
-      let transfer = NetworkTransferBody(
+      let transfer = StreamedBodies(
         stream: { InputStream(data: Data()) },
         onHead: { _ in if isRefused { throw NetworkError.responseTooLarge(limit: 3) } },
         onData: { received.value = (received.value ?? Data()) + $0 }, onSent: { sentBytes.value = $0 },
@@ -103,7 +103,7 @@ import Testing
     let url = try #require(URL(string: "http://127.0.0.1/"))
     var request = URLRequest(url: url)
     request.httpMethod = "POST"
-    let transfer = NetworkTransferBody(
+    let transfer = StreamedBodies(
       stream: { InputStream(data: Data()) }, onData: { _ in }, makeTask: TransferDelegate.makeTask)
     let task = URLSession.shared.dataTask(with: request)
     let refused = try #require(HTTPURLResponse(url: url, statusCode: 401, httpVersion: nil, headerFields: nil))

@@ -22,7 +22,7 @@ extension EndpointRulesTests {
   @Test(arguments: texts.indices) func aTextIsReadInItsCharset(_ row: Int) async throws {
     let (type, bytes, text) = Self.texts[row]
     let script = NetworkScript.scripted([
-      .answer(200, headers: type.map { ["Content-Type": $0] } ?? [:], body: Data(bytes))
+      .response(200, headers: type.map { ["Content-Type": $0] } ?? [:], body: Data(bytes))
     ])
     do throws(NetworkError) {
       #expect(try await Self.client(script).load(Call<String>()) == text)

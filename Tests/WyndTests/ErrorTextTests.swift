@@ -186,7 +186,7 @@ import Wynd
 
   @Test func requestThatCannotBeSentHasItsTexts() async throws {
     let script = NetworkScript.scripted([.ok("x")])
-    let rows: [(String, NetworkClient, EndpointCall<Data>, String)] = [
+    let rows: [(String, NetworkClient, AdHocEndpoint<Data>, String)] = [
       (
         "no host", NetworkClient(script: script), .get("/users", as: Data.self),
         "there is no host: the call names none, and the base URL is nil"

@@ -28,6 +28,13 @@ import Wynd
     #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
   }
 
+  @Test func maxRetriesCountsForTheStart() async throws {
+    let script = NetworkScript.scripted([.dropped])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    await #expect(throws: NetworkError.self) { try await script.networkBytes(for: request, maxRetries: 1) }
+    #expect(script.requests.count == 2)
+  }
+
   @Test func whatHasComeIsGivenWhileTheConnectionIsOpen() async throws {
     let server = try LoopbackServer(
       script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .hang]))

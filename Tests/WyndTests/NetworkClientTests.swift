@@ -118,7 +118,7 @@ import Wynd
 
   @Test func codersOfTheClientServeEndpointsThatNameNone() async throws {
     let script = NetworkScript { request, _ in
-      .answer(200, headers: [:], body: request.httpBody ?? Data(#"{"at":0}"#.utf8))
+      .response(200, headers: [:], body: request.httpBody ?? Data(#"{"at":0}"#.utf8))
     }
     var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())

@@ -49,7 +49,7 @@ extension NetworkScriptTests {
     #expect(ok.response.statusCode == 200 && ok.data == Data("é".utf8) && ok.source == .network)
     #expect(ok.response.value(forHTTPHeaderField: "x-a") == "1")
     #expect(ok.response.url == URL(string: "https://a.example/"))
-    let raw = try await Self.client(.scripted([.answer(203, headers: ["X-A": "2"], body: Data([0, 255]))]))
+    let raw = try await Self.client(.scripted([.response(203, headers: ["X-A": "2"], body: Data([0, 255]))]))
       .networkResponse(for: Self.request())
     #expect(raw.response.statusCode == 203 && raw.data == Data([0, 255]))
     #expect(raw.response.value(forHTTPHeaderField: "X-A") == "2")

@@ -66,15 +66,15 @@ import Wynd
     ),
     (
       .status(201, "x", headers: ["Content-Type": "a/b"]),
-      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "flaw" }, "status 201"
+      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "no good" }, "status 201"
     ),
     (
       .status(200, "x", headers: ["Content-Type": "a/b"]),
-      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "flaw" }, "content type a/b"
+      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "no good" }, "content type a/b"
     ),
     (
       .status(200, "x", headers: ["Content-Type": "a/b"]),
-      ResponseValidation(statusCodes: 200..<201, contentTypes: ["a/b"]) { _ in "flaw" }, "flaw"
+      ResponseValidation(statusCodes: 200..<201, contentTypes: ["a/b"]) { _ in "no good" }, "no good"
     ),
     (.ok("{\"error\":1}"), ResponseValidation { $0.data.count > 5 ? "an error" : nil }, "an error"),
   ]
@@ -145,7 +145,7 @@ import Wynd
 
   /// An error is not looked at again: it stays what it is.
   @Test func anErrorStatusStaysWhatItIs() async throws {
-    let (_, error) = try await Self.send([.status(404)], ResponseValidation(statusCodes: 200..<300) { _ in "flaw" })
+    let (_, error) = try await Self.send([.status(404)], ResponseValidation(statusCodes: 200..<300) { _ in "no good" })
     guard case .endpointError(let response, _) = error else { Issue.record("\(String(describing: error))"); return }
     #expect(response.statusCode == 404)
   }

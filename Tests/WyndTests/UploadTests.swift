@@ -61,6 +61,20 @@ import Wynd
     #expect(folder.names == ["file.bin"])
   }
 
+  /// A stream could be sent only once.
+  @Test func bodyOfTheRequestIsNotSent() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("thanks"))
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "PUT"
+    request.httpBodyStream = InputStream(data: Data("own".utf8))
+    let script = NetworkScript.scripted([.status(503), .ok("thanks")])
+    for performer in [session, script] as [any NetworkPerformer] {
+      let response = try await performer.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: Self.policy)
+      #expect(response.attempts.count == 2)
+    }
+    #expect(server.requests.map(\.body) == [Array("x".utf8), Array("x".utf8)])
+  }
+
   @Test func aPOSTIsSentOnceUnlessItCarriesAKey() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {

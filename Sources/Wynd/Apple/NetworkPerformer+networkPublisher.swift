@@ -8,8 +8,7 @@
   #endif
 
   nonisolated extension NetworkPerformer {
-    /// As `performNetworkRequest`, for Combine: sends when somebody subscribes, anew for each; cancelling the subscription
-    /// ends the call.
+    /// `performNetworkRequest` for Combine.
     ///
     /// ```swift
     /// session.networkPublisher(for: request)
@@ -18,11 +17,9 @@
     ///   .store(in: &calls)
     /// ```
     ///
-    /// - Parameters:
-    ///   - urlRequest: What to send.
-    ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-    ///   - allowEmptyData: Accept a 2xx answer without a body where there could have been one.
-    ///   - policy: Which failures are tried again, how often, how soon, for how long.
+    /// The request is sent for each subscription. Canceling the subscription ends the call. The parameters are those of
+    /// `performNetworkRequest`.
+    ///
     /// - Returns: A publisher of one body, on the session's `delegateQueue`, or of an error.
     public func networkPublisher(
       for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
@@ -32,5 +29,34 @@
           urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy, completionHandler: $0)
       }
     }
+  }
+
+  nonisolated extension NetworkTask {
+    /// Any call with a completion handler, for Combine.
+    ///
+    /// ```swift
+    /// NetworkTask.publisher { session.load(.expenses, completionHandler: $0) }
+    /// ```
+    ///
+    /// - Parameter start: Starts the call with the handler that it gets, for each subscription. Canceling the subscription
+    ///   ends the call.
+    /// - Returns: A publisher of one value or of an error, on the queue on which the handler is called.
+    public static func publisher<Value: Sendable>(
+      _ start: @escaping (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
+    ) -> AnyPublisher<Value, NetworkError> {
+      Deferred {
+        let call = PublishedCall<Value>()
+        return Future<Value, NetworkError> { promise in
+          call.promise = promise
+          call.task = start { call.promise?($0) }
+        }.handleEvents(receiveCancel: { call.task?.cancel() })
+      }.eraseToAnyPublisher()
+    }
+  }
+
+  // Written once, before the call can end or be canceled.
+  nonisolated private final class PublishedCall<Value>: @unchecked Sendable {
+    var promise: ((Result<Value, NetworkError>) -> Void)?
+    var task: NetworkTask?
   }
 #endif

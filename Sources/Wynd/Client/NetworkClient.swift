@@ -77,7 +77,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
 
   /// The calls of this client.
   public var networkCaller: NetworkCaller { NetworkCaller(source: source, client: self) }
-  private var source: any NetworkLoopSource { script ?? session }
+  private var source: any RetryLoopFactory { script ?? session }
 
   /// A base URL of its parts: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
@@ -96,7 +96,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
 }
 
 // How a call is made.
-nonisolated extension NetworkClient: EndpointCallChain {
+nonisolated extension NetworkClient: EndpointCallRunner {
   #if compiler(>=6.2)
     @concurrent
   #endif
@@ -105,7 +105,7 @@ nonisolated extension NetworkClient: EndpointCallChain {
       var plan = plan
       try complete(&plan.request)
       // The call was begun in a task of its own: its session may have been invalidated since.
-      plan.isLate = true
+      plan.sessionMayHaveEnded = true
       plan.policy = plan.policy ?? policy
       let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.transfer != nil)
       let ofAttempt = middleware.filter { $0.stage == .attempt }

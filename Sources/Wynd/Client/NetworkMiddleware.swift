@@ -141,7 +141,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
   func prepare(
-    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+    _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
     // What all requests of this attempt together tell the retry rule.
     let facts = NetworkLock(NetworkOutcome())

@@ -13,11 +13,11 @@ public import Foundation
 /// let data = try await client.performNetworkRequest(request)
 /// #expect(script.requests.count == 3)
 /// ```
-nonisolated public final class NetworkScript: NetworkPerformer, NetworkLoopSource {
+nonisolated public final class NetworkScript: NetworkPerformer, RetryLoopFactory {
   /// What happens to one request.
   public enum Step: Sendable {
     /// A response with its whole body.
-    case answer(Int, headers: [String: String], body: Data)
+    case response(Int, headers: [String: String], body: Data)
     /// A response whose body comes in pieces, for a transfer or a stream; `isCut`: then the connection is lost.
     case chunks(Int, headers: [String: String], [Data], isCut: Bool)
     /// A failure of the transport.
@@ -30,7 +30,7 @@ nonisolated public final class NetworkScript: NetworkPerformer, NetworkLoopSourc
     }
     /// A response with a body of text.
     public static func status(_ code: Int, _ body: String = "", headers: [String: String] = [:]) -> Step {
-      .answer(code, headers: headers, body: Data(body.utf8))
+      .response(code, headers: headers, body: Data(body.utf8))
     }
     /// The connection is lost.
     public static let dropped = Step.failure(.networkConnectionLost)
@@ -85,11 +85,11 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   func validationError(for request: URLRequest) -> String? { SessionTransport.validationError(for: request) }
 
   func prepare(
-    _ request: URLRequest, _ transfer: NetworkTransferBody?, completion: @escaping Completion
+    _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
     TaskHandle { [self] in
       switch script.step(for: request) {
-      case .answer(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
+      case .response(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
       case .chunks(let status, let headers, let chunks, let isCut):
         var outcome = outcome(request, transfer, status, headers, chunks)
         if isCut { outcome.error = outcome.error ?? URLError(.networkConnectionLost) }
@@ -103,7 +103,7 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   }
 
   private func outcome(
-    _ request: URLRequest, _ transfer: NetworkTransferBody?, _ status: Int, _ headers: [String: String],
+    _ request: URLRequest, _ transfer: StreamedBodies?, _ status: Int, _ headers: [String: String],
     _ chunks: [Data]
   ) -> NetworkOutcome {
     let response = request.url.flatMap {

@@ -26,9 +26,9 @@ public import Foundation
 /// Only ``path`` and ``Response`` are required, and ``host`` where no client supplies a base URL. `Response` decides how
 /// the body is parsed: a `Decodable` type is decoded from JSON; `Data`, `String`, `Void` and `HTTPURLResponse` are
 /// themselves; an `Optional` is nil for an empty body; ``JSONValue`` is JSON without a type. Implement
-/// ``parse(data:response:)`` for anything else. ``EndpointCall`` makes a call without a type of its own.
+/// ``parse(data:response:)`` for anything else. ``AdHocEndpoint`` makes a call without a type of its own.
 ///
-/// The types in ``EndpointShorthands`` work too: `let port = 8080`, `var body: URLRequest.Body { … }`,
+/// The types in ``EndpointMemberAlternatives`` work too: `let port = 8080`, `var body: URLRequest.Body { … }`,
 /// `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other type (`let port: UInt16 = 8080`) when the
 /// type conforms in its own declaration; in an `extension AgeEstimate: Endpoint { … }` the compiler warns.
 ///
@@ -37,7 +37,7 @@ public import Foundation
 /// 'Endpoint'”, or there is a “main actor-isolated conformance”. A protocol of your own above this one and its extensions
 /// are `nonisolated` too, as is an extension that declares the conformance. A public response type from another module has
 /// to be `Sendable`.
-nonisolated public protocol Endpoint: EndpointShorthands {
+nonisolated public protocol Endpoint: EndpointMemberAlternatives {
   /// What the body of a successful response is parsed into.
   associatedtype Response: Sendable
   /// The body of an error response (a status of 400 and up), if the service has a format for it. It is returned as
@@ -98,23 +98,25 @@ nonisolated extension Endpoint {
   /// `https`.
   public var scheme: String { "https" }
   /// Empty: the base URL of the client.
-  public var host: String { shorthands.host ?? "" }
+  public var host: String { alternatives.host ?? "" }
   /// The scheme's own.
-  public var port: Int? { try? shorthands.port }
+  public var port: Int? { try? alternatives.port }
   /// ``path``, encoded.
   public var percentEncodedPath: String { PercentEncoding.path(path) }
   /// GET.
-  public var method: URLRequest.Method { URLRequest.Method(rawValue: shorthands.method) }
+  public var method: URLRequest.Method { URLRequest.Method(rawValue: alternatives.method) }
   /// None.
-  public var queryItems: [URLQueryItem] { get throws { try shorthands.queryItems ?? [] } }
+  public var queryItems: [URLQueryItem] { get throws { try alternatives.queryItems ?? [] } }
   /// None.
-  public var headers: [URLRequest.Header] { shorthands.headers.sorted { $0.key < $1.key }.map(URLRequest.Header.init) }
+  public var headers: [URLRequest.Header] {
+    alternatives.headers.sorted { $0.key < $1.key }.map(URLRequest.Header.init)
+  }
   /// None.
-  public var body: URLRequest.Body? { try? shorthands.body }
+  public var body: URLRequest.Body? { try? alternatives.body }
   /// The client's, or a `JSONDecoder()`.
   public var decoder: JSONDecoder { ClientDecoder.current.get() ?? JSONDecoder() }
   /// The client's, or ``RetryPolicy/default``.
-  public var policy: RetryPolicy? { try? shorthands.policy }
+  public var policy: RetryPolicy? { try? alternatives.policy }
   /// Changes nothing.
   public func prepare(request: inout URLRequest) throws { try prepare(&request) }
   /// Changes nothing.

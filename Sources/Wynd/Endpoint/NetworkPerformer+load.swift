@@ -1,8 +1,5 @@
 public import Foundation
 
-#if canImport(Combine)
-  public import Combine
-#endif
 #if canImport(FoundationNetworking)
   public import FoundationNetworking
 #endif
@@ -48,7 +45,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Takes precedence over the endpoint's, and that over the client's.
   ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
   /// - Returns: A handle to cancel the call; it need not be kept.
@@ -68,7 +65,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Takes precedence over the endpoint's, and that over the client's.
   /// - Returns: The response.
   /// - Throws: ``NetworkError``; nothing else.
@@ -82,7 +79,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Takes precedence over the endpoint's, and that over the client's.
   ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
   /// - Returns: A handle to cancel the call; it need not be kept.
@@ -109,7 +106,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Takes precedence over the endpoint's, and that over the client's.
   /// - Returns: The response, its status, header fields, body and attempts.
   /// - Throws: ``NetworkError``; nothing else.
@@ -120,7 +117,7 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
     let caller = networkCaller
-    let client = caller.client as? any EndpointCallChain
+    let client = caller.client as? any EndpointCallRunner
     let result = await caller.run(try NetworkCallPlan(endpoint, maxRetries, policy, client))
     let parsed = try ClientDecoder.current.withValue(client?.decoder) { endpoint.parsed(result) }.get()
     return try await client?.afterParsing(parsed, of: endpoint) ?? parsed
@@ -128,7 +125,7 @@ nonisolated extension NetworkPerformer {
 }
 
 /// What a client adds for endpoints.
-nonisolated protocol EndpointCallChain: NetworkCallChain {
+nonisolated protocol EndpointCallRunner: NetworkCallRunner {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }
   var decoder: JSONDecoder? { get }
@@ -139,30 +136,10 @@ nonisolated protocol EndpointCallChain: NetworkCallChain {
 
 nonisolated extension NetworkCallPlan {
   fileprivate init(
-    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, _ client: (any EndpointCallChain)?
+    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, _ client: (any EndpointCallRunner)?
   ) throws(NetworkError) {
     let request = try endpoint.request(baseURL: client?.baseURL, encoder: client?.encoder)
     // `parse` decides whether the body may be empty.
     self.init(request: request, policy: policy ?? endpoint.policy, maxRetries: maxRetries, endpoint: endpoint)
   }
 }
-
-#if canImport(Combine)
-  nonisolated extension NetworkPerformer {
-    /// For Combine: sends the request for each subscription; cancelling the
-    /// subscription ends the call. `try await session.load(…)` stays the async form.
-    ///
-    /// - Parameters:
-    ///   - endpoint: What to send, and how to parse the response.
-    ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-    ///   - policy: Takes precedence over the endpoint's.
-    /// - Returns: A publisher of one response, on the session's `delegateQueue`, or of an error.
-    public func load<E: Endpoint>(
-      _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
-    ) -> AnyPublisher<E.Response, NetworkError> {
-      NetworkTask.publisher { [self] in
-        load(endpoint, maxRetries: maxRetries, policy: policy, completionHandler: $0)
-      }
-    }
-  }
-#endif

@@ -17,7 +17,7 @@ nonisolated extension URLRequest {
     /// The value. A value with a line break or NUL is ``NetworkError/invalidRequest(reason:)``: it could forge other fields.
     public var value: String
     /// Why it cannot be sent.
-    var flaw: String?
+    var invalidReason: String?
     /// Makes a field of name and value.
     public init(_ name: String, _ value: String) {
       self.name = name
@@ -25,7 +25,7 @@ nonisolated extension URLRequest {
     }
 
     func add(to request: inout URLRequest) throws(NetworkError) {
-      if let invalid = flaw ?? SessionTransport.validationError(forField: name, value) {
+      if let invalid = invalidReason ?? SessionTransport.validationError(forField: name, value) {
         throw .invalidRequest(reason: invalid)
       }
       request.addValue(value, forHTTPHeaderField: name)
@@ -37,7 +37,7 @@ nonisolated extension URLRequest {
     /// would take what follows it for the password.
     public static func authorization(user: String, password: String) -> Header {
       var header = Header("Authorization", "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())")
-      if user.utf8.contains(58) { header.flaw = "the user of Basic authentication contains a colon" }
+      if user.utf8.contains(58) { header.invalidReason = "the user of Basic authentication contains a colon" }
       return header
     }
     /// The media type that is wanted, `application/json`.

@@ -13,10 +13,10 @@
     static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
 
     let session: URLSession
-    let transfer: NetworkTransferBody?
+    let transfer: StreamedBodies?
     // The session on which the tasks of a transfer run.
     private let transfers: LinuxTransfers?
-    private let isLate: Bool
+    private let sessionMayHaveEnded: Bool
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
 
@@ -37,14 +37,14 @@
     }
     private let state: NetworkLock<State>
 
-    /// `isLate`: the caller's session may have been invalidated since the call began.
+    /// `sessionMayHaveEnded`: the caller's session may have been invalidated since the call began.
     init(
-      session: URLSession, request: URLRequest, transfer: NetworkTransferBody?, isLate: Bool,
+      session: URLSession, request: URLRequest, transfer: StreamedBodies?, sessionMayHaveEnded: Bool,
       completion: @escaping @Sendable (NetworkOutcome) -> Void
     ) {
       self.session = session
       self.transfer = transfer
-      self.isLate = isLate
+      self.sessionMayHaveEnded = sessionMayHaveEnded
       transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
@@ -108,7 +108,7 @@
     /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
     /// while a call runs.
     private func activeSession(_ hop: Int) -> URLSession {
-      transfers?.session ?? (isLate || hop > 0 ? LinuxTransfers.of(session).session : session)
+      transfers?.session ?? (sessionMayHaveEnded || hop > 0 ? LinuxTransfers.of(session).session : session)
     }
 
     /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession

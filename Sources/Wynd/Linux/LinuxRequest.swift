@@ -9,7 +9,7 @@
 
     /// Replaces the body by a stream if URLSession would not send it correctly. For a file, URLSession's own upload
     /// crashes if the connection is lost meanwhile.
-    mutating func streamBody(of transfer: NetworkTransferBody?) throws {
+    mutating func streamBody(of transfer: StreamedBodies?) throws {
       let make: () -> InputStream?
       var length = value(forHTTPHeaderField: "Content-Length").map { Int($0) ?? -1 }
       if let file = transfer?.file {

@@ -58,7 +58,7 @@
 
     private func attempt(_ task: URLSessionTask) -> LinuxAttempt? { attempts.withLock { $0[task.taskIdentifier] } }
 
-    private func pass(_ task: URLSessionTask, _ pass: (NetworkTransferBody) throws -> Void) {
+    private func pass(_ task: URLSessionTask, _ pass: (StreamedBodies) throws -> Void) {
       guard let owner = attempt(task), let hop = owner.hop(of: task), let body = owner.transfer else { return }
       do { try pass(body) } catch { owner.end(NetworkOutcome(error: error), hop: hop) }
     }

@@ -40,7 +40,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     self.started = started
     self.completion = completion
     // Weak: the attempt holds the stream, and after that its reader.
-    let transfer = NetworkTransferBody(
+    let transfer = StreamedBodies(
       onHead: { [weak self] in self?.receive($0) }, onData: { [weak self] in try self?.receive($0) },
       makeTask: TransferDelegate.makeTask)
     let handle = base.prepare(request, transfer) { [weak self] in self?.finished($0) }

@@ -43,7 +43,7 @@ nonisolated final class Download: Sendable {
   func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base in
       TransferTransport(base: base) { request, completion in
-        TransferHandle(completion) { _ in try self.send(request, on: base, completion) }
+        DeferredRequestHandle(completion) { _ in try self.send(request, on: base, completion) }
       }
     }
   }
@@ -99,7 +99,7 @@ nonisolated final class Download: Sendable {
       request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
       request.setValue(validator, forHTTPHeaderField: "If-Range")
     }
-    let transfer = NetworkTransferBody(
+    let transfer = StreamedBodies(
       onHead: { head in try self.inAttempt(attempt) { try self.receive(head, isGET: isGET, &$0, $1) } },
       onData: { data in try self.inAttempt(attempt) { try self.receive(data, &$0, $1) } },
       makeTask: TransferDelegate.makeTask)

@@ -23,8 +23,8 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - urlRequest: What to send.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
-  ///   - policy: Which failures are retried, how often, how soon, for how long. Its deadline ends with the first byte.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
+  ///   - policy: The retry rule. Its deadline ends with the first byte.
   /// - Returns: The head of the response, and its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, what failed before the first byte.
   public func networkBytes(

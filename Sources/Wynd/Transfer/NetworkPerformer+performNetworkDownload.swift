@@ -78,7 +78,7 @@ nonisolated extension NetworkPerformer {
   ///   - destination: The URL of a file, in a folder that exists.
   ///   - maxRetries: Retries in a row that transfer nothing. `nil` is the policy's number.
   ///   - options: Whether to overwrite and to resume, a check of the file, a closure for the progress.
-  ///   - policy: Which failures are retried, how often, how soon, for how long.
+  ///   - policy: The retry rule.
   /// - Returns: The file, the head of the last response, and the history.
   /// - Throws: ``NetworkError``; what concerns the file is a ``TransferError`` inside `.transferFailed`.
   @discardableResult

@@ -27,9 +27,9 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - urlRequest: Its own body is not sent. A GET becomes a PUT.
   ///   - body: What to send.
-  ///   - maxRetries: Retries after the first attempt. `nil` is the policy's number.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - options: A closure for the progress.
-  ///   - policy: Which failures are retried, how often, how soon, for how long.
+  ///   - policy: The retry rule.
   /// - Returns: Body, head and history of the response.
   /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
@@ -88,7 +88,7 @@ nonisolated private struct Upload: Sendable {
     let upload = Upload(body, options)
     return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base in
       TransferTransport(base: base) { request, completion in
-        TransferHandle(isInBackground: body.readsFiles, completion) { handle in
+        DeferredRequestHandle(isInBackground: body.readsFiles, completion) { handle in
           try upload.send(request, on: base, for: handle, completion)
         }
       }
@@ -96,12 +96,12 @@ nonisolated private struct Upload: Sendable {
   }
 
   private func send(
-    _ request: URLRequest, on base: any NetworkTransport, for handle: TransferHandle,
+    _ request: URLRequest, on base: any NetworkTransport, for handle: DeferredRequestHandle,
     _ completion: @escaping NetworkTransport.Completion
   ) throws -> any NetworkRequestHandle {
     var request = request
     let received = NetworkLock((data: Data(), sent: Int64(0)))
-    var transfer = NetworkTransferBody(
+    var transfer = StreamedBodies(
       onData: { data in received.withLock { $0.data += data } }, makeTask: TransferDelegate.makeTask)
     let length: Int64?
     switch body.content {

@@ -14,13 +14,13 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     var wasChallenged = false
   }
   private let state = NetworkLock(State())
-  private let transfer: NetworkTransferBody
+  private let transfer: StreamedBodies
   private let redirects: RedirectHandler
   private let isRepeatable: Bool
   private let completion: NetworkTransport.Completion
 
   @Sendable static func makeTask(
-    in session: URLSession, _ request: URLRequest, _ transfer: NetworkTransferBody,
+    in session: URLSession, _ request: URLRequest, _ transfer: StreamedBodies,
     _ completion: @escaping NetworkTransport.Completion
   ) -> URLSessionTask {
     let task: URLSessionTask
@@ -35,7 +35,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     return task
   }
 
-  init(_ request: URLRequest, _ transfer: NetworkTransferBody, _ completion: @escaping NetworkTransport.Completion) {
+  init(_ request: URLRequest, _ transfer: StreamedBodies, _ completion: @escaping NetworkTransport.Completion) {
     self.transfer = transfer
     self.completion = completion
     redirects = RedirectHandler(request)

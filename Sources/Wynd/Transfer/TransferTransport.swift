@@ -14,21 +14,21 @@ nonisolated struct TransferTransport: NetworkTransport {
   func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
   func prepare(
-    _ request: URLRequest, _: NetworkTransferBody?, completion: @escaping Completion
+    _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle { attempt(request, completion) }
 }
 
 /// An attempt whose request is prepared when it is resumed, and in the background if that reads or writes files, so that the
 /// caller's thread does not wait for the disk.
-nonisolated final class TransferHandle: NetworkRequestHandle {
+nonisolated final class DeferredRequestHandle: NetworkRequestHandle {
   private let state = NetworkLock<(isCancelled: Bool, request: (any NetworkRequestHandle)?)>((false, nil))
   private let isInBackground: Bool
   private let completion: NetworkTransport.Completion
-  private let prepare: @Sendable (TransferHandle) throws -> any NetworkRequestHandle
+  private let prepare: @Sendable (DeferredRequestHandle) throws -> any NetworkRequestHandle
 
   init(
     isInBackground: Bool = true, _ completion: @escaping NetworkTransport.Completion,
-    prepare: @escaping @Sendable (TransferHandle) throws -> any NetworkRequestHandle
+    prepare: @escaping @Sendable (DeferredRequestHandle) throws -> any NetworkRequestHandle
   ) {
     self.isInBackground = isInBackground
     self.completion = completion

@@ -48,7 +48,7 @@ import Wynd
     await seen.reaches(2)
     #expect(seen.all == ["8 bytes", "finished"])
     let loaded = Seen<String>()
-    let load = Self.watch(session.load(Item(server: server)), loaded)
+    let load = Self.watch(NetworkTask.publisher { session.load(Item(server: server), completionHandler: $0) }, loaded)
     await loaded.reaches(2)
     #expect(loaded.all == ["\(Item.Response(id: 7))", "finished"])
     withExtendedLifetime((call, load)) {}
@@ -59,7 +59,7 @@ import Wynd
     let server = try LoopbackServer { $0.target == "/item" ? .ok(#"{"id":7}"#) : .status(404) }
     let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
     let seen = Seen<String>()
-    let load = Self.watch(client.load(Item(server: server)), seen)
+    let load = Self.watch(NetworkTask.publisher { client.load(Item(server: server), completionHandler: $0) }, seen)
     await seen.reaches(2)
     #expect(seen.all == ["\(Item.Response(id: 7))", "finished"])
     let failed = Seen<String>()
@@ -80,7 +80,8 @@ import Wynd
     #expect(seen.all == ["failed 503"])
     #expect(server.requests.count == 3)
     let loaded = Seen<String>()
-    let load = Self.watch(session.load(Item(server: server), maxRetries: 1), loaded)
+    let load = Self.watch(
+      NetworkTask.publisher { session.load(Item(server: server), maxRetries: 1, completionHandler: $0) }, loaded)
     await loaded.reaches(1)
     #expect(loaded.all == ["failed 503"])
     #expect(server.requests.count == 5)
@@ -101,7 +102,8 @@ import Wynd
       })
     let seen = Seen<String>()
     let call = Self.watch(session.networkPublisher(for: URLRequest(url: server.url()), policy: policy), seen)
-    let load = Self.watch(session.load(Item(server: server), policy: policy), seen)
+    let load = Self.watch(
+      NetworkTask.publisher { session.load(Item(server: server), policy: policy, completionHandler: $0) }, seen)
     while server.requests.count < 2 || events.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
     call.cancel()
     load.cancel()
@@ -115,7 +117,8 @@ import Wynd
     let publishers = [
       session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick).map { _ in 1 }
         .eraseToAnyPublisher(),
-      session.load(Item(server: server)).map { _ in 2 }.eraseToAnyPublisher(),
+      NetworkTask.publisher { session.load(Item(server: server), completionHandler: $0) }.map { _ in 2 }
+        .eraseToAnyPublisher(),
     ]
     #expect(server.requests.isEmpty)
     for (index, publisher) in publishers.enumerated() {

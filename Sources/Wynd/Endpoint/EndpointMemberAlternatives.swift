@@ -11,7 +11,7 @@ public import Foundation
 /// of its defaults uses the member here, where that is implemented.
 ///
 /// Code that reads a member gets the type of ``Endpoint``, as every member here is disfavored.
-nonisolated public protocol EndpointShorthands: Sendable {
+nonisolated public protocol EndpointMemberAlternatives: Sendable {
   /// As ``Endpoint/host``; nil means the base URL of the client.
   @_disfavoredOverload var host: String? { get }
   /// As ``Endpoint/port``.
@@ -28,12 +28,12 @@ nonisolated public protocol EndpointShorthands: Sendable {
   @_disfavoredOverload var policy: RetryPolicy { get throws(MemberNotImplemented) }
 }
 
-/// What the default of a shorthand throws.
+/// What the default of an alternative throws.
 nonisolated public struct MemberNotImplemented: Error {
   init() {}
 }
 
-nonisolated extension EndpointShorthands {
+nonisolated extension EndpointMemberAlternatives {
   /// nil.
   @_disfavoredOverload public var host: String? { nil }
   /// Not implemented.
@@ -56,5 +56,5 @@ nonisolated extension EndpointShorthands {
   }
 
   /// Itself, without the requirements of ``Endpoint`` of the same names.
-  var shorthands: some EndpointShorthands { self }
+  var alternatives: some EndpointMemberAlternatives { self }
 }

@@ -14,7 +14,7 @@ public import Foundation
 ///
 /// The path is plain text, as ``Endpoint/path``, and `query` is encoded by a ``QueryEncoder``. Without `as:` the body of the
 /// response does not matter.
-nonisolated public struct EndpointCall<Response: Sendable>: Endpoint {
+nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// The path, as plain text.
   public let path: String
   /// The method.
@@ -32,7 +32,7 @@ nonisolated public struct EndpointCall<Response: Sendable>: Endpoint {
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
 }
 
-nonisolated extension EndpointCall {
+nonisolated extension AdHocEndpoint {
   fileprivate init(
     _ method: URLRequest.Method, _ path: String, _ query: QueryEncoder.Values, _ headers: [URLRequest.Header],
     _ body: URLRequest.Body?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
@@ -45,40 +45,40 @@ nonisolated extension Endpoint {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
     as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A POST whose response body does not matter.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
-  ) -> Self where Self == EndpointCall<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
     as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PUT whose response body does not matter.
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
-  ) -> Self where Self == EndpointCall<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
     as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PATCH whose response body does not matter.
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
-  ) -> Self where Self == EndpointCall<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
-  ) -> Self where Self == EndpointCall<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A DELETE whose response body does not matter.
   public static func delete(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = []
-  ) -> Self where Self == EndpointCall<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
 }
