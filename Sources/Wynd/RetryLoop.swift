@@ -249,7 +249,8 @@ nonisolated final class RetryLoop: Sendable {
     }
   }
 
-  private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ call: Call) {
+  // Not inlined: it would be compiled once for each use.
+  @inline(never) private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ call: Call) {
     guard let events, let onEvent = policy.onEvent else { return }
     let event = NetworkEvent(
       callID: callID, request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind())
