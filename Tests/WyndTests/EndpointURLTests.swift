@@ -183,17 +183,6 @@ import Wynd
     return text
   }
 
-  struct Generator: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   @Test func tenThousandPathsAndQueriesSurvive() async throws {
     try await Turn.take {
       let seed = UInt64.random(in: 0...UInt64.max)
@@ -202,7 +191,7 @@ import Wynd
       try await withThrowingTaskGroup(of: [Values].self) { group in
         for worker in 0..<6 {
           group.addTask {
-            var random = Generator(state: seed &+ UInt64(worker))
+            var random = SeededRandom(seed: seed &+ UInt64(worker))
             var sent: [Values] = []
             for number in 0..<1_667 {
               let inPlainPath = number.isMultiple(of: 2)

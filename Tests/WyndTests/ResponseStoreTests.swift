@@ -32,7 +32,9 @@ import Wynd
 
   static func withStores(_ capacity: Int, _ work: (any ResponseStore) throws -> Void) throws {
     try work(MemoryStore(capacity: capacity))
-    try work(try DiskStore(try Folder().url.appending(path: "cache"), capacity: capacity))
+    let folder = try Folder()
+    try work(try DiskStore(folder.file("cache"), capacity: capacity))
+    withExtendedLifetime(folder) {}
   }
   static func keys(_ store: any ResponseStore, _ keys: [String] = ["a", "b", "c", "d", "e"]) -> [String] {
     keys.filter { store.response(for: $0) != nil }
@@ -112,7 +114,9 @@ import Wynd
     }
     let bytes = try Self.bytesOnDisk(large)
     for (capacity, isKept) in [(bytes * 4, true), (bytes * 4 - 1, false)] {
-      let store = try DiskStore(try Folder().url, capacity: capacity)
+      let folder = try Folder()
+      defer { withExtendedLifetime(folder) {} }
+      let store = try DiskStore(folder.url, capacity: capacity)
       store.store(large, for: "a")
       #expect((store.response(for: "a") != nil) == isKept)
     }
@@ -128,9 +132,11 @@ import Wynd
     let response = try await Self.response(bytes: 10_000)
     let bytes = try Self.bytesOnDisk(response)
     for (missing, kept) in [(0, ["a", "b", "c", "d"]), (1, [])] {
+      let folder = try Folder()
+      defer { withExtendedLifetime(folder) {} }
       let stores: [any ResponseStore] = [
         MemoryStore(capacity: response.size * 4 - missing),
-        try DiskStore(try Folder().url, capacity: bytes * 4 - missing),
+        try DiskStore(folder.url, capacity: bytes * 4 - missing),
       ]
       for store in stores {
         for key in ["x", "y", "a", "b", "c", "d"] { store.store(response, for: key) }
@@ -146,7 +152,9 @@ import Wynd
     memory.store(fits, for: "a")
     memory.store(small, for: "b")
     #expect(Self.keys(memory) == ["a"])
-    let disk = try DiskStore(try Folder().url)
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
+    let disk = try DiskStore(folder.url)
     disk.store(try await Self.response(bytes: 12_490_000), for: "a")
     disk.store(try await Self.response(bytes: 12_510_000), for: "b")
     #expect(Self.keys(disk) == ["a"])
