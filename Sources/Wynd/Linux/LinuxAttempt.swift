@@ -171,14 +171,8 @@
       outcome.mayHaveSent = outcome.error != nil && LinuxConnections.mayExist(activeSession, ended.request.url)
       outcome.hasFollowedRedirect = ended.hop > 0
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
-      guard let transfers else {
-        if let placeholder = ended.placeholder { Self.queue.async { placeholder.cancel() } }
-        return completion(outcome)
-      }
-      transfers.afterChunks { [completion, outcome] in
-        completion(outcome)
-        ended.placeholder?.cancel()
-      }
+      completion(outcome)
+      if let placeholder = ended.placeholder { Self.queue.async { placeholder.cancel() } }
     }
 
     /// Nil if the attempt has ended, or if the task is that of a request before a redirect.

@@ -11,7 +11,6 @@
 
     private weak var caller: URLSession?
     let session: URLSession
-    private let queue = BoundedQueue()
     private let receiver = LinuxReceiver()
 
     /// Always the same for the same session. A session for each transfer would need a handshake for each, and one that
@@ -36,7 +35,7 @@
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
       // With a cache, URLSession keeps every body in memory, although it does not store it.
       configuration.urlCache = nil
-      session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: queue)
+      session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: BoundedQueue())
     }
 
     func task(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
@@ -45,11 +44,6 @@
       task.delegate = attempt
       receiver.attempts.withLock { $0[task.taskIdentifier] = attempt }
       return task
-    }
-
-    /// Runs `work` after all chunks that were received before.
-    func afterChunks(_ work: @escaping @Sendable () -> Void) {
-      queue.addAtOnce { LinuxAttempt.queue.async(execute: work) }
     }
   }
 
@@ -105,9 +99,6 @@
       maxConcurrentOperationCount = 1
       qualityOfService = .userInitiated
     }
-
-    /// Adds a block without waiting for room.
-    func addAtOnce(_ block: @escaping @Sendable () -> Void) { super.addOperation(block) }
 
     override func addOperation(_ block: @escaping @Sendable () -> Void) {
       room.wait()
