@@ -80,7 +80,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
       let response = try await next(conditional)
       let renewed = response.response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
       let new = StoredResponse(response, renewing: renewed, to: request)
-      // If another user has signed in meanwhile, nobody knows whose response it is.
+      // If another user has signed in meanwhile, it is unknown whose response it is.
       guard Self.key(request, call) == key, renewed == nil || new != nil else {
         return renewed == nil ? response : try await next(unconditional)
       }

@@ -146,7 +146,7 @@ nonisolated struct MultipartBody: Sendable {
     return data
   }
 
-  /// `isWanted` false: nobody needs the file any more.
+  /// `isWanted` returns false after the call was canceled.
   func file(while isWanted: () -> Bool) throws -> TemporaryFile {
     let file = try TemporaryFile()
     try forEachChunk { chunk in
