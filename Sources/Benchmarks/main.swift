@@ -24,6 +24,7 @@ case "serve": try ServerProcess.serve()
 case "proxy": try cuttingProxy(to: UInt16(clamping: number ?? 0), arguments.dropFirst(2).compactMap(Double.init))
 case "round": await Overhead.round(Array(arguments.dropFirst()))
 case "transfer": exit(try await Transfers.one(Array(arguments.dropFirst())))
+case "limited": exit(await Limited.run(Array(arguments.dropFirst())))
 case "http2": exit(await HTTP2.run(Array(arguments.dropFirst())))
 case "one": await Growth.one(Array(arguments.dropFirst()))
 default:

@@ -28,7 +28,9 @@ extension SimulationTests {
         time = VirtualTime(seed: seed)
       }
 
-      func run(_ policy: RetryPolicy, cancelAfter: Duration? = nil) -> RetryLoop.CallResult? {
+      func run(
+        _ policy: RetryPolicy, cancelAfter: Duration? = nil, clock: (any RetryClock)? = nil
+      ) -> RetryLoop.CallResult? {
         let transport = SimulatedTransport { [self] _, completion in
           sends.append(time.now)
           var step = script.isEmpty ? Step.ok : script.removeFirst()
@@ -49,7 +51,7 @@ extension SimulationTests {
         var policy = policy
         policy.budget = RetryBudget()
         let loop = RetryLoop(
-          URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: time)
+          URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: clock ?? time)
         nonisolated(unsafe) var results: [RetryLoop.CallResult] = []
         let task = time.start { results.append(await loop.run()) }
         if let cancelAfter { time.timer(after: cancelAfter) { task.cancel() } }
@@ -74,6 +76,24 @@ extension SimulationTests {
       #expect(error?.urlError?.code == .timedOut)
       #expect(error?.attempts.map(\.duration) == [.seconds(2)])
       #expect(world.time.now == .seconds(2))
+    }
+
+    /// The device sleeps an hour during a wait.
+    struct SleepyClock: RetryClock {
+      let time: VirtualTime
+      var now: Duration { time.now }
+      var date: Date { time.date }
+      func random() -> Double { time.random() }
+      func sleep(for delay: Duration) async throws { try await time.sleep(for: delay + .seconds(3_600)) }
+      func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        time.timer(after: delay, action)
+      }
+    }
+
+    @Test func nothingIsSentAfterTheDeadline() {
+      let world = World([.drop, .ok])
+      let error = world.run(RetryPolicy(deadline: .seconds(60)), clock: SleepyClock(time: world.time))?.error
+      #expect(error?.stopReason == .deadline && world.sends.count == 1)
     }
 
     @Test func theDeadlineCountsFromTheStartOfTheCall() {
