@@ -4,17 +4,17 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends a request once. The loop sees nothing else of the network, so a test can script it.
+/// Sends a request once. The retry loop uses the network only through this protocol, so a test can replace it.
 nonisolated protocol NetworkTransport: Sendable {
   typealias Completion = @Sendable (NetworkOutcome) -> Void
-  /// Why the request cannot be sent at all; nil if it can.
+  /// Why the request cannot be sent; nil if it can.
   func validationError(for request: URLRequest) -> String?
-  /// The session was invalidated: creating a task on it would crash. False where there is no way to know.
+  /// Whether the session was invalidated: creating a task on it would crash. False if this cannot be detected.
   var isInvalidated: Bool { get }
-  /// The same for attempts that are made later than the caller's call, when its session may have been invalidated.
+  /// The transport for retries: the caller's session may have been invalidated since the call began.
   var forLaterAttempts: any NetworkTransport { get }
-  /// Makes one attempt, which sends nothing before `resume()`. `completion` is called on any queue; only the first call
-  /// counts. `transfer`: nil for a call whose bodies are in memory.
+  /// Creates one attempt, which sends nothing before `resume()`. `completion` can be called on any queue; only the
+  /// first call counts. `transfer` is nil if both bodies are in memory.
   func prepare(
     _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle
@@ -24,25 +24,25 @@ nonisolated extension NetworkTransport {
   var forLaterAttempts: any NetworkTransport { self }
 }
 
-/// An attempt that was prepared.
+/// An attempt that is ready to be sent.
 nonisolated protocol NetworkRequestHandle: AnyObject, Sendable {
   func resume()
-  /// Also before `resume()`, which then does nothing.
+  /// Can be called before `resume()`, which then does nothing.
   func cancel()
 }
 
-/// How one attempt ended, in the words of URLSession.
+/// The result of one attempt, as URLSession reports it.
 nonisolated struct NetworkOutcome: Sendable {
   var data: Data?
   var response: URLResponse?
   var error: (any Error)?
   var hasFollowedRedirect = false
   var mayHaveSent = false
-  /// A middleware takes it for a success, whatever its status.
+  /// Whether the response counts as a success, whatever its status code.
   var isAccepted = false
-  /// `completion` was called on the session's delegate queue.
+  /// Whether `completion` was called on the session's delegate queue.
   var isOnDelegateQueue = false
-  /// The attempt failed, and transferred something that need not be sent again.
+  /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
 
   /// `isHead`: a response to HEAD never has a body.
@@ -61,7 +61,8 @@ nonisolated struct NetworkOutcome: Sendable {
     return isBodyExpected ? .failure(.noResponseData(http)) : .success(http)
   }
 
-  /// On Apple's platforms errors of other domains arrive too. The retry rule knows the URLError that means the same.
+  /// The `URLError` with the same meaning, which is the one that the retry policy knows. On Apple's platforms,
+  /// URLSession reports errors of other domains too.
   static func urlError(_ error: any Error) -> URLError? {
     if let error = error as? URLError { return error }
     let original = error as NSError
@@ -82,21 +83,22 @@ nonisolated struct NetworkOutcome: Sendable {
   }
 }
 
-/// What a transfer has beside its request: a body that is not in memory, and closures that get the response as it comes. They
-/// are called serially, until the attempt's completion. An error that one of them throws ends the attempt.
+/// The bodies of a transfer that are not in memory: the source of the request's body, and closures that receive the
+/// response as it arrives. The closures are called serially, and not after the attempt's completion. An error that one
+/// of them throws ends the attempt.
 nonisolated struct StreamedBodies: Sendable {
   var file: URL?
-  /// Makes a new stream for each send.
+  /// Makes a new stream each time the body is sent.
   var stream: (@Sendable () throws -> InputStream)?
   var onHead: @Sendable (HTTPURLResponse) throws -> Void = { _ in }
   var onData: @Sendable (Data) throws -> Void
-  /// Bytes of the request's body that have been sent.
+  /// Receives the number of bytes of the request's body that have been sent so far.
   var onSent: @Sendable (Int64) -> Void = { _ in }
   /// Makes the task on Apple's platforms, with a delegate that calls the closures.
   var makeTask: @Sendable (URLSession, URLRequest, Self, @escaping NetworkTransport.Completion) -> URLSessionTask
 }
 
-/// The transport of calls on a session.
+/// Sends requests on a session.
 nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
   var sessionMayHaveEnded = false
@@ -141,7 +143,8 @@ nonisolated struct SessionTransport: NetworkTransport {
 
   private func withUsableTimeout(_ request: URLRequest) -> URLRequest {
     var request = request
-    // Zero, negative and NaN mean what no value means, infinite and huge mean none: a task would fail at once, or crash.
+    // Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. URLSession would fail at
+    // once with such a value, or crash.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
     return request
@@ -149,23 +152,25 @@ nonisolated struct SessionTransport: NetworkTransport {
 
   // MARK: Validation
 
-  /// Why no request can be sent on this session; nil if they can.
+  /// Why the session cannot send any request; nil if it can.
   private var sessionError: String? {
     let configuration = session.configuration
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
       if let error = Self.validationError(forField: name, value) { return "of the session: \(error)" }
     }
     #if canImport(FoundationNetworking)
-      // URLSession converts it to whole milliseconds for every task, whatever the request says, and crashes.
+      // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,
+      // and crashes if the result is out of range.
       let seconds = configuration.timeoutIntervalForRequest
       return 0...1e15 ~= seconds ? nil : "the session's timeoutIntervalForRequest is not a usable number"
     #else
-      // A completion handler there raises an Objective-C exception.
+      // A task with a completion handler raises an Objective-C exception on a background session.
       return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
     #endif
   }
 
-  /// A length that is not the body's would make the server read the rest of the body as the next request.
+  /// Why the length of the body is not valid; nil if it is. With a wrong Content-Length, the server would read the rest
+  /// of the body as the next request.
   private func lengthError(for request: URLRequest) -> String? {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
       return "Transfer-Encoding is set by URLSession"
@@ -176,7 +181,8 @@ nonisolated struct SessionTransport: NetworkTransport {
     return Int(length) == size ? nil : "Content-Length is \(length), and the body has \(size) bytes"
   }
 
-  /// URLSession sends whatever it is given, so a space or a line break in a method or a header field would forge a request.
+  /// URLSession does not check the method and the header fields: a space or a line break in one of them could forge
+  /// another request.
   static func validationError(for request: URLRequest) -> String? {
     guard request.url != nil else { return "it has no URL" }
     guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
@@ -189,7 +195,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     return isBroken ? "the header field \(name) holds a line break or NUL" : nil
   }
 
-  /// RFC 9110 §5.6.2: letters, digits and some punctuation.
+  /// Whether the text is a token: letters, digits and some punctuation (RFC 9110 §5.6.2).
   static func isToken(_ text: String) -> Bool {
     !text.isEmpty
       && text.utf8.allSatisfy {
@@ -204,6 +210,6 @@ nonisolated struct SessionTransport: NetworkTransport {
 #if !canImport(FoundationNetworking)
   nonisolated extension URLSessionTask: NetworkRequestHandle {}
 
-  /// The completion handler cannot hold its own task.
+  /// Lets a completion handler refer to its own task without retaining it.
   nonisolated private struct WeakTask: Sendable { weak var task: URLSessionTask? }
 #endif

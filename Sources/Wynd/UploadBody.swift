@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The body of an upload, which need not be in memory.
+/// The body of an upload. It does not have to be in memory.
 ///
 /// ```swift
 /// let bodies: [UploadBody] = [
@@ -15,25 +15,26 @@ nonisolated public struct UploadBody: Sendable {
     case data(Data)
     case file(URL)
     case stream(length: Int64?, @Sendable () throws -> InputStream)
-    /// Written once for a call, when it is first sent; `isWanted` turns false when the call has been cancelled.
+    /// Written to a file once for each call, on the first attempt. `isWanted` returns false after a cancellation.
     case assembled(contentType: String, @Sendable (_ isWanted: () -> Bool) throws -> TemporaryFile)
   }
   let content: Content
 
-  /// Bytes in memory.
+  /// A body in memory.
   public static func data(_ data: Data) -> UploadBody { UploadBody(content: .data(data)) }
 
-  /// A file, read while it is sent. It must not change meanwhile.
+  /// A file, which is read while it is sent. It must not change before the upload ends.
   public static func file(_ file: URL) -> UploadBody { UploadBody(content: .file(file)) }
 
-  /// A closure that makes a new stream for each send, because a stream can be read only once. With `length`, in bytes, it
-  /// is sent with Content-Length; without it in chunks, which not every server accepts.
+  /// A closure that makes a new stream each time the body is sent, because a stream can be read only once. With
+  /// `length`, in bytes, the request has a Content-Length. Without it, the body is sent with chunked transfer coding,
+  /// which not every server accepts.
   public static func bodyStream(
     length: Int64? = nil, _ makeStream: @escaping @Sendable () throws -> InputStream
   ) -> UploadBody { UploadBody(content: .stream(length: length, makeStream)) }
 }
 
-/// A file that only the user can read, removed together with this object.
+/// A temporary file that only the current user can access. It is removed when this object is deallocated.
 nonisolated final class TemporaryFile: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
   let handle: FileHandle

@@ -4,13 +4,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One attempt of a stream, and then the buffer between it and its reader. An attempt has succeeded when the first byte has
-/// come, or with the head of the response. A stream that nothing can read any more is cancelled.
+/// One attempt of a streamed call, and then the buffer between the connection and the reader. The attempt succeeds with
+/// the first byte of the body, or, with `startsWithHead`, with the header fields. A stream without a reader is
+/// canceled.
 ///
-/// What bounds the memory: what exceeds a megabyte goes through a temporary file. On Apple's platforms the task is suspended
-/// while more than half a megabyte waits for the reader; URLSession calls that advisory, and may deliver some more. On Linux a
-/// suspended task would lose its connection, and blocking the delegate queue would block every other transfer of the session,
-/// perhaps the one that the reader waits for.
+/// Up to a megabyte is kept in memory, and the rest in a temporary file. On Apple's platforms, the task is suspended
+/// while more than half a megabyte is unread; URLSession treats that as a hint, and may deliver more. On Linux, a
+/// suspended task would lose its connection, and a blocked delegate queue would block all other transfers of the
+/// session, possibly the one that the reader is waiting for.
 nonisolated final class ByteStream: NetworkRequestHandle {
   static let limit = 1_048_576
 
@@ -19,7 +20,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     var head: HTTPURLResponse?
     var hasStarted = false
     var errorBody = Data()
-    /// What waits for the reader.
+    /// Data that has not been read yet.
     var buffer = Data()
     var overflow = OverflowFile()
     var isSuspended = false
@@ -31,7 +32,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   private let started: NetworkLock<ByteStream?>
   private let completion: NetworkTransport.Completion
 
-  /// `started`: where the stream is put when the attempt has succeeded.
+  /// `started` is set to the stream when the attempt succeeds.
   init(
     _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<ByteStream?>,
     _ completion: @escaping NetworkTransport.Completion
@@ -39,7 +40,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     self.startsWithHead = startsWithHead
     self.started = started
     self.completion = completion
-    // Weak: the attempt holds the stream, and after that its reader.
+    // Weak, so that the transfer does not keep the stream alive when it has no reader left.
     let transfer = StreamedBodies(
       onHead: { [weak self] in self?.receive($0) }, onData: { [weak self] in try self?.receive($0) },
       makeTask: TransferDelegate.makeTask)
@@ -49,7 +50,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
 
   deinit { cancel() }
 
-  // MARK: The attempt
+  // MARK: Attempt
 
   func resume() { state.withLock { $0.request }?.resume() }
 
@@ -72,7 +73,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     start()
   }
 
-  /// The response is a success: the call ends, and the stream begins.
+  /// Completes the call successfully. The body that follows is read from the stream.
   private func start() {
     let head = state.withLock { state -> HTTPURLResponse? in
       guard !state.hasStarted, let head = state.head, head.statusCode < 400 else { return nil }
@@ -95,8 +96,8 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     completion(outcome)
   }
 
-  /// Ends the stream, and what is still being received. What came before the end can still be read, unless the reader was
-  /// cancelled.
+  /// Ends the stream, and cancels the request after a failure. Data that arrived before can still be read, unless the
+  /// stream was canceled.
   private func end(_ result: Result<Void, NetworkError>) {
     let request = update { state in
       if state.end == nil { state.end = result }
@@ -106,7 +107,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     if case .failure = result { request?.cancel() }
   }
 
-  /// Changes the state, and lets the readers that wait look at it.
+  /// Changes the state, and resumes the waiting readers so that they check it.
   private func update<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
     let (value, waiting) = state.withLock { state in
       defer { state.waiting = [] }
@@ -116,9 +117,10 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     return value
   }
 
-  // MARK: The reader
+  // MARK: Reading
 
-  /// All that waits for the reader; nil at the end. What came before an error is given first.
+  /// Returns unread data, and waits for it if there is none; nil at the end. An error is thrown after the data that
+  /// arrived before it.
   func next() async throws(NetworkError) -> Data? {
     while true {
       if Task.isCancelled { cancel() }
@@ -143,20 +145,20 @@ nonisolated extension ByteStream.State {
   fileprivate var pending: Int { buffer.count + overflow.count }
 
   fileprivate mutating func append(_ data: Data) throws {
-    // In order: once something is in the file, all that follows goes through it until it is empty.
+    // To keep the order, data goes through the file until everything in it has been read.
     if overflow.count > 0 || buffer.count + data.count > ByteStream.limit {
       try overflow.append(data)
     } else {
       buffer.append(data)
     }
-    // Only a task of Apple's is its own handle.
+    // The handle is a task only on Apple's platforms.
     if !isSuspended, pending > ByteStream.limit / 2, let task = request as? URLSessionTask {
       isSuspended = true
       task.suspend()
     }
   }
 
-  /// Nil if there is nothing yet.
+  /// Nil if there is no data yet.
   fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
     if pending == 0 { return end.map { $0.map { nil } } }
@@ -171,7 +173,7 @@ nonisolated extension ByteStream.State {
 }
 
 nonisolated extension NetworkLock {
-  /// Sets the value and returns the old one, which is then released without the lock: that may cancel a stream.
+  /// Sets the value and returns the old one, so that it is released outside the lock: releasing a stream can cancel it.
   func exchange(_ new: Value) -> Value {
     withLock { value in
       defer { value = new }
@@ -180,7 +182,7 @@ nonisolated extension NetworkLock {
   }
 }
 
-/// Data in a temporary file, first in, first out.
+/// A first-in, first-out buffer in a temporary file.
 nonisolated private struct OverflowFile: Sendable {
   private var file: TemporaryFile?
   private var written = UInt64(0)
@@ -190,7 +192,7 @@ nonisolated private struct OverflowFile: Sendable {
 
   mutating func append(_ data: Data) throws {
     let file = try self.file ?? TemporaryFile()
-    // An open file stays usable without its name, and is gone with the process, however that ends.
+    // An open file can be used after its name is removed, and does not remain on the disk if the process crashes.
     if self.file == nil { try FileManager.default.removeItem(at: file.url) }
     self.file = file
     try file.handle.seek(toOffset: written)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Content-Range (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, and `bytes */200` in a 416.
+/// A Content-Range field (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, or `bytes */200` in a 416 response.
 nonisolated struct ContentRange: Equatable, Sendable {
-  /// First and last byte; nil where the range cannot be satisfied.
+  /// The positions of the first and the last byte; nil if the range cannot be satisfied.
   var first: Int64?
   var last: Int64?
-  /// Bytes of the whole file; nil for `*`.
+  /// The size of the complete file in bytes; nil for `*`.
   var total: Int64?
 
-  /// Nil for anything that makes no sense: a server that errs here would corrupt the file.
+  /// Nil if the field is not valid: a part at the wrong position would corrupt the file.
   init?(_ text: String) {
     let parts = text.trimmingCharacters(in: .whitespaces).split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts[0].lowercased().hasPrefix("bytes ") else { return nil }
@@ -22,38 +22,38 @@ nonisolated struct ContentRange: Equatable, Sendable {
     (self.first, self.last) = (first, last)
   }
 
-  /// Digits only: no sign, no blank.
+  /// Parses digits only, without a sign or white space.
   static func number(_ text: some StringProtocol) -> Int64? {
     text.utf8.allSatisfy { 48...57 ~= $0 } ? Int64(text) : nil
   }
 }
 
-/// What is known of a file that is being downloaded; it is kept beside a partial file.
+/// What is known about a file that is being downloaded. It is stored next to the partial file.
 nonisolated struct DownloadState: Codable, Equatable, Sendable {
-  /// Which file it is.
+  /// Identifies the file: its origin, its path and a hash of its query.
   var source: String
-  /// A strong entity tag, or a date that is as good (RFC 9110 §13.1.5); nil: a part cannot be requested.
+  /// A strong entity tag or a strong date (RFC 9110 §13.1.5); nil if the rest of the file cannot be requested.
   var validator: String?
-  /// Bytes of the whole file, if they are known.
+  /// The size of the complete file in bytes, if it is known.
   var total: Int64?
 }
 
-/// What a response means for the file: RFC 9110 §§13–15 as a pure function.
+/// What a response means for the partial file, according to RFC 9110 §§13–15.
 nonisolated enum DownloadStep: Equatable, Sendable {
-  /// The body is the file from its beginning.
+  /// The body is the file from the beginning.
   case fromStart(DownloadState)
   /// The body continues the partial file, up to and including this byte.
   case append(upTo: Int64, DownloadState)
-  /// The partial file is the whole file.
+  /// The partial file is complete.
   case complete
-  /// The part is of another version, or of no file. The partial file is useless.
+  /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
   case startOver
-  /// Not to be written, for this reason.
+  /// The body must not be written, for this reason.
   case invalid(String)
-  /// An error like that of any other call; the partial file stays.
+  /// The status code is an error. The partial file is kept.
   case failed
 
-  /// `offset`: the size of the partial file; more than 0 means that the rest was requested. `field` reads a header field.
+  /// `offset`: the first byte that was requested; 0 if the request had no Range. `field` reads a header field.
   init(status: Int, offset: Int64, known: DownloadState, field: (String) -> String?) {
     let isEncoded = Self.isEncoded(field)
     switch status {
@@ -62,7 +62,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     case 206:
       self = Self.part(offset, known, field)
     case 200, 203:
-      // A place in a body that is compressed on the way is not a place in the file.
+      // An offset in a compressed body is not an offset in the file, so the rest could not be requested.
       let validator = isEncoded ? nil : Self.validator(field)
       self = .fromStart(DownloadState(source: known.source, validator: validator, total: Self.length(field)))
     case 416 where offset > 0:
@@ -90,19 +90,19 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     return .append(upTo: last, state)
   }
 
-  /// Whether the body, which ended without an error, has made the file whole at this size.
+  /// Whether the file is complete with this size, after a body that ended without an error.
   func isWhole(_ size: Int64) -> Bool {
     switch self {
     case .complete: true
     case .fromStart(let state): size == state.total ?? size
-    // Without a total, a part does not say whether it is the last.
+    // If the total is unknown, more parts may follow.
     case .append(_, let state): size == state.total
     case .startOver, .invalid, .failed: false
     }
   }
 
-  /// CFNetwork reports success for a chunked body that was cut off between two chunks (FB24495140), so its end has to be
-  /// requested: a 416 says that nothing is missing.
+  /// Whether the body may have been cut off. CFNetwork reports success for a chunked body that ends between two chunks
+  /// (FB24495140), so the download requests what follows: a 416 confirms that nothing is missing.
   func mayBeCutOff(_ field: (String) -> String?) -> Bool {
     guard case .fromStart(let state) = self else { return false }
     return state.total == nil && state.validator != nil && field("Accept-Ranges")?.lowercased() == "bytes"
@@ -112,14 +112,15 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     field("Content-Encoding").map { $0.lowercased() != "identity" && !$0.isEmpty } ?? false
   }
 
-  /// Bytes of a body, as they will arrive here; nil if the headers do not say: compressed, or in chunks.
+  /// The size of the body in bytes, as URLSession delivers it; nil if it is compressed, chunked, or not stated.
   static func length(_ field: (String) -> String?) -> Int64? {
     if isEncoded(field) || field("Transfer-Encoding") != nil { return nil }
     return field("Content-Length").flatMap { ContentRange.number($0.trimmingCharacters(in: .whitespaces)) }
   }
 
-  /// What a later request can send as If-Range. A weak entity tag cannot be used, and forbids the date too (RFC 9110
-  /// §13.1.5); a date can if it is at least a second older than the response (§8.8.2.2).
+  /// The value that a later request can send as If-Range. A weak entity tag must not be used, and a date must not be
+  /// used if there is an entity tag (RFC 9110 §13.1.5). A date has to be at least a second older than the response
+  /// (§8.8.2.2).
   static func validator(_ field: (String) -> String?) -> String? {
     if let tag = field("ETag") { return tag.utf8.first == 34 && tag.utf8.count > 1 && tag.utf8.last == 34 ? tag : nil }
     guard let modified = field("Last-Modified"), let changed = RetryAfter.httpDate(modified, now: Date()),
@@ -128,13 +129,13 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     return modified
   }
 
-  /// The response names another version than that of the partial file. Parts with a tag are joined only if both have it
-  /// (RFC 9110 §15.3.7.3); a date need not be repeated.
+  /// Whether the response may belong to another version than the partial file. With an entity tag, a part has to repeat
+  /// it (RFC 9110 §15.3.7.3); a date does not have to be repeated.
   private static func isChanged(_ known: DownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
     guard let validator = known.validator else { return true }
     let isTag = validator.utf8.first == 34
     if let now = field(isTag ? "ETag" : "Last-Modified") { return !now.utf8.elementsEqual(validator.utf8) }
-    // A tag in place of the date may be that of another version.
+    // An entity tag where there was only a date before may belong to another version.
     return isTag ? isPart : field("ETag") != nil
   }
 }

@@ -5,28 +5,28 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One download over all its attempts. An attempt opens the partial file, requests what is missing of it, appends what
-/// comes, and puts a whole file in its place. It never sends again by itself: a response that is short is a failed attempt,
-/// and the loop decides about the next one.
+/// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
+/// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed
+/// attempt, and the retry loop decides about the next one.
 nonisolated final class Download: Sendable {
   private struct State: Sendable {
     var partial: PartialFile?
-    /// The number of the current attempt. One that was cancelled earlier writes nothing any more.
+    /// The number of the current attempt. An earlier attempt that was canceled must not write any more.
     var attempt = 0
-    /// The place in the file where the response begins, what the response means, and the body of an error.
+    /// Where the response begins in the file, what the response means, and the body of an error response.
     var offset = Int64(0)
     var step: DownloadStep?
     var errorBody = Data()
-    /// The end of the file has to be requested, and has been.
+    /// Whether the end of the file has to be confirmed by another request, and whether that request was made.
     var mustRequestEnd = false
     var hasRequestedEnd = false
-    /// The largest size so far: what has to be exceeded to make progress.
+    /// The largest size so far. Only bytes beyond it count as progress.
     var largest = Int64(0)
-    /// A file that was put together from several responses was not valid.
+    /// Whether a file assembled from several responses was not valid.
     var wasInvalid = false
-    /// The call has ended.
+    /// Whether the call has ended.
     var isClosed = false
-    /// The file is in its place.
+    /// The last response, once the file is at its destination.
     var response: HTTPURLResponse?
   }
   private let state = NetworkLock(State())
@@ -48,7 +48,7 @@ nonisolated final class Download: Sendable {
     }
   }
 
-  /// The result of the call. A file that is in its place counts, also if a cancellation came at the same moment.
+  /// The result of the call. If the file is at its destination, a cancellation at the same moment has no effect.
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
     let response = state.withLock { state in
       state.partial?.close(isDone: state.response != nil)
@@ -56,7 +56,7 @@ nonisolated final class Download: Sendable {
       return state.response
     }
     guard let response else {
-      // A success without a file is the response of a middleware.
+      // A success without a file: a middleware returned a response of its own.
       return result.flatMap { _ in .failure(.transferFailed(TransferError.invalidResponse(reason: "no file"))) }
     }
     let attempts =
@@ -67,9 +67,9 @@ nonisolated final class Download: Sendable {
     return .success(NetworkDownload(file: destination, response: response, attempts: attempts))
   }
 
-  // MARK: One attempt
+  // MARK: Attempt
 
-  /// Requests what is missing.
+  /// Requests the missing bytes.
   private func send(
     _ request: URLRequest, on base: any NetworkTransport, _ completion: @escaping NetworkTransport.Completion
   ) throws -> any NetworkRequestHandle {
@@ -81,7 +81,7 @@ nonisolated final class Download: Sendable {
     }
     let isGET = request.httpMethod ?? "GET" == "GET"
     let (attempt, offset, validator) = try locked { state in
-      // Cancelled before it began.
+      // The call was canceled before the attempt began.
       if state.isClosed { throw NetworkError.cancelled }
       let partial = try state.partial ?? PartialFile(for: destination, from: request.url, options)
       if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
@@ -92,7 +92,7 @@ nonisolated final class Download: Sendable {
       return (state.attempt, state.offset, validator)
     }
     var request = request
-    // A place in a compressed body is not a place in the file, and a cache might respond with another part.
+    // An offset in a compressed body is not an offset in the file, and a cache could return another part.
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     request.cachePolicy = .reloadIgnoringLocalCacheData
     if let validator, offset > 0 {
@@ -111,7 +111,7 @@ nonisolated final class Download: Sendable {
     let step = DownloadStep(status: head.statusCode, offset: state.offset, known: partial.state, field: field)
     state.step = step
     #if !canImport(FoundationNetworking)
-      // libcurl reports a missing end.
+      // On Linux, libcurl reports a body that was cut off.
       state.mustRequestEnd = isGET && step.mayBeCutOff(field) && !state.hasRequestedEnd
     #endif
     switch step {
@@ -150,13 +150,13 @@ nonisolated final class Download: Sendable {
     try partial.begin(DownloadState(source: partial.state.source))
   }
 
-  // MARK: Its end
+  // MARK: Completion
 
-  /// Completes the attempt, with a file in its place if it is whole.
+  /// Completes the attempt, after moving a complete file to its destination.
   private func finish(_ outcome: NetworkOutcome, _ attempt: Int, _ completion: @escaping NetworkTransport.Completion) {
     let (outcome, whole) = judge(outcome, attempt)
     guard let whole else { return completion(outcome) }
-    // In the background: to validate a large file, and to flush it to the disk, takes time.
+    // In the background, because it takes time to validate a large file and to flush it to the disk.
     DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
       do {
         try putInPlace(whole, outcome.response as? HTTPURLResponse)
@@ -173,7 +173,7 @@ nonisolated final class Download: Sendable {
     state.withLock { state in
       var outcome = outcome
       guard state.attempt == attempt, let partial = state.partial else { return (outcome, nil) }
-      // No more data of this attempt. A handful of bytes each time is not progress that a download could live on.
+      // Later data of this attempt is ignored. A few bytes for each attempt do not count as progress.
       state.attempt += 1
       outcome.hasProgressed = partial.size - state.largest >= 16_384
       state.largest = max(state.largest, partial.size)
@@ -194,7 +194,7 @@ nonisolated final class Download: Sendable {
       try locked { state in
         if state.isClosed { return }
         try startOver(partial)
-        // A part that was kept may have been damaged: once more, from the beginning.
+        // The partial file may have been damaged: download the file again from the beginning, but only once.
         defer { state.wasInvalid = true }
         if state.offset > 0, !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
       }
@@ -202,7 +202,7 @@ nonisolated final class Download: Sendable {
     }
     partial.synchronize()
     try locked { state in
-      // A download that was cancelled leaves no file.
+      // A canceled download must not leave a file.
       if state.isClosed { return }
       try partial.move(overwrites: options.overwrites)
       state.response = response
@@ -210,13 +210,13 @@ nonisolated final class Download: Sendable {
     }
   }
 
-  // MARK: The lock, with errors
+  // MARK: Locking
 
   private func locked<Value: Sendable>(_ body: (inout State) throws -> Value) throws -> Value {
     try state.withLock { state in Result { try body(&state) }.mapError(NetworkError.init(transfer:)) }.get()
   }
 
-  /// Does nothing if the attempt is not the current one any more.
+  /// Does nothing if the attempt is no longer the current one.
   private func inAttempt(_ attempt: Int, _ body: (inout State, PartialFile) throws -> Void) throws {
     try locked { state in
       if state.attempt == attempt, let partial = state.partial { try body(&state, partial) }

@@ -5,35 +5,35 @@ public import Foundation
 #endif
 
 nonisolated extension NetworkPerformer {
-  /// The body as it arrives, in chunks.
+  /// Sends the request, and returns the body as it arrives, in chunks.
   ///
   /// ```swift
   /// let bytes = try await session.networkBytes(for: request)
   /// for try await chunk in bytes { parser.feed(chunk) }
   /// ```
   ///
-  /// Until the first byte has come, it is retried like any call; after that a lost connection is an error at its place in
-  /// the sequence, behind everything that came before it.
+  /// The request is retried like any other until the first byte of the body arrives. After that, a lost connection is
+  /// an error, which the sequence throws after the data that arrived before it.
   ///
-  /// What waits for a slow reader takes 1 MB of memory, and the rest waits in a temporary file without a name. On Apple's
-  /// platforms the task is suspended meanwhile, which URLSession treats as a hint.
+  /// If the reader is slow, up to 1 MB is kept in memory, and the rest in a temporary file. On Apple's platforms, the
+  /// task is also suspended, which URLSession treats as a hint.
   ///
-  /// On Apple's platforms a chunked body that the server cuts off between two chunks ends like a whole one
-  /// (FB24495140); a download notices.
+  /// On Apple's platforms, a chunked body that is cut off between two chunks ends without an error (FB24495140). A
+  /// download detects that, if the server supports ranges and sends a strong validator.
   ///
   /// - Parameters:
-  ///   - urlRequest: What to send.
+  ///   - urlRequest: The request to send.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: The retry rule. Its deadline ends with the first byte.
-  /// - Returns: The head of the response, and its body as a sequence that can be iterated once.
-  /// - Throws: ``NetworkError``, what failed before the first byte.
+  ///   - policy: The retry policy. Its deadline applies only until the first byte.
+  /// - Returns: The response, with its body as a sequence that can be iterated once.
+  /// - Throws: ``NetworkError``, if the call fails before the first byte.
   public func networkBytes(
     for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
     try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false)
   }
 
-  /// `startsWithHead`: the call ends with the head of the response, before its first byte.
+  /// `startsWithHead`: the call ends with the header fields of the response, before the first byte of the body.
   func networkStream(
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
@@ -44,61 +44,62 @@ nonisolated extension NetworkPerformer {
       }
     }
     let result = await networkCaller.run(call)
-    // Only the sequence and its iterators hold the stream from here on; without one, it is cancelled.
+    // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
     let stream = started.exchange(nil)
     let response = try result.get().response
-    // A middleware may have responded without sending anything.
+    // A middleware may have returned a response without sending the request.
     guard let stream else { throw .noResponse }
     return NetworkBytes(response: response, stream: stream)
   }
 }
 
-/// The body of a response as it arrives. It can be iterated once; dropping it ends the transfer.
+/// The body of a response as it arrives. It can be iterated once. The transfer is canceled when the sequence and its
+/// iterator are released.
 nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
-  /// The next bytes: all that have come since the last ones.
+  /// A chunk of the body. It is never empty.
   public typealias Element = Data
 
-  /// Status code and header fields of the response.
+  /// The status code and header fields of the response.
   public let response: HTTPURLResponse
   let stream: ByteStream
 
-  /// Bytes of the whole body; nil if the response does not say, or is compressed.
+  /// The size of the body in bytes; nil if it is compressed, or the response does not state it.
   public var total: Int64? { DownloadStep.length(response.value(forHTTPHeaderField:)) }
 
-  /// Gives what has come.
+  /// Iterates over the chunks.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     let stream: ByteStream
-    /// The next bytes, nil at the end.
+    /// The next chunk, or nil at the end of the body.
     ///
-    /// - Returns: All that have come since the last ones.
-    /// - Throws: ``NetworkError``, where the response broke off; `.cancelled` if the task was cancelled.
+    /// - Returns: Bytes that have arrived since the previous chunk.
+    /// - Throws: ``NetworkError``, if the connection is lost; `.cancelled` if the task is canceled.
     public mutating func next() async throws -> Data? { try await stream.next() }
   }
 
-  /// Iterates.
+  /// Makes an iterator.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
 
-  /// The lines of the body, without their ends (LF, CRLF or CR), empty ones included. Bytes that are not UTF-8 become
-  /// U+FFFD.
+  /// The lines of the body, including empty ones, without their line endings (LF, CRLF or CR). Bytes that are not UTF-8
+  /// become U+FFFD.
   public var lines: NetworkLines { NetworkLines(bytes: self) }
 }
 
 /// The lines of a response as they arrive.
 nonisolated public struct NetworkLines: AsyncSequence, Sendable {
-  /// A line.
+  /// A line without its line ending.
   public typealias Element = String
   let bytes: NetworkBytes
 
-  /// Gives line after line.
+  /// Iterates over the lines.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     var bytes: NetworkBytes.AsyncIterator
     var splitter = LineSplitter()
     var lines: ArraySlice<String> = []
     var isAtEnd = false
 
-    /// The next line, nil at the end.
+    /// The next line, or nil at the end of the body.
     ///
-    /// - Returns: A line without its end.
+    /// - Returns: A line without its line ending.
     /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
     public mutating func next() async throws -> String? {
       while lines.isEmpty, !isAtEnd {
@@ -113,15 +114,15 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     }
   }
 
-  /// Iterates.
+  /// Makes an iterator.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes.makeAsyncIterator()) }
 }
 
-/// Cuts bytes into lines, wherever the chunks end.
+/// Splits bytes into lines. A line can be spread over several chunks.
 nonisolated struct LineSplitter: Sendable {
   private var line: [UInt8] = []
   private var hasSeenCR = false
-  /// Bytes; a line without an end would fill the memory.
+  /// The longest line, in bytes: an endless one would fill the memory.
   static let limit = 16_777_216
 
   mutating func feed(_ data: some Sequence<UInt8>) throws(NetworkError) -> [String] {
@@ -141,7 +142,7 @@ nonisolated struct LineSplitter: Sendable {
     return lines
   }
 
-  /// The last line, if it has no end.
+  /// The last line, if it has no line ending.
   mutating func finish() -> [String] {
     defer { line = [] }
     return line.isEmpty ? [] : [String(decoding: line, as: UTF8.self)]

@@ -5,17 +5,17 @@
   public import Foundation
 #endif
 
-/// How an upload is made.
+/// Options for an upload.
 nonisolated public struct UploadOptions: Sendable {
-  /// Receives how much has been sent, on an internal queue. A repeated request begins at 0.
+  /// Receives the progress, on an internal queue. It starts at 0 for each attempt.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
-  /// Makes options.
+  /// Creates options.
   public init(onProgress: (@Sendable (TransferProgress) -> Void)? = nil) { self.onProgress = onProgress }
 }
 
 nonisolated extension NetworkPerformer {
-  /// Uploads a body, in bounded memory unless it is `Data`, and retries where that is useful and safe: a POST that the
+  /// Uploads a body, in bounded memory unless it is `Data`, and retries when that is useful and safe: a POST that the
   /// server may have applied is not repeated without an Idempotency-Key.
   ///
   /// ```swift
@@ -25,12 +25,12 @@ nonisolated extension NetworkPerformer {
   /// ```
   ///
   /// - Parameters:
-  ///   - urlRequest: Its own body is not sent. A GET becomes a PUT.
-  ///   - body: What to send.
+  ///   - urlRequest: The request to send. Its own body is ignored, and GET becomes PUT.
+  ///   - body: The body to send.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - options: A closure for the progress.
-  ///   - policy: The retry rule.
-  /// - Returns: Body, head and history of the response.
+  ///   - options: A closure that receives the progress.
+  ///   - policy: The retry policy.
+  /// - Returns: The response with its body, and every attempt.
   /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
   public func performNetworkUpload(
@@ -40,7 +40,7 @@ nonisolated extension NetworkPerformer {
     try await networkCaller.run(Upload.call(urlRequest, body, policy, maxRetries, options)).get()
   }
 
-  /// As ``performNetworkUpload(_:from:maxRetries:options:policy:)``, with a completion handler that is called on the
+  /// Like ``performNetworkUpload(_:from:maxRetries:options:policy:)``, with a completion handler that is called on the
   /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkUpload(
@@ -61,11 +61,11 @@ nonisolated extension UploadBody {
   }
 }
 
-/// One upload over all its attempts.
+/// One upload with all its attempts.
 nonisolated private struct Upload: Sendable {
   let body: UploadBody
   let progress: ProgressReporter
-  /// A body that was put together is kept for the retries.
+  /// The assembled body, kept for the retries.
   private let assembled = NetworkLock<TemporaryFile?>(nil)
 
   init(_ body: UploadBody, _ options: UploadOptions) {
@@ -77,8 +77,8 @@ nonisolated private struct Upload: Sendable {
     _ request: URLRequest, _ body: UploadBody, _ policy: RetryPolicy?, _ maxRetries: Int?, _ options: UploadOptions
   ) -> NetworkCallPlan {
     var request = request
-    // A stream could not be sent twice, and another length than the body's would make the server read the rest as the next
-    // request.
+    // The request's own stream could not be sent twice. With a wrong Content-Length, the server would read the rest of
+    // the body as the next request.
     (request.httpBody, request.httpBodyStream) = (nil, nil)
     for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
     if request.httpMethod ?? "GET" == "GET" { request.httpMethod = "PUT" }
@@ -136,7 +136,7 @@ nonisolated private struct Upload: Sendable {
     }
   }
 
-  /// URLSession on Linux crashes when a file is gone.
+  /// The size in bytes. Throws if the file cannot be read, because URLSession on Linux would crash.
   private static func size(of file: URL) throws -> Int64 {
     let values = try? URL(fileURLWithPath: file.resolvingSymlinksInPath().path)
       .resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])

@@ -1,19 +1,21 @@
 import Foundation
 
-/// What has come of a file so far, in a hidden file beside its destination, so that the last step is a rename that happens
-/// whole or not at all; and beside it, for a later process, what is known of the file.
+/// The part of a file that has been downloaded so far. It is a hidden file next to the destination, so that the
+/// download ends with an atomic rename. A second file stores the state that a later process needs to resume the
+/// download.
 ///
-/// It belongs to one download at a time, in this process and, by a lock of the system that ends with its process, beyond it.
-/// There is no such lock on iOS and its kin: an app that is suspended while it holds one in a shared folder is terminated.
-/// There, processes that share a folder must not download to the same place.
-// Unchecked: it is used under the lock of its download.
+/// Only one download can use it at a time. Other processes are kept out by a file lock, which the system releases when
+/// the process ends. No file lock is used on iOS, tvOS, watchOS and visionOS, which terminate an app that is suspended
+/// while it holds one in a shared folder. There, processes that share a folder must not download to the same
+/// destination.
+// Unchecked, because all changes are made under the lock of the download.
 nonisolated final class PartialFile: @unchecked Sendable {
   let url: URL
   private let destination: URL
   private let isKept: Bool
   private let handle: FileHandle
   private(set) var state: DownloadState
-  /// Where the next bytes go: after a write that failed, behind what was written of it.
+  /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
   init(for destination: URL, from source: URL?, _ options: DownloadOptions) throws {
@@ -21,19 +23,19 @@ nonisolated final class PartialFile: @unchecked Sendable {
     self.destination = destination
     isKept = options.resumes
     url = Self.url(for: destination)
-    // A query may be a secret, and is not stored.
+    // A query can contain a secret, so only its hash is stored.
     let name = NetworkOrigin(source).text + (source?.path ?? "")
     state = DownloadState(source: name + (source?.query.map { "?" + Self.digest(of: $0) } ?? ""))
     handle = try Self.openLocked(url)
     do {
-      // Read under the lock: another download may have replaced it.
+      // Read after locking, because another download may have replaced it.
       let stored = try? Self.file(Self.stateURL(url), O_RDONLY).readToEnd()
       let known = stored.flatMap { try? JSONDecoder().decode(DownloadState.self, from: $0) }
       let end = Int64(clamping: try handle.seekToEnd())
       if isKept, let known, known.source == state.source, known.validator != nil, end <= known.total ?? end {
         state = known
       } else {
-        // It would describe what comes now.
+        // The stored state would not describe the bytes that follow.
         Self.remove(Self.stateURL(url))
         try cut(to: 0)
       }
@@ -43,7 +45,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     }
   }
 
-  /// Says what is wrong with the destination, before anything is sent.
+  /// Throws if the destination cannot be used, before anything is sent.
   private static func check(_ destination: URL, overwrites: Bool) throws {
     func unusable(_ reason: String) -> TransferError { .unusableFile(destination, reason: reason) }
     guard destination.isFileURL, !destination.hasDirectoryPath, !destination.lastPathComponent.isEmpty else {
@@ -55,62 +57,63 @@ nonisolated final class PartialFile: @unchecked Sendable {
     }
     guard let found = try? destination.resolvingSymlinksInPath().resourceValues(forKeys: keys) else { return }
     if found.isDirectory == true { throw unusable("it is a folder") }
-    // Not even to replace: a device, for example.
+    // A device, for example, must not be replaced, even if `overwrites` is true.
     if found.isRegularFile != true { throw unusable("it is not a regular file") }
     if !overwrites { throw TransferError.destinationExists(destination) }
   }
 
-  // MARK: Its contents
+  // MARK: Contents
 
-  /// Forgets what has come.
+  /// Discards the contents, and stores the state of the new ones.
   func begin(_ new: DownloadState) throws {
     try cut(to: 0)
     try save(new)
   }
 
-  /// What came after this place was not a part of the file.
+  /// Removes everything after this offset.
   func cut(to place: Int64) throws {
     try handle.truncate(atOffset: UInt64(max(0, place)))
   }
 
   func append(_ data: Data) throws { try handle.write(contentsOf: data) }
 
-  /// Before the first byte that it describes, so that a process that is killed leaves nothing that is wrong.
+  /// Stores the state, before the first byte that it describes: a killed process must not leave a wrong state.
   func save(_ new: DownloadState) throws {
     guard new != state || size == 0 else { return }
     state = new
     guard isKept else { return }
-    // One that is not whole is no JSON, and the download starts over.
+    // A state that was only partly written is not valid JSON, so a later download starts over.
     Self.remove(Self.stateURL(url))
     try Self.file(Self.stateURL(url), O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
       .write(contentsOf: JSONEncoder().encode(new))
   }
 
-  /// To the disk, which takes time.
+  /// Flushes the file to the disk, which takes time.
   func synchronize() { try? handle.synchronize() }
 
-  /// Puts it in its place. Its state goes first: a process that is killed in between leaves a file that nothing is added to.
+  /// Moves the file to its destination. The state is removed first: if the process is killed in between, no download
+  /// appends to the complete file.
   func move(overwrites: Bool) throws {
     Self.remove(Self.stateURL(url))
     if overwrites { return try Self.replace(destination, by: url) }
-    // A link is made or not, also if another process creates the file at the same moment.
+    // Creating a hard link is atomic, and fails if another process creates the file at the same moment.
     do { try FileManager.default.linkItem(at: url, to: destination) } catch {
       if FileManager.default.fileExists(atPath: destination.path) {
         throw TransferError.destinationExists(destination)
       }
-      // Not every file system has links.
+      // Not every file system supports hard links.
       return try FileManager.default.moveItem(at: url, to: destination)
     }
     try FileManager.default.removeItem(at: url)
   }
 
-  /// `isDone`: the file is in its place.
+  /// `isDone`: whether the file is at its destination.
   func close(isDone: Bool) {
     if !isDone, !isKept || size == 0 || state.validator == nil { Self.remove(url, Self.stateURL(url)) }
     Self.close(handle, url)
   }
 
-  // MARK: Its names
+  // MARK: Names
 
   static func remove(for destination: URL) {
     let url = url(for: destination)
@@ -123,7 +126,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     for file in files { try? FileManager.default.removeItem(at: file) }
   }
 
-  /// Derived from the name of the destination, and never longer than a file system allows.
+  /// Derived from the name of the destination, and shortened if it would be too long for the file system.
   static func url(for destination: URL) -> URL {
     let name = destination.lastPathComponent
     return destination.deletingLastPathComponent()
@@ -132,16 +135,16 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   private static func stateURL(_ url: URL) -> URL { url.appendingPathExtension("json") }
 
-  /// FNV-1a: the same in every process.
+  /// A hash (FNV-1a) that is the same in every process.
   private static func digest(of text: String) -> String {
     String(text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }, radix: 36)
   }
 
-  // MARK: The lock
+  // MARK: Lock
 
   private static let inUse = NetworkLock<Set<String>>([])
 
-  /// Opens the file, or a new one, for one download.
+  /// Opens the file for one download, and creates it if it does not exist.
   private static func openLocked(_ url: URL) throws -> FileHandle {
     let path = url.standardizedFileURL.path
     guard inUse.withLock({ $0.insert(path).inserted }) else { throw TransferError.inUse(url) }
@@ -156,11 +159,11 @@ nonisolated final class PartialFile: @unchecked Sendable {
     }
   }
 
-  /// False if the file was removed, because its contents belong to another name.
+  /// Locks the file. Returns false if the file has a second name; in that case, it removes this one.
   private static func isUsable(_ handle: FileHandle, _ url: URL) throws -> Bool {
     if lock(handle, LOCK_EX | LOCK_NB) == EWOULDBLOCK { throw TransferError.inUse(url) }
-    // The name is that of another file if another download has put this one in its place since it was opened. A second
-    // opening of the same file is refused the lock.
+    // Another download may have moved this file to its destination after it was opened here, and created a new one. If
+    // it is still the same file, it cannot be locked again.
     let again = try file(url, O_RDWR)
     defer { try? again.close() }
     if lock(again, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
@@ -169,19 +172,19 @@ nonisolated final class PartialFile: @unchecked Sendable {
       throw TransferError.unusableFile(url, reason: "not a regular file")
     }
     if (attributes[.referenceCount] as? NSNumber)?.intValue == 1 { return true }
-    // A process was killed before it could remove this name of a finished file, or somebody else has planted a link.
+    // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
     try FileManager.default.removeItem(at: url)
     return false
   }
 
   private static func close(_ handle: FileHandle, _ url: URL) {
-    // A child process that was started meanwhile has a copy of the descriptor, which keeps the lock.
+    // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
     _ = lock(handle, LOCK_UN)
     try? handle.close()
     _ = inUse.withLock { $0.remove(url.standardizedFileURL.path) }
   }
 
-  /// 0, or an error number: a file system without locks refuses nobody.
+  /// Returns 0 or an error number. Only `EWOULDBLOCK` means that the file is in use: not every file system has locks.
   private static func lock(_ handle: FileHandle, _ operation: Int32) -> Int32 {
     #if os(Linux) || os(macOS) || os(Android)
       flock(handle.fileDescriptor, operation) == 0 ? 0 : errno
@@ -190,9 +193,10 @@ nonisolated final class PartialFile: @unchecked Sendable {
     #endif
   }
 
-  // MARK: The file system
+  // MARK: File system
 
-  /// Not through a link, which somebody else may have planted, and not for child processes.
+  /// Opens a file without following symbolic links, which someone else may have planted. Child processes do not inherit
+  /// the descriptor.
   private static func file(_ url: URL, _ flags: Int32, mode: mode_t = 0) throws -> FileHandle {
     #if compiler(>=6.2)
       let descriptor = unsafe open(url.path, flags | O_NOFOLLOW | O_CLOEXEC, mode)

@@ -5,20 +5,20 @@
   public import Foundation
 #endif
 
-/// An event that a server has sent (WHATWG HTML §9.2).
+/// A server-sent event (WHATWG HTML §9.2).
 nonisolated public struct ServerSentEvent: Sendable, Equatable {
-  /// The last id that the server gave, with this event or before.
+  /// The last event ID that the server sent, with this event or an earlier one.
   public var id: String
-  /// Its type; `message` where the server names none.
+  /// The event type; `message` if the server sent none.
   public var event: String
-  /// Its lines, joined by line feeds.
+  /// The lines of the data, joined by line feeds.
   public var data: String
-  /// How long the server asked to wait before a reconnection, with this event or before.
+  /// The reconnection time that the server sent, with this event or an earlier one.
   public var retry: Duration?
 }
 
 nonisolated extension NetworkPerformer {
-  /// The events that a server sends (`text/event-stream`).
+  /// The events of a stream (`text/event-stream`).
   ///
   /// ```swift
   /// for try await event in session.serverSentEvents(for: URLRequest(url: url)) {
@@ -26,23 +26,24 @@ nonisolated extension NetworkPerformer {
   /// }
   /// ```
   ///
-  /// When the connection of a GET ends, it connects again, after the time that the server asked for (at least 0.1 s) or
-  /// 3 s, with `Last-Event-ID`, so that the server can continue from there. The events of any other request, such as the
-  /// POST of a chat, end with their response, and a lost connection is an error.
+  /// When the connection of a GET ends, the sequence waits for the time that the server asked for (at least 0.1 s), or
+  /// for 3 s, and reconnects with `Last-Event-ID`, so that the server can continue from there. With any other method,
+  /// such as the POST of a chat, the sequence ends with the response, and a lost connection is an error.
   ///
-  /// It ends when the server responds with 204, when the policy gives up connecting, when the loop is left, or when the
-  /// iterating task is cancelled. Each connection is made like any call, so Retry-After is respected, and a 404 is final. A
-  /// response that is no event stream is ``NetworkError/undecodable(_:_:_:)``, with its status and up to 1 MB of its body.
+  /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
+  /// left, or when the iterating task is canceled. Each connection is made like any other call, so Retry-After is
+  /// respected, and a 404 is final. A response that is not an event stream is ``NetworkError/undecodable(_:_:_:)``,
+  /// with its status and up to 1 MB of its body.
   ///
-  /// Some systems deliver nothing before 512 bytes have come; a server can send a comment of that length first.
+  /// Some systems deliver nothing until 512 bytes have arrived. A server can send a comment of that length first.
   ///
   /// - Parameters:
-  ///   - urlRequest: What to send; `Accept` and `Last-Event-ID` are added. With a `Last-Event-ID` of its own, the first
-  ///     connection starts there.
-  ///   - reconnects: Whether to connect again. `nil`: after a GET.
-  ///   - maxRetries: Retries of each connection. `nil` is the policy's number.
-  ///   - policy: Which failures to connect are retried, how often, how soon, for how long.
-  /// - Returns: A sequence; each iteration is a connection of its own.
+  ///   - urlRequest: The request to send; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
+  ///     first connection starts from there.
+  ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy, for each connection.
+  ///   - policy: The retry policy of each connection.
+  /// - Returns: A sequence. Each iteration opens its own connection.
   public func serverSentEvents(
     for urlRequest: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
@@ -51,7 +52,7 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-/// The events of a server, over reconnections.
+/// The events of a server, across reconnections.
 nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = ServerSentEvent
@@ -62,19 +63,19 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   let policy: RetryPolicy?
 
   private var mayReconnect: Bool {
-    // A stream can be read only once.
+    // A body stream can be read only once.
     request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
   }
 
-  /// Gives event after event.
+  /// Iterates over the events.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    /// Status code and header fields of the current connection; nil before the first.
+    /// The status code and header fields of the current connection; nil before the first one.
     public private(set) var response: HTTPURLResponse?
     private let events: ServerSentEvents
     private var parser: ServerSentEventParser
     private var bytes: NetworkBytes.AsyncIterator?
     private var pending: ArraySlice<ServerSentEvent> = []
-    /// Connections in a row that brought no event.
+    /// The number of consecutive connections without an event.
     private var fruitless = 0
     private var isAtEnd = false
 
@@ -85,8 +86,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     /// The next event.
     ///
-    /// - Returns: An event; nil when there will be no more.
-    /// - Throws: ``NetworkError``, when it cannot connect, or the response is no event stream.
+    /// - Returns: An event, or nil at the end.
+    /// - Throws: ``NetworkError``, if the connection fails, or the response is not an event stream.
     public mutating func next() async throws -> ServerSentEvent? {
       while pending.isEmpty, !isAtEnd {
         if bytes == nil { try await connect() }
@@ -108,11 +109,11 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     private mutating func connect() async throws(NetworkError) {
       if response != nil {
-        // Never without a wait, and longer and longer for a server that ends each connection without an event.
+        // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
         let wait = Swift.max(parser.retry ?? .seconds(3), least)
-        // In the time of its calls: that of a script is virtual.
+        // The wait uses the clock of the calls, which is virtual in a test.
         let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.request)).clock
         do { try await clock.sleep(for: wait) } catch { throw .cancelled }
       }
@@ -120,7 +121,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       var request = events.request
       request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
       request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
-      // Not the one that the request came with, if the server has reset it.
+      // Not the ID of the original request, because the server may have reset it.
       request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
       let stream = try await events.performer.networkStream(
         for: request, events.maxRetries, events.policy, startsWithHead: true)
@@ -131,7 +132,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
       else {
-        // The server's text may be long, and hold control characters.
+        // The field can be long, and can contain control characters.
         let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
         let error = TransferError.invalidResponse(reason: "no event stream, but \"\(text)\"")
         throw .undecodable(error, stream.response, await stream.start())
@@ -140,12 +141,12 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// Iterates.
+  /// Makes an iterator, with a connection of its own.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
 nonisolated extension NetworkBytes {
-  /// Up to 1 MB.
+  /// The first bytes of the body, up to 1 MB.
   fileprivate func start() async -> Data {
     var data = Data()
     var iterator = makeAsyncIterator()
@@ -154,7 +155,7 @@ nonisolated extension NetworkBytes {
   }
 }
 
-/// Bytes → events, wherever the chunks end (WHATWG HTML §9.2.6).
+/// Parses events, which can be spread over several chunks (WHATWG HTML §9.2.6).
 nonisolated struct ServerSentEventParser: Sendable {
   private(set) var lastID: String
   private(set) var retry: Duration?
@@ -164,14 +165,14 @@ nonisolated struct ServerSentEventParser: Sendable {
   private var data = ""
   private var isAtStart = true
 
-  /// `lastID`: of the last event that an earlier sequence has seen.
+  /// `lastID`: the ID of the last event that was received before.
   init(lastID: String = "") { (self.lastID, id) = (lastID, lastID) }
 
   mutating func feed(_ bytes: some Sequence<UInt8>) throws(NetworkError) -> [ServerSentEvent] {
     var events: [ServerSentEvent] = []
     for line in try splitter.feed(bytes) {
       var text = Substring(line)
-      // By scalars: a byte order mark is part of no other character's name.
+      // A byte order mark is removed by its scalar, whatever character follows it.
       if isAtStart, line.unicodeScalars.first == "\u{FEFF}" { text = Substring(line.unicodeScalars.dropFirst()) }
       isAtStart = false
       if let event = try take(text.utf8) { events.append(event) }
@@ -179,7 +180,7 @@ nonisolated struct ServerSentEventParser: Sendable {
     return events
   }
 
-  /// A new connection begins: what was not finished is dropped, ids and the time to wait stay.
+  /// Prepares for a new connection: drops an unfinished event, and keeps the last ID and the reconnection time.
   mutating func reconnect() {
     splitter = LineSplitter()
     (id, type, data, isAtStart) = (lastID, "", "", true)
@@ -198,7 +199,7 @@ nonisolated struct ServerSentEventParser: Sendable {
       if data.utf8.count > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }
     case "id" where !value.contains(0): id = text
     case "retry":
-      // Digits only; a server cannot put the client to sleep for years.
+      // Digits only, and at most a day, so that a server cannot make the client wait for years.
       if let milliseconds = ContentRange.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
     default: break
     }

@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The delegate of a transfer's task on Apple's platforms: passes the response on as it comes. URLSession calls the methods
-/// for one task serially, also on a concurrent delegate queue. Not a subclass of `RedirectHandler`: what a subclass adds to a
-/// conformance that it inherits is never called.
+/// The delegate of a transfer's task on Apple's platforms, which passes on the response as it arrives. URLSession calls
+/// the methods for one task serially, even on a concurrent delegate queue. It is not a subclass of `RedirectHandler`,
+/// because methods that a subclass adds to an inherited conformance are never called.
 nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct State: Sendable {
     var failure: (any Error)?
@@ -51,7 +51,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
       completionHandler: completionHandler)
   }
 
-  /// Left to the session's delegate, as without this method; it only notes that the server has refused a send.
+  /// Forwards the challenge to the session's delegate, as without this method, and records that a request was rejected.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -89,8 +89,8 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     transfer.onSent(totalBytesSent)
   }
 
-  /// URLSession sends again by itself what it takes for recoverable. A request that is not safe to repeat gets one body,
-  /// and another one only if the server has refused the first.
+  /// URLSession repeats some requests on its own. If the request is not safe to repeat, a further body is provided only
+  /// after a redirect or an authentication challenge.
   func urlSession(
     _ session: URLSession, task: URLSessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
@@ -100,7 +100,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
       return state.bodies == 0 || state.wasChallenged
     }
     guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
-    // The same stream again would abort the process.
+    // Passing the same stream again would crash.
     do { completionHandler(try transfer.stream?()) } catch {
       state.withLock { $0.failure = NetworkError.transferFailed(error) }
       completionHandler(nil)

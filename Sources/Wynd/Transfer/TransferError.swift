@@ -1,23 +1,23 @@
 public import Foundation
 
-/// What fails in a transfer besides the network, inside ``NetworkError/transferFailed(_:)``.
+/// A failure of a transfer that is not a network error, inside ``NetworkError/transferFailed(_:)``.
 nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedError, Sendable {
-  /// There is a file already, and ``DownloadOptions/overwrites`` is false.
+  /// The file exists already, and ``DownloadOptions/overwrites`` is false.
   case destinationExists(URL)
-  /// No file can be written there, or nothing can be read there, for this reason.
+  /// The file cannot be read or written, for this reason.
   case unusableFile(URL, reason: String)
-  /// Another download writes to the same place.
+  /// Another download is writing to the same destination.
   case inUse(URL)
-  /// An operation of the file system failed: no room, no permission.
+  /// A file operation failed, for example because the disk is full or a permission is missing.
   case fileSystem(any Error)
-  /// The response is not what was requested: the file, or the part of it, or a stream of events. Nothing of it was kept.
+  /// The response is not what was requested: the file, a part of it, or an event stream. None of it was kept.
   case invalidResponse(reason: String)
-  /// What was kept of the file does not belong to the file that the server has now. The next attempt starts over.
+  /// The partial file does not belong to the file on the server. The next attempt starts over.
   case changed(reason: String)
   /// The file is complete, and ``DownloadOptions/validate`` threw this error.
   case invalidFile(any Error)
 
-  /// Whether another attempt may help.
+  /// Whether a retry may help.
   public var shouldRetry: Bool { if case .changed = self { true } else { false } }
 
   /// One line for a log.
@@ -32,7 +32,7 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
     case .invalidFile(let error): "the file is not valid: \(type(of: error))"
     }
   }
-  /// A sentence for the person in front of the screen. An error of ``DownloadOptions/validate`` may bring its own.
+  /// A sentence for people. An error of ``DownloadOptions/validate`` can provide its own, as a `LocalizedError`.
   public var errorDescription: String? {
     switch self {
     case .destinationExists(let file): return "“\(file.lastPathComponent)” already exists."
@@ -49,7 +49,7 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
 }
 
 nonisolated extension NetworkError {
-  /// What failed in a transfer. An error that says nothing else is one of the file system.
+  /// Wraps an error of a transfer. Errors of unknown types are those of file operations.
   init(transfer error: any Error) {
     self = error as? NetworkError ?? .transferFailed(error as? TransferError ?? .fileSystem(error))
   }

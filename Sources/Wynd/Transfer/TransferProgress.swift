@@ -1,31 +1,31 @@
 import Dispatch
 
-/// How much of a transfer is done. It never decreases, except where a transfer has to start over.
+/// The progress of a transfer. It decreases only when the transfer starts over.
 ///
 /// ```swift
 /// ProgressView(value: progress.fraction)        // SwiftUI; without a known length it shows that something happens
 /// ```
 nonisolated public struct TransferProgress: Sendable, Equatable {
-  /// Bytes that have been received or sent, and need not be transferred again.
+  /// Bytes that have been received or sent, and do not have to be transferred again.
   public var completed: Int64
-  /// All bytes; nil while the length is unknown.
+  /// The number of all bytes; nil while the length is unknown.
   public var total: Int64?
-  /// From 0 to 1; nil while the length is unknown.
+  /// The completed fraction, from 0 to 1; nil while the length is unknown.
   public var fraction: Double? {
     total.map { $0 > 0 ? min(1, Double(completed) / Double($0)) : 1 }
   }
 
-  /// Makes a value.
+  /// Creates a progress value.
   public init(completed: Int64, total: Int64? = nil) {
     self.completed = completed
     self.total = total
   }
 }
 
-/// Calls a progress closure on a queue of its own, at most about 500 times for one transfer: a closure that takes long
-/// delays neither the transfer nor others.
+/// Calls a progress closure on its own queue, so that a slow closure delays no transfer. If the length is known, it is
+/// called about 500 times at most.
 nonisolated final class ProgressReporter: Sendable {
-  /// The last report, and the next one that waits for the queue.
+  /// The last report, and the next one while it waits for the queue.
   private let state = NetworkLock((last: TransferProgress(completed: 0), next: TransferProgress?.none))
   private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
   private let closure: (@Sendable (TransferProgress) -> Void)?
@@ -53,7 +53,7 @@ nonisolated final class ProgressReporter: Sendable {
     }
   }
 
-  /// After the closure has had the last report.
+  /// Runs the work after the closure has received the last report.
   func afterReports(_ work: @escaping @Sendable () -> Void) {
     if closure == nil { work() } else { queue.async(execute: work) }
   }

@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The attempts of a transfer, on the transport of its session.
+/// Makes the attempts of a transfer, on the transport of its session.
 nonisolated struct TransferTransport: NetworkTransport {
   let base: any NetworkTransport
   let attempt: @Sendable (URLRequest, @escaping Completion) -> any NetworkRequestHandle
@@ -18,8 +18,8 @@ nonisolated struct TransferTransport: NetworkTransport {
   ) -> any NetworkRequestHandle { attempt(request, completion) }
 }
 
-/// An attempt whose request is prepared when it is resumed, and in the background if that reads or writes files, so that the
-/// caller's thread does not wait for the disk.
+/// An attempt whose request is prepared in `resume()`. If that reads or writes files, it happens in the background, so
+/// that the caller's thread does not wait for the disk.
 nonisolated final class DeferredRequestHandle: NetworkRequestHandle {
   private let state = NetworkLock<(isCancelled: Bool, request: (any NetworkRequestHandle)?)>((false, nil))
   private let isInBackground: Bool
@@ -39,7 +39,7 @@ nonisolated final class DeferredRequestHandle: NetworkRequestHandle {
 
   func resume() {
     if !isInBackground { return start() }
-    // Not a global queue: the app may block its threads.
+    // Not a global queue, because the app may block its threads.
     DispatchQueue(label: "Wynd.Transfer", qos: .userInitiated).async { self.start() }
   }
 
@@ -48,7 +48,7 @@ nonisolated final class DeferredRequestHandle: NetworkRequestHandle {
     do {
       let request = try prepare(self)
       state.withLock { $0.request = request }
-      // It may have been cancelled meanwhile.
+      // It may have been canceled in the meantime.
       if isCancelled { request.cancel() } else { request.resume() }
     } catch {
       completion(NetworkOutcome(error: NetworkError(transfer: error)))
