@@ -113,7 +113,7 @@ func contentRange(_ text: String) {
   for (offset, status) in [(Int64(0), 200), (0, 206), (10, 206), (10, 416), (10, 200), (.max, 206)] {
     for total in [nil, Int64(20)] {
       let known = DownloadState(source: "s", validator: "\"1\"", total: offset == 0 ? nil : total)
-      switch DownloadStep(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
+      switch DownloadDecision(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
       case .append(let last, let state):
         require(status == 206 && last >= offset && last < state.total ?? .max, "\(last)")
         require(known.total == nil || state.total == known.total, "another length")

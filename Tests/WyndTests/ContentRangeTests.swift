@@ -36,7 +36,7 @@ struct ContentRangeTests {
   }
 
   /// Status, header fields, what is known, the size of the partial file, what follows.
-  static let rows: [(Int, [String: String], DownloadState, Int64, DownloadStep)] = [
+  static let rows: [(Int, [String: String], DownloadState, Int64, DownloadDecision)] = [
     // The whole file.
     (200, [:], state(), 0, .fromStart(state())),
     (200, ["Content-Length": "40"], state(), 0, .fromStart(state(nil, 40))),
@@ -88,11 +88,11 @@ struct ContentRangeTests {
 
   @Test(arguments: rows.indices) func responseIsTakenForWhatItIs(_ row: Int) {
     let (status, fields, known, offset, expected) = Self.rows[row]
-    #expect(DownloadStep(status: status, offset: offset, known: known) { fields[$0] } == expected)
+    #expect(DownloadDecision(status: status, offset: offset, known: known) { fields[$0] } == expected)
   }
 
   @Test func fileIsWholeWhenNothingIsMissing() {
-    let table: [(DownloadStep, Int64, Bool)] = [
+    let table: [(DownloadDecision, Int64, Bool)] = [
       (.complete, 7, true), (.fromStart(Self.state()), 7, true), (.fromStart(Self.known), 40, true),
       (.fromStart(Self.known), 39, false), (.append(upTo: 39, Self.known), 40, true),
       (.append(upTo: 29, Self.known), 30, false), (.append(upTo: 29, Self.state("\"1\"")), 30, false),
@@ -103,7 +103,7 @@ struct ContentRangeTests {
 
   /// Finding B2: only a part can be requested that the server can send, of a file whose length is unknown.
   @Test func endIsRequestedWhereItMayBeMissing() {
-    let table: [(DownloadStep, String?, Bool)] = [
+    let table: [(DownloadDecision, String?, Bool)] = [
       (.fromStart(Self.state("\"1\"")), "bytes", true), (.fromStart(Self.state("\"1\"")), "Bytes", true),
       (.fromStart(Self.state("\"1\"")), "none", false), (.fromStart(Self.state("\"1\"")), nil, false),
       (.fromStart(Self.state()), "bytes", false), (.fromStart(Self.known), "bytes", false),

@@ -39,7 +39,7 @@ nonisolated struct DownloadState: Codable, Equatable, Sendable {
 }
 
 /// What a response means for the partial file, according to RFC 9110 §§13–15.
-nonisolated enum DownloadStep: Equatable, Sendable {
+nonisolated enum DownloadDecision: Equatable, Sendable {
   /// The body is the file from the beginning.
   case fromStart(DownloadState)
   /// The body continues the partial file, up to and including this byte.
@@ -74,7 +74,7 @@ nonisolated enum DownloadStep: Equatable, Sendable {
     }
   }
 
-  private static func part(_ offset: Int64, _ known: DownloadState, _ field: (String) -> String?) -> DownloadStep {
+  private static func part(_ offset: Int64, _ known: DownloadState, _ field: (String) -> String?) -> DownloadDecision {
     guard let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first, let last = range.last
     else { return .invalid("a 206 without a usable Content-Range") }
     if offset > 0, isChanged(known, field, isPart: true) { return .startOver }

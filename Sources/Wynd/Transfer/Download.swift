@@ -15,7 +15,7 @@ nonisolated final class Download: Sendable {
     var attempt = 0
     /// Where the response begins in the file, what the response means, and the body of an error response.
     var offset = Int64(0)
-    var step: DownloadStep?
+    var step: DownloadDecision?
     var errorBody = Data()
     /// Whether the end of the file has to be confirmed by another request, and whether that request was made.
     var mustRequestEnd = false
@@ -108,7 +108,7 @@ nonisolated final class Download: Sendable {
 
   private func receive(_ head: HTTPURLResponse, isGET: Bool, _ state: inout State, _ partial: PartialFile) throws {
     let field = { head.value(forHTTPHeaderField: $0) }
-    let step = DownloadStep(status: head.statusCode, offset: state.offset, known: partial.state, field: field)
+    let step = DownloadDecision(status: head.statusCode, offset: state.offset, known: partial.state, field: field)
     state.step = step
     #if !canImport(FoundationNetworking)
       // On Linux, libcurl reports a body that was cut off.

@@ -64,7 +64,7 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
   let stream: ByteStream
 
   /// The size of the body in bytes; nil if it is compressed, or the response does not state it.
-  public var total: Int64? { DownloadStep.length(response.value(forHTTPHeaderField:)) }
+  public var total: Int64? { DownloadDecision.length(response.value(forHTTPHeaderField:)) }
 
   /// Iterates over the chunks.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
