@@ -8,7 +8,7 @@
   #endif
 
   nonisolated extension NetworkPerformer {
-    /// `performNetworkRequest` for Combine.
+    /// A Combine publisher for `performNetworkRequest`.
     ///
     /// ```swift
     /// session.networkPublisher(for: request)
@@ -17,10 +17,10 @@
     ///   .store(in: &calls)
     /// ```
     ///
-    /// The request is sent for each subscription. Canceling the subscription ends the call. The parameters are those of
+    /// Each subscription sends the request. Canceling the subscription cancels the call. The parameters are those of
     /// `performNetworkRequest`.
     ///
-    /// - Returns: A publisher of one body, on the session's `delegateQueue`, or of an error.
+    /// - Returns: A publisher that delivers one body or an error, on the session's `delegateQueue`.
     public func networkPublisher(
       for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
     ) -> AnyPublisher<Data, NetworkError> {
@@ -32,15 +32,15 @@
   }
 
   nonisolated extension NetworkTask {
-    /// Any call with a completion handler, for Combine.
+    /// A Combine publisher for any call with a completion handler.
     ///
     /// ```swift
     /// NetworkTask.publisher { session.load(.expenses, completionHandler: $0) }
     /// ```
     ///
-    /// - Parameter start: Starts the call with the handler that it gets, for each subscription. Canceling the subscription
-    ///   ends the call.
-    /// - Returns: A publisher of one value or of an error, on the queue on which the handler is called.
+    /// - Parameter start: Starts the call with the given completion handler. It is called for each subscription, and
+    ///   canceling the subscription cancels the call.
+    /// - Returns: A publisher that delivers one value or an error, on the queue on which the handler is called.
     public static func publisher<Value: Sendable>(
       _ start: @escaping (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
     ) -> AnyPublisher<Value, NetworkError> {
@@ -54,7 +54,7 @@
     }
   }
 
-  // Written once, before the call can end or be canceled.
+  // Each property is written once, before the call can end or be canceled.
   nonisolated private final class PublishedCall<Value>: @unchecked Sendable {
     var promise: ((Result<Value, NetworkError>) -> Void)?
     var task: NetworkTask?

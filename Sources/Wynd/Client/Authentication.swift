@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// What a request is authenticated with.
+/// A credential that authenticates requests and is sent in a header field.
 ///
 /// ```swift
 /// nonisolated struct SignIn: NetworkCredential {
@@ -15,18 +15,20 @@ public import Foundation
 /// }
 /// ```
 nonisolated public protocol NetworkCredential: Sendable {
-  /// The header field that carries it.
+  /// The header field that contains the credential.
   var header: URLRequest.Header { get }
-  /// When it expires, if that is known: it is then renewed before a request is sent with it. The default is nil.
+  /// When the credential expires. An expired credential is renewed before the next request is sent. nil (the default)
+  /// means unknown.
   var expiresAt: Date? { get }
-  /// Whether this response, of status 400 and up, says that the credential is not valid. By default a 401 does.
+  /// Whether this error response (a status of 400 and up) means that the credential is invalid. By default, only a 401
+  /// does.
   func isRejected(by response: HTTPURLResponse) -> Bool
 }
 
 nonisolated extension NetworkCredential {
-  /// Not known.
+  /// nil, which means unknown.
   public var expiresAt: Date? { nil }
-  /// On status 401.
+  /// True for status 401.
   public func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 401 }
 }
 
@@ -36,15 +38,16 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
   public var token: String
   /// When the token expires, if that is known.
   public var expiresAt: Date?
-  /// Makes a credential of a token.
+  /// Makes a credential from a token.
   public init(_ token: String, expiresAt: Date? = nil) { (self.token, self.expiresAt) = (token, expiresAt) }
   /// `Authorization: Bearer …`
   public var header: URLRequest.Header { .authorization(bearer: token) }
-  /// Without the token.
+  /// A description without the token, for logs.
   public var description: String { "Bearer …" }
 }
 
-/// Adds a credential to every attempt, and renews it when it has expired or is rejected: once, however many calls need it.
+/// Adds a credential to every attempt. If the credential has expired or is rejected, it is renewed once for all calls
+/// that need it.
 ///
 /// ```swift
 /// let authentication = Authentication<SignIn>(for: baseURL, onSessionEnd: { _ in showSignIn() }) { old, client in
@@ -54,28 +57,29 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// authentication.credential = try await client.load(.signIn(name, password))    // nil signs out
 /// ```
 ///
-/// - While there is no credential, requests are sent without one. To renew before the first request, start with a credential
-///   that has expired.
-/// - A call whose credential is rejected is sent once more with the new one, which does not count as a retry. A second
-///   rejection is final. A credential that was renewed meanwhile is not renewed again.
-/// - If the renewal fails, each call that waits for it fails with that error, in ``NetworkError/middlewareError(_:)``. The
-///   next call renews again, unless the renewal was refused: by a response with status 400, 401 or 403, or because the
-///   closure threw `URLError(.userAuthenticationRequired)`. That ends the session: ``credential`` becomes nil.
-/// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and no longer than its deadline.
+/// - Without a credential, requests are sent unauthenticated. To renew before the first request, start with an expired
+///   credential.
+/// - If the credential is rejected, the request is sent once more with a renewed one, which does not count as a retry.
+///   A second rejection is final. A credential that was renewed in the meantime is not renewed again.
+/// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/middlewareError(_:)``.
+///   The next call renews again, unless the renewal was refused: the response had status 400, 401 or 403, or the
+///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
+///   ``credential`` becomes nil.
+/// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and not beyond its deadline.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
-/// - The client that the closure gets has neither this middleware nor a retry budget. Other requests of the closure, through
-///   whatever client, are sent without the credential and never wait for the renewal.
-/// - A request that has the header field already is sent unchanged.
-/// - No other origin gets the credential, after a redirect neither, whatever field carries it.
+/// - The client that is passed to the closure has neither this middleware nor a retry budget. All other requests of the
+///   closure, with any client, are sent without the credential and never wait for the renewal.
+/// - A request that already has the header field is sent unchanged.
+/// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
   private struct State: Sendable {
     var credential: Credential?
     var account: String?
-    /// The credential before it was ever renewed: it stands for the user that signed in.
+    /// The header value of the credential at sign-in. It identifies the user across renewals.
     var first: String?
-    /// Counts sign-ins and sign-outs, so that a call of one user never completes as another.
+    /// Counts sign-ins and sign-outs, so that a call never completes with another user's credential.
     var epoch = 0
-    /// Counts the renewals since the sign-in.
+    /// Counts the renewals since sign-in.
     var generation = 0
     var renewal: Task<Credential, any Error>?
   }
@@ -84,15 +88,16 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private let renew: @Sendable (Credential, NetworkClient) async throws -> Credential
   private let state = NetworkLock(State())
 
-  /// Makes an authentication for one service.
+  /// Makes a middleware that authenticates the requests to one service.
   ///
   /// - Parameters:
-  ///   - origin: A URL of the service: scheme, host and port count.
-  ///   - credential: The credential, if there is one already.
+  ///   - origin: A URL of the service. Only its scheme, host and port are used.
+  ///   - credential: The credential, if the user is already signed in.
   ///   - account: The name of the user; see ``account``.
-  ///   - onSessionEnd: Called with the error when a renewal was refused, on any thread. Save the new state of
-  ///     ``credential`` there, and ask the user to sign in.
-  ///   - renew: Gets the old credential, and a client for the request; returns the new one. Save that as well.
+  ///   - onSessionEnd: Called with the error if a renewal is refused, on any thread. Save the current value of
+  ///     ``credential``, and ask the user to sign in.
+  ///   - renew: Receives the old credential and a client for the request, and returns the new credential. Save the new
+  ///     credential too.
   public init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
     onSessionEnd: @escaping @Sendable (any Error) -> Void = { _ in },
@@ -102,25 +107,27 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     signIn(credential, as: account)
   }
 
-  /// The credential of the user that is signed in; set it at sign-in, and set nil at sign-out. Calls that began with another
-  /// user's credential end with `URLError.userAuthenticationRequired` instead of being sent again, and a renewal for that
-  /// user changes nothing.
+  /// The credential of the signed-in user. Set it at sign-in, and set nil at sign-out. Calls that began with another
+  /// user's credential are not sent again, but fail with `URLError.userAuthenticationRequired`. A renewal for that user
+  /// has no effect.
   public var credential: Credential? {
     get { state.withLock { $0.credential } }
     set { signIn(newValue) }
   }
 
-  /// Sets ``credential`` and ``account`` at once, so that no call runs with one user's credential and another's name.
+  /// Sets ``credential`` and ``account`` together, so that no call combines one user's credential with another user's
+  /// name.
   public func signIn(_ credential: Credential?, as account: String? = nil) {
     let first = credential?.header.value
     state.withLock { $0 = State(credential: credential, account: account, first: first, epoch: $0.epoch + 1) }
   }
 
-  /// The name of the user that is signed in, if the app has set it. A ``ResponseCache`` keeps the responses of each account
-  /// apart, also across renewals and launches; without a name, those of each credential that was set.
+  /// The name of the signed-in user, if the app has set it. A ``ResponseCache`` stores responses separately for each
+  /// account, across renewals and launches. Without a name, it separates them by the credential that was set at
+  /// sign-in.
   public var account: String? { state.withLock { $0.account } }
 
-  /// Renews the credential now, or waits for the renewal that is under way.
+  /// Renews the credential now, or waits for a renewal in progress.
   ///
   /// - Parameter client: Sends the request.
   /// - Returns: The new credential.
@@ -130,7 +137,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     try await renewed(after: state.withLock { $0 }, client, within: .infinity)
   }
 
-  /// Sends the request with the credential; after a rejection once more, with a new one.
+  /// Sends the request with the credential. If the credential is rejected, sends it once more with a renewed one.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
@@ -157,7 +164,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return try await next(signed(request, renewed(after: now, call.client, within: request.timeoutInterval)))
   }
 
-  /// The user, so that responses to one are not served to another.
+  /// Identifies the user, so that cached responses are not served to another user.
   public func cacheScope(of request: URLRequest) -> String? {
     NetworkOrigin(request.url) == origin ? state.withLock { $0.account ?? $0.first } : nil
   }
@@ -169,7 +176,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return request
   }
 
-  /// The credential after that of `known`. All calls that need it meanwhile wait for the same renewal.
+  /// The credential that replaces that of `known`. Calls that need it at the same time share one renewal.
   private func renewed(
     after known: State, _ client: NetworkClient, within limit: TimeInterval
   ) async throws(NetworkError) -> Credential {
@@ -181,7 +188,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
     do {
       guard let renewal else { throw URLError(.userAuthenticationRequired) }
-      // The first result counts: a renewal that never ends, or that waits for this call, does not hold it.
+      // Wait for the renewal or the time limit, so that a renewal that never ends, or that waits for this call, cannot
+      // block it.
       let (results, continuation) = AsyncStream<Result<Credential, any Error>>.makeStream()
       Task { continuation.yield(await renewal.result) }
       let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
@@ -190,12 +198,12 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       defer { cancelTimer() }
       return try await (results.first { _ in true } ?? .failure(NetworkError.cancelled)).get()
     } catch {
-      // No error of the renewal says that the request itself may be retried.
+      // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
       throw Task.isCancelled ? .cancelled : .middlewareError(error)
     }
   }
 
-  /// A task of its own, because the call that started it may be canceled.
+  /// Runs in its own task, because the call that started it may be canceled.
   private func startRenewal(of old: Credential, _ epoch: Int, _ client: NetworkClient) -> Task<Credential, any Error> {
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
@@ -214,7 +222,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
-  /// Returns false, and changes nothing, if another user has signed in meanwhile.
+  /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it began.
   private func end(_ epoch: Int, _ change: (inout State) -> Void) -> Bool {
     state.withLock { state in
       guard state.epoch == epoch else { return false }
@@ -226,7 +234,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 }
 
 nonisolated private enum Renewals {
-  /// The authentications that this task renews a credential of: its requests must not wait for that.
+  /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
+  /// renewals.
   static let running = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
 
   static func isRefused(_ error: any Error) -> Bool {

@@ -1,19 +1,19 @@
 public import Foundation
 
-/// Keeps responses in a folder of its own, up to a number of bytes. The least recently used one is evicted first.
+/// Stores responses in a folder, up to a capacity in bytes. The least recently used response is evicted first.
 ///
-/// The process may end at any moment: a file that is incomplete or was changed is dropped when it is read. The name of a
-/// file says when it was last used, because reading the dates of files needs a privacy manifest.
+/// The process may end while a file is written, so an incomplete or modified file is deleted when it is read. File
+/// names contain the order of use, because reading file dates requires a privacy manifest.
 nonisolated public final class DiskStore: ResponseStore {
   private let folder: URL
   private let files: NetworkLock<LeastRecentlyUsed<URL>>
 
-  /// Opens or makes the folder. Nothing else may use it.
+  /// Opens or creates the folder, which must not be used for anything else.
   ///
   /// - Parameters:
-  ///   - folder: A folder in the app's caches.
-  ///   - capacity: Bytes.
-  /// - Throws: If the folder cannot be made or read.
+  ///   - folder: A folder in the app's caches directory.
+  ///   - capacity: The capacity in bytes.
+  /// - Throws: A Foundation error if the folder cannot be created or read.
   public init(_ folder: URL, capacity: Int = 50_000_000) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
@@ -30,7 +30,7 @@ nonisolated public final class DiskStore: ResponseStore {
     self.files = NetworkLock(files)
   }
 
-  /// The response that is stored for this key. Reading it counts as a use.
+  /// The response stored for this key, or nil. Reading it counts as a use.
   public func response(for key: String) -> StoredResponse? {
     let name = Self.name(key)
     return files.withLock { files in
@@ -51,32 +51,32 @@ nonisolated public final class DiskStore: ResponseStore {
     }
   }
 
-  /// Stores a response, unless it takes more than a quarter of the capacity.
+  /// Stores a response, unless it is larger than a quarter of the capacity.
   public func store(_ response: StoredResponse, for key: String) {
     let name = Self.name(key)
     let content = (try? PropertyListEncoder().encode(response)) ?? Data()
     let data = Self.checksum(content, key) + content
     files.withLock { files in
       let file = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
-      // A file that cannot be written completely is dropped when it is read.
+      // An incomplete file is deleted when it is read.
       try? data.write(to: file)
       try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
       files.insert(file, size: data.count, for: name)
     }
   }
 
-  /// Removes the responses for this URL.
+  /// Removes the responses for all keys with the same URL.
   public func remove(_ key: String) {
     let url = Self.name(key).prefix(16)
     files.withLock { $0.removeAll { $0.hasPrefix(url) } }
   }
 
-  /// Removes everything.
+  /// Removes all responses.
   public func removeAll() { files.withLock { $0.removeAll { _ in true } } }
 
-  /// A hash of the URL, and one of the key.
+  /// A hash of the URL, followed by a hash of the key.
   private static func name(_ key: String) -> String { StoreKey.hash(StoreKey.url(key).utf8) + StoreKey.hash(key.utf8) }
 
-  /// With the key, so that a file with another name is dropped too.
+  /// Includes the key, so that a file stored for another key is rejected too.
   private static func checksum(_ body: Data, _ key: String) -> Data { Data(StoreKey.hash(Array(key.utf8) + body).utf8) }
 }

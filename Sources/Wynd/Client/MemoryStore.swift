@@ -1,11 +1,11 @@
-/// Keeps responses in memory, up to a number of bytes. The least recently used one is evicted first.
+/// Stores responses in memory, up to a capacity in bytes. The least recently used response is evicted first.
 nonisolated public final class MemoryStore: ResponseStore {
   private let entries: NetworkLock<LeastRecentlyUsed<StoredResponse>>
 
-  /// Makes a store that holds this many bytes.
+  /// Makes a store with a capacity in bytes.
   public init(capacity: Int = 20_000_000) { entries = NetworkLock(LeastRecentlyUsed(capacity: capacity) { _ in }) }
 
-  /// The response that is stored for this key. Reading it counts as a use.
+  /// The response stored for this key, or nil. Reading it counts as a use.
   public func response(for key: String) -> StoredResponse? {
     entries.withLock { entries in
       let response = entries.take(key)
@@ -14,36 +14,36 @@ nonisolated public final class MemoryStore: ResponseStore {
     }
   }
 
-  /// Stores a response, unless it takes more than a quarter of the capacity.
+  /// Stores a response, unless it is larger than a quarter of the capacity.
   public func store(_ response: StoredResponse, for key: String) {
     entries.withLock { $0.insert(response, size: response.size, for: key) }
   }
 
-  /// Removes the responses for this URL.
+  /// Removes the responses for all keys with the same URL.
   public func remove(_ key: String) { entries.withLock { $0.removeAll { StoreKey.url($0) == StoreKey.url(key) } } }
 
-  /// Removes everything.
+  /// Removes all responses.
   public func removeAll() { entries.withLock { $0.removeAll { _ in true } } }
 }
 
-/// What a store holds, bounded by its size. The least recently used value is evicted first.
+/// The contents of a store, limited in total size. The least recently used value is evicted first.
 nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
   let capacity: Int
   /// Called with every value that is replaced, evicted or removed.
   let delete: @Sendable (Value) -> Void
-  /// The number of the last use.
+  /// The number of the most recent use. Uses are numbered in order.
   var lastUse = 0
   private(set) var size = 0
   private(set) var entries: [String: (value: Value, size: Int, use: Int)] = [:]
 
-  /// Takes a value out, without deleting it.
+  /// Removes and returns a value, without calling `delete`.
   mutating func take(_ key: String) -> Value? {
     let entry = entries.removeValue(forKey: key)
     size -= entry?.size ?? 0
     return entry?.value
   }
 
-  /// Adds a value as the one that was used last, or deletes it if it takes more than a quarter of the capacity.
+  /// Inserts a value as the most recently used, or deletes it if it is larger than a quarter of the capacity.
   mutating func insert(_ value: Value, size: Int, for key: String) {
     remove(key)
     guard size <= capacity / 4 else { return delete(value) }
@@ -62,11 +62,11 @@ nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
   }
 }
 
-/// What ``ResponseStore`` says of its keys.
+/// Reads and hashes keys in the format of ``ResponseStore``.
 nonisolated enum StoreKey {
   static func url(_ key: String) -> Substring { key.prefix { $0 != " " } }
 
-  /// FNV-1a, the same in every process. It hides a text and tells it from others; it is not cryptographic.
+  /// An FNV-1a hash, the same in every process. It identifies text without storing it, but is not cryptographic.
   static func hash(_ bytes: some Sequence<UInt8>) -> String {
     let hash = bytes.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     return String(("000000000000000" + String(hash, radix: 16)).suffix(16))

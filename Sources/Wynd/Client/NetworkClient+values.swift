@@ -1,16 +1,17 @@
 nonisolated extension NetworkClient {
-  /// First what a ``ResponseCache`` has stored, however old, then the response of the server: a list is there at once, and
-  /// then up to date.
+  /// Returns the response that a ``ResponseCache`` has stored, even if it is stale, and then the server's response. A
+  /// list can show stored content at once and then update it.
   ///
-  /// The first value has the ``EndpointResponse/source`` `.cache`. It is the only one if it is still fresh. If nothing is
-  /// stored, the only value is the response of the server. If the server cannot be reached or is failing, the sequence
-  /// throws its error after the stored value, also with `servesStaleIfError`. A response with `no-cache` or
-  /// `must-revalidate` comes first too: it is marked, and the response of the server follows.
+  /// A stored response has the ``EndpointResponse/source`` `.cache`. If it is still fresh, it is the only value. If
+  /// nothing is stored, the only value is the server's response. If the server cannot be reached or is failing, the
+  /// sequence throws that error after the stored response, even with `servesStaleIfError`. A stored response with
+  /// `no-cache` or `must-revalidate` is returned too, because its source marks it as cached and the server's response
+  /// follows.
   ///
   /// - Parameters:
-  ///   - endpoint: What to load.
-  ///   - policy: Wins over the endpoint's own, which wins over the client's.
-  /// - Returns: One or two responses.
+  ///   - endpoint: The endpoint to load.
+  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
   public func values<E: Endpoint>(
     of endpoint: E, policy: RetryPolicy? = nil
   ) -> AsyncThrowingStream<EndpointResponse<E.Response>, any Error> {

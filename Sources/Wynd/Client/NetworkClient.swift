@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// What an app sets once for one web service. A value: copy it, change a field.
+/// Sends requests to one web service with shared settings. It is a value type: to change a setting, copy the client.
 ///
 /// ```swift
 /// let client = NetworkClient(
@@ -15,33 +15,33 @@ public import Foundation
 /// try await client.performNetworkDownload(URLRequest(url: report), to: file)
 /// ```
 ///
-/// A call passes the middleware of the ``MiddlewareStage/call`` stage once and that of the
-/// ``MiddlewareStage/attempt`` stage in every attempt; its response passes them in reverse:
+/// A call runs the ``MiddlewareStage/call`` middleware once, and the ``MiddlewareStage/attempt`` middleware in every
+/// attempt. The response passes through them in reverse order:
 ///
 ///     caller ─ .call middleware ─ retry loop ─ .attempt middleware ─ URLSession
 ///                                     │ again and again │
 ///
-/// It uses ``Endpoint``. If you delete that folder, delete this one, too.
+/// The client uses ``Endpoint``. If you delete the `Endpoint` folder, delete this folder too.
 nonisolated public struct NetworkClient: NetworkPerformer {
-  /// What endpoints without a host, and requests whose URL has none, are resolved against: scheme, host, port and a path
-  /// that comes before theirs.
+  /// Supplies the scheme, host and port for endpoints and request URLs that have no host. Its path is prepended to
+  /// theirs.
   public var baseURL: URL?
-  /// What sends the requests.
+  /// The session that sends the requests.
   public var session: URLSession
-  /// Sent with every request that has no such fields of its own; what sounds like a credential only to the origin of
-  /// ``baseURL``, if there is one.
+  /// Header fields for every request that does not already have them. If ``baseURL`` is set, fields that look like
+  /// credentials are sent only to its origin.
   public var headers: [URLRequest.Header]
-  /// The policy of every call for which neither the call nor its endpoint has one.
+  /// The retry policy of calls for which neither the call nor the endpoint has one.
   public var policy: RetryPolicy
-  /// Encodes the JSON bodies of endpoints that name no encoder; nil is a `JSONEncoder()`.
+  /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder()`.
   public var encoder: JSONEncoder?
-  /// Decodes the responses to endpoints that name no decoder; nil is a `JSONDecoder()`.
+  /// Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
   public var decoder: JSONDecoder?
-  /// What every call passes. Of each ``NetworkMiddleware/stage`` the first is the outermost. The policy's deadline counts
-  /// from where `next` is called, and ends what that does; so does a cancellation. What else a middleware does is its own
-  /// to end.
+  /// The middleware of every call. In each ``NetworkMiddleware/stage``, the first is the outermost. For
+  /// ``MiddlewareStage/call`` middleware, the policy's deadline starts when `next` is called. The deadline and a
+  /// cancellation end the work of `next`; a middleware has to end its other work itself.
   public var middleware: [any NetworkMiddleware]
-  /// Responds in place of the session, in a test: no network, and no time passes.
+  /// Replaces the session in a test. No network is used, and time is simulated.
   ///
   /// ```swift
   /// var client = AppNetwork.client                      // as the app has made it
@@ -52,14 +52,14 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// Makes a client.
   ///
   /// - Parameters:
-  ///   - baseURL: Scheme, host, port and the path that comes before that of each endpoint.
-  ///   - session: What sends.
-  ///   - headers: For every request that has no such fields of its own.
-  ///   - policy: The retry rule.
-  ///   - encoder: For JSON bodies of endpoints that name none; nil is a `JSONEncoder()`.
-  ///   - decoder: For responses to endpoints that name none; nil is a `JSONDecoder()`.
-  ///   - middleware: What every call passes.
-  ///   - script: Responds in place of the session, in a test.
+  ///   - baseURL: The scheme, host, port and path prefix of endpoints that have no host.
+  ///   - session: The session that sends the requests.
+  ///   - headers: Header fields for every request that does not already have them.
+  ///   - policy: The default retry policy.
+  ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder()`.
+  ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
+  ///   - middleware: The middleware of every call.
+  ///   - script: Replaces the session in a test.
   public init(
     baseURL: URL? = nil, session: URLSession = .shared, headers: [URLRequest.Header] = [],
     policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
@@ -75,19 +75,19 @@ nonisolated public struct NetworkClient: NetworkPerformer {
     self.script = script
   }
 
-  /// The calls of this client.
+  /// Starts the calls of this client.
   public var networkCaller: NetworkCaller { NetworkCaller(source: source, client: self) }
   private var source: any RetryLoopFactory { script ?? session }
 
-  /// A base URL of its parts: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
+  /// Makes a base URL from its components: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
   /// - Parameters:
   ///   - scheme: `https` or `http`.
-  ///   - host: A name, in any script, or an IP address.
-  ///   - port: 1 to 65535; nil is the scheme's own.
-  ///   - path: What comes before the path of each endpoint, as plain text.
-  /// - Returns: For ``baseURL``.
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
+  ///   - host: A domain name, which may be internationalized, or an IP address.
+  ///   - port: 1 to 65535. nil means the default port of the scheme.
+  ///   - path: The prefix of the path of each endpoint, as plain text.
+  /// - Returns: A URL for ``baseURL``.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the components do not form a valid URL.
   public static func baseURL(
     scheme: String = "https", host: String, port: Int? = nil, path: String = ""
   ) throws(NetworkError) -> URL {
@@ -95,7 +95,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   }
 }
 
-// How a call is made.
+// Runs a call through the middleware.
 nonisolated extension NetworkClient: EndpointCallRunner {
   #if compiler(>=6.2)
     @concurrent
@@ -104,7 +104,7 @@ nonisolated extension NetworkClient: EndpointCallRunner {
     do {
       var plan = plan
       try complete(&plan.request)
-      // The call was begun in a task of its own: its session may have been invalidated since.
+      // The call runs in its own task, so its session may have been invalidated since it began.
       plan.sessionMayHaveEnded = true
       plan.policy = plan.policy ?? policy
       let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.transfer != nil)
@@ -137,7 +137,7 @@ nonisolated extension NetworkClient: EndpointCallRunner {
     }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
-      // A key that is meant for the service goes nowhere else.
+      // A credential for this service must not be sent to another origin.
       if isSameOrigin || !SensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
     }
   }

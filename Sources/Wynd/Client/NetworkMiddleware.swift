@@ -5,8 +5,8 @@
   public import Foundation
 #endif
 
-/// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or replace
-/// the response or the error, or send again.
+/// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or
+/// replace the response or the error, or send the request again.
 ///
 /// ```swift
 /// struct Stopwatch: NetworkMiddleware {
@@ -28,18 +28,18 @@
 ///
 /// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``.
 nonisolated public protocol NetworkMiddleware: Sendable {
-  /// Once a call, or (the default) once an attempt.
+  /// Whether it runs once per call, or once per attempt (the default).
   var stage: MiddlewareStage { get }
 
-  /// Responds to a request, usually by calling `next` once. It may also call it again, or not at all.
+  /// Responds to a request, usually by calling `next` once. It may also call `next` several times, or not at all.
   ///
   /// - Parameters:
-  ///   - request: The request, with the changes of earlier middleware.
+  ///   - request: The request, including the changes of earlier middleware.
   ///   - call: The call that the request belongs to.
-  ///   - next: Passes the request on. It throws a ``NetworkError``: that of the whole call in the
-  ///     ``MiddlewareStage/call`` stage, that of one attempt in the ``MiddlewareStage/attempt`` stage.
+  ///   - next: Passes the request on. It throws the ``NetworkError`` of the entire call in the ``MiddlewareStage/call``
+  ///     stage, and that of one attempt in the ``MiddlewareStage/attempt`` stage.
   /// - Returns: The response.
-  /// - Throws: The error of the call.
+  /// - Throws: The error that the call or the attempt fails with.
   func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse
@@ -48,65 +48,66 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   ///
   /// - Parameters:
   ///   - value: The parsed value.
-  ///   - response: The response.
-  ///   - call: The call that it belongs to.
+  ///   - response: The response that the value was parsed from.
+  ///   - call: The call that the response belongs to.
   /// - Returns: The value that the caller receives.
-  /// - Throws: The error of the call.
+  /// - Throws: The error that the call fails with.
   func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
     -> Value
 
-  /// Identifies the user whose credential this middleware adds, so that a cache keeps the responses of users apart. Nil,
-  /// the default, if it adds none.
+  /// Identifies the user whose credential this middleware adds, so that a cache stores responses separately for each
+  /// user. nil (the default) means that it adds no credential.
   func cacheScope(of request: URLRequest) -> String?
 }
 
-/// Where a ``NetworkMiddleware`` runs.
+/// When a ``NetworkMiddleware`` runs.
 nonisolated public enum MiddlewareStage: Sendable {
-  /// Once a call, around all its attempts: caching, a log of calls.
+  /// Once per call, around all its attempts. Use it for caching, or for logging calls.
   case call
-  /// Once an attempt: tokens, signatures, validation. What fails here is retried as any attempt.
+  /// Once per attempt. Use it for tokens, signatures or validation. A failure can be retried like any other failure of
+  /// an attempt.
   case attempt
 }
 
 nonisolated extension NetworkMiddleware {
-  /// Once an attempt.
+  /// Once per attempt.
   public var stage: MiddlewareStage { .attempt }
-  /// The value as it is.
+  /// Returns the value unchanged.
   public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse, in _: NetworkCall) -> Value { value }
-  /// None.
+  /// Returns nil.
   public func cacheScope(of request: URLRequest) -> String? { nil }
 }
 
-/// What a request belongs to, for a middleware to look at.
+/// The call that a request belongs to.
 nonisolated public struct NetworkCall: Sendable {
-  /// The client that performs it.
+  /// The client that performs the call.
   public let client: NetworkClient
-  /// What was loaded; nil for a bare request.
+  /// The endpoint that is loaded, or nil for a `URLRequest`.
   public let endpoint: (any Endpoint)?
-  /// A download, an upload or a stream: the body of the response is not in the ``NetworkResponse``.
+  /// Whether this is a download, an upload or a stream, whose response body is not in the ``NetworkResponse``.
   public let isTransfer: Bool
-  /// What the middleware keeps from one stage or attempt to the next.
+  /// State that the middleware of a call shares between stages and attempts.
   struct Memory: Sendable {
-    /// A cache can serve a stored response if this call fails, so one attempt is enough.
+    /// A cache can serve a stored response if this call fails, so only one attempt is made.
     var hasFallback = false
-    /// The last response is that of another request than was sent, perhaps with another method.
+    /// The last response is to a redirected request, whose URL and method may differ from the original.
     var hasFollowedRedirect = false
-    /// For each authentication the sign-in under which the call began; 0 if it began without a credential.
+    /// The epoch in which the call began, for each `Authentication`. 0 means that there was no credential.
     var epochs: [ObjectIdentifier: Int] = [:]
   }
   let memory = NetworkLock(Memory())
 }
 
-/// The rest of the way that a request goes.
+/// Passes a request on to the middleware that follows, and finally to the session.
 nonisolated public struct NetworkMiddlewareNext: Sendable {
   let send: @Sendable (URLRequest) async throws -> NetworkResponse
 
-  /// Sends the request on, through the middleware that follows.
+  /// Sends the request through the middleware that follows. Throws a ``NetworkError``.
   public func callAsFunction(_ request: URLRequest) async throws -> NetworkResponse { try await send(request) }
 }
 
 nonisolated extension NetworkMiddlewareNext {
-  /// `end`, with all of these before it; the first is the outermost.
+  /// Puts the middleware in front of `end`. The first is the outermost.
   init(
     _ middleware: [any NetworkMiddleware], in call: NetworkCall,
     end: @escaping @Sendable (URLRequest) async throws -> NetworkResponse
@@ -122,15 +123,15 @@ nonisolated extension NetworkMiddlewareNext {
 }
 
 nonisolated extension NetworkError {
-  /// What a middleware threw, as the caller gets it.
+  /// The error that the caller receives if a middleware throws this one.
   init(thrown error: any Error) {
     let isCancelled = error is CancellationError && Task.isCancelled
     self = error as? NetworkError ?? (isCancelled ? .cancelled : .middlewareError(error))
   }
 }
 
-/// One attempt that goes through middleware. For the loop it is an ordinary attempt: its deadline and its cancellation apply
-/// to the middleware too, and further requests that a middleware sends do not count as retries.
+/// Runs one attempt through middleware. For the retry loop it is an ordinary attempt. The deadline and a cancellation
+/// apply to the middleware too, and additional requests that a middleware sends do not count as retries.
 nonisolated struct MiddlewareTransport: NetworkTransport {
   let base: any NetworkTransport
   let middleware: [any NetworkMiddleware]
@@ -143,7 +144,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   func prepare(
     _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
-    // What all requests of this attempt together tell the retry rule.
+    // Combines the outcomes of all requests of this attempt for the retry decision.
     let facts = NetworkLock(NetworkOutcome())
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
       if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
@@ -154,7 +155,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
       let mayBeApplied = Self.mayBeApplied(outcome, result)
       facts.withLock {
         $0.hasProgressed = $0.hasProgressed || outcome.hasProgressed
-        // After a request that may have been applied no failure proves anything, as after a redirect.
+        // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
         $0.hasFollowedRedirect = $0.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
       }
       call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
@@ -171,7 +172,8 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     }
   }
 
-  /// Whether a server may have applied the request: the question for a POST without an Idempotency-Key. A 401 refuses it.
+  /// Whether the server may have applied the request, assuming a POST without an Idempotency-Key. A 401 means that it
+  /// has not.
   private static func mayBeApplied(_ send: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) -> Bool {
     guard case .failure(let error) = result else { return true }
     let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
@@ -180,7 +182,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   }
 }
 
-/// Async work as an attempt.
+/// Runs async work as an attempt.
 nonisolated final class TaskHandle: NetworkRequestHandle {
   private let work: @Sendable () async -> Void
   private let task = NetworkTask()

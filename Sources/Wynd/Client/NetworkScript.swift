@@ -4,8 +4,8 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Responds to calls in a test: one step after the other, the last one for all requests that follow. It uses no network and
-/// no global state, and no time passes: a wait of a minute is over at once.
+/// Responds to requests in a test, in place of a session. It uses no network and no global state, and time is
+/// simulated: a wait of a minute ends at once.
 ///
 /// ```swift
 /// let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
@@ -14,25 +14,26 @@ public import Foundation
 /// #expect(script.requests.count == 3)
 /// ```
 nonisolated public final class NetworkScript: NetworkPerformer, RetryLoopFactory {
-  /// What happens to one request.
+  /// The outcome of one request.
   public enum Step: Sendable {
-    /// A response with its whole body.
+    /// A response with its complete body.
     case response(Int, headers: [String: String], body: Data)
-    /// A response whose body comes in pieces, for a transfer or a stream; `isCut`: then the connection is lost.
+    /// A response whose body arrives in chunks, for a transfer or a stream. If `isCut` is true, the connection is then
+    /// lost.
     case chunks(Int, headers: [String: String], [Data], isCut: Bool)
-    /// A failure of the transport.
+    /// The request fails with this error.
     case failure(URLError.Code)
-    /// No response: the attempt times out, after the seconds of the request's `timeoutInterval`.
+    /// No response: the attempt times out after the request's `timeoutInterval`.
     case silence
-    /// Status 200 with a body of text.
+    /// A response with status 200 and a text body.
     public static func ok(_ body: String, headers: [String: String] = [:]) -> Step {
       .status(200, body, headers: headers)
     }
-    /// A response with a body of text.
+    /// A response with a text body.
     public static func status(_ code: Int, _ body: String = "", headers: [String: String] = [:]) -> Step {
       .response(code, headers: headers, body: Data(body.utf8))
     }
-    /// The connection is lost.
+    /// The request fails because the connection is lost.
     public static let dropped = Step.failure(.networkConnectionLost)
   }
 
@@ -40,28 +41,28 @@ nonisolated public final class NetworkScript: NetworkPerformer, RetryLoopFactory
   private let respond: @Sendable (URLRequest, Int) -> Step
   private let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
 
-  /// Responds with a closure that gets the request and its number, counted from 0.
+  /// Makes a script from a closure that receives each request and its index, counted from 0.
   public init(_ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
     self.respond = respond
     completionQueue.maxConcurrentOperationCount = 1
   }
 
-  /// Responds in this order; an empty script never responds.
+  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
   public static func scripted(_ steps: [Step]) -> NetworkScript {
     NetworkScript { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
   }
 
-  /// The calls that this script responds to.
+  /// Starts the calls that this script responds to.
   public var networkCaller: NetworkCaller { NetworkCaller(source: self) }
 
-  /// Every request that was sent, in order, as the last middleware left it.
+  /// Every request that was sent, in order, with the changes of all middleware.
   public var requests: [URLRequest] { log.withLock { $0.requests } }
-  /// How long all calls together would have taken, had time passed: waits between attempts and time-outs.
+  /// The simulated duration of all calls together: waits between attempts, and time-outs.
   public var elapsed: Duration { log.withLock { $0.elapsed } }
 
   func loop(for call: NetworkCallPlan) -> RetryLoop {
     var policy = call.policy ?? .default
-    // Its time is another than the script's.
+    // A budget uses real time, but the script simulates time.
     policy.budget = nil
     let clock = ScriptClock { [log] delay in log.withLock { $0.elapsed += delay } }
     return call.loop(on: ScriptTransport(script: self, clock: clock), policy: policy, clock: clock)
@@ -111,7 +112,7 @@ nonisolated private struct ScriptTransport: NetworkTransport {
     }
     guard let transfer, let response else { return NetworkOutcome(data: Data(chunks.joined()), response: response) }
     do {
-      // A stream is made, as a session would; only its announced length is known.
+      // Open the stream as a session would. Its size is known only from Content-Length.
       _ = try transfer.stream?()
       let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
       let size = try transfer.file.map { Int64(try Data(contentsOf: $0).count) } ?? length
@@ -126,11 +127,11 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   }
 }
 
-/// Time that passes only in waits and in silence, and then at once.
+/// A simulated clock. It advances only during waits and time-outs, and without delay.
 nonisolated private struct ScriptClock: RetryClock {
   typealias Timer = (due: Duration, action: @Sendable () -> Void)
   let passed: @Sendable (Duration) -> Void
-  /// A call has one timer at most: that of its deadline.
+  /// A call has at most one timer, for its deadline.
   let state = NetworkLock<(now: Duration, timer: Timer?)>((.zero, nil))
 
   var now: Duration { state.withLock { $0.now } }
@@ -147,7 +148,8 @@ nonisolated private struct ScriptClock: RetryClock {
     return { [state] in state.withLock { $0.timer = nil } }
   }
 
-  /// Until the end of the delay, or until the timer if that comes first.
+  /// Advances the clock by the delay and performs the action, or advances to the timer if that is due first and fires
+  /// it.
   func pass(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Duration, @Sendable () -> Void) in
       let end: Timer = (state.now + delay, action)

@@ -5,8 +5,8 @@
   public import Foundation
 #endif
 
-/// Stores responses to GET and revalidates them (RFC 9111), also on Linux, where `URLCache` stores nothing. A download,
-/// an upload or a stream is sent as if there were no cache.
+/// Stores responses to GET requests and revalidates them (RFC 9111), also on Linux, where `URLCache` stores nothing.
+/// Downloads, uploads and streams are not cached.
 ///
 /// ```swift
 /// let cache = ResponseCache(try DiskStore(folder, capacity: 50_000_000), servesStaleIfError: true)
@@ -14,32 +14,32 @@
 /// for try await expenses in client.values(of: .expenses) { show(expenses.value, isOld: expenses.source == .cache) }
 /// ```
 ///
-/// Until `max-age` or `Expires` has passed, a stored response is served without a request. Then the request is sent with
-/// `If-None-Match` and `If-Modified-Since`, and after a 304 the stored response is served. `no-store`, `no-cache`, `Vary`
-/// and the `cachePolicy` of a request are respected. It is a private cache, so `private` responses are stored.
+/// Until its `max-age` or `Expires` has passed, a stored response is served without a request. After that, the request
+/// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. `no-store`, `no-cache`,
+/// `Vary` and the `cachePolicy` of a request are respected. It is a private cache, so `private` responses are stored.
 ///
-/// A response to one credential is never served to another, whether the request, the session or an ``Authentication``
-/// adds the credential; sessions with different `httpAdditionalHeaders` share nothing either. A response that depends on
-/// cookies is not stored if it says so (`Vary: Cookie`). Other fields that `Vary` may name must be set before the cache
-/// sees the request, not once an attempt.
+/// A response is served only to requests with the same credential, whether the request, the session or an
+/// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
+/// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set before the
+/// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
-/// A request that may change something (POST, PUT, PATCH, DELETE) removes what is stored for its URL, for all credentials.
+/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials.
 nonisolated public struct ResponseCache: NetworkMiddleware {
   private let store: any ResponseStore
   private let servesStaleIfError: Bool
   /// Set by ``NetworkClient/values(of:policy:)`` for its first value.
   static let isStoredOnly = TaskLocal(wrappedValue: false)
 
-  /// Once a call.
+  /// Once per call.
   public var stage: MiddlewareStage { .call }
 
   /// Makes a cache.
   ///
   /// - Parameters:
-  ///   - store: Where responses are kept.
-  ///   - servesStaleIfError: Serve a stored response if the server cannot be reached or is failing, after one attempt, and
-  ///     with the error in ``NetworkResponse/revalidationError``. A response with `must-revalidate` or `no-cache` is never
-  ///     served in place of an error.
+  ///   - store: Where responses are stored.
+  ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing. If a
+  ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
+  ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
   public init(_ store: any ResponseStore, servesStaleIfError: Bool = false) {
     self.store = store
     self.servesStaleIfError = servesStaleIfError
@@ -64,7 +64,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     if mayServe, let response = stored?.served(as: .cache) { return response }
     if isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
     guard isCacheable else {
-      // What it may have changed is out of date, even if it failed (RFC 9111 §4.4).
+      // An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
       defer { if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET") { store.remove(key) } }
       return try await next(request)
     }
@@ -80,7 +80,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
       let response = try await next(conditional)
       let renewed = response.response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
       let new = StoredResponse(response, renewing: renewed, to: request)
-      // If another user has signed in meanwhile, it is unknown whose response it is.
+      // If another user has signed in since, the response could belong to either user.
       guard Self.key(request, call) == key, renewed == nil || new != nil else {
         return renewed == nil ? response : try await next(unconditional)
       }
@@ -92,23 +92,24 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     }
   }
 
-  /// Without a condition of its own, which must get the response to that.
+  /// Whether the request is a GET without a range or a condition. A conditional request must receive the server's
+  /// response to it.
   private static func isPlainGET(_ request: URLRequest) -> Bool {
     let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
     return request.httpMethod ?? "GET" == "GET" && request.httpBody == nil && request.httpBodyStream == nil
       && conditions.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
   }
 
-  /// The URL, and a hash of everything that makes a response belong to one user or one session.
+  /// The URL, and a hash of everything that makes a response specific to a user or a session.
   private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
     var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
-      // A token against request forgery is no credential, and is sent with changes only.
+      // A CSRF token is not a credential, and is sent only with unsafe requests.
       SensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
     scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
-    // The session adds the languages, and the URL may have a user name and a password.
+    // The session adds Accept-Language, and the URL may contain a user name and a password.
     scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
     let url = StoredResponse.address(request.url)?.absoluteString ?? ""
     return "\(url) \(StoreKey.hash(scope.joined(separator: "\n").utf8))"
@@ -116,7 +117,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 }
 
 nonisolated extension NetworkError {
-  /// The server cannot be reached or is failing, or the one that renews a credential.
+  /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
   fileprivate var isOutage: Bool {
     if case .middlewareError(let error as NetworkError) = self { error.isOutage } else { shouldRetry }
   }

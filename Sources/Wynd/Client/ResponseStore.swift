@@ -4,35 +4,36 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Where a ``ResponseCache`` keeps its responses. Called from any thread.
+/// Stores the responses of a ``ResponseCache``. Its methods are called on any thread.
 ///
-/// A key is a URL, a space, and what distinguishes the requests to this URL, such as a hash of the credential.
+/// A key consists of a URL, a space, and text that distinguishes requests to this URL, such as a hash of the
+/// credential.
 nonisolated public protocol ResponseStore: Sendable {
-  /// The response that is stored for this key, or nil.
+  /// The response stored for this key, or nil.
   func response(for key: String) -> StoredResponse?
-  /// Stores a response in place of an earlier one. A store may drop it at any time to make room.
+  /// Stores a response and replaces an earlier one. A store may remove it at any time to free space.
   func store(_ response: StoredResponse, for key: String)
   /// Removes the response for this key, and those for all other keys with the same URL.
   func remove(_ key: String)
-  /// Removes everything. Call this when the user signs out.
+  /// Removes all responses. Call this when the user signs out.
   func removeAll()
 }
 
-/// A response as a ``ResponseStore`` keeps it. `Codable`, and opaque to a store.
+/// A response in a ``ResponseStore``. A store can encode and decode it, but not read its contents.
 nonisolated public struct StoredResponse: Sendable, Codable {
   private let url: URL
   private let body: Data
   private let storedAt: Date
-  /// With names in lower case.
+  /// The header fields, with names in lowercase.
   private var headers: [String: String]
-  /// A hash of what the request had in the fields that Vary names.
+  /// A hash of the request's values for the header fields that Vary lists.
   private var variant = ""
 
-  /// An estimate, in bytes.
+  /// The estimated size in bytes.
   public var size: Int { body.count + headers.reduce(200) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
-  /// Of a 200, or of a 304 that renews a stored response (RFC 9111 §3.2). Nil for any other status, and for a response that
-  /// came from another URL after a redirect.
+  /// Makes a stored response from a 200, or from a 304 that updates a stored response (RFC 9111 §3.2). Returns nil for
+  /// any other status, and for a response from another URL after a redirect.
   init?(
     _ response: NetworkResponse, renewing old: StoredResponse? = nil, to request: URLRequest, at date: Date = Date()
   ) {
@@ -45,17 +46,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     storedAt = date
     headers = Self.fields(of: head)
     if let old {
-      // The body stays, and so do the fields that describe it.
+      // A 304 changes neither the stored body nor the fields that describe it.
       for name in ["content-type", "content-length", "content-range"] { headers[name] = nil }
       headers.merge(old.headers.filter { !["age", "date"].contains($0.key) }) { new, _ in new }
     }
-    // The length of a body that was decoded is another one.
+    // If the body was decoded, its length has changed.
     if header("Content-Length") != "\(body.count)" { headers["content-length"] = nil }
     variant = variant(of: request)
   }
 
-  /// Without cookies, without the coding of a body that was decoded, and without the fields of one connection (RFC 9111
-  /// §3.1).
+  /// The header fields to store: without cookies, without the encoding of a body that was decoded, and without those
+  /// that apply to one connection (RFC 9111 §3.1).
   private static func fields(of head: HTTPURLResponse) -> [String: String] {
     var fields: [String: String] = [:]
     for case (let name as String, let value as String) in head.allHeaderFields { fields[name.lowercased()] = value }
@@ -67,7 +68,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     return fields
   }
 
-  /// The names of fields in Vary or Connection.
+  /// The field names that Vary or Connection lists.
   private static func names(_ field: String?) -> [String] {
     (field ?? "").lowercased().split { ", \t".contains($0) }.map(String.init)
   }
@@ -77,14 +78,14 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   var hasValidator: Bool { header("ETag") ?? header("Last-Modified") != nil }
   var mayReplaceError: Bool { !control.has("must-revalidate") && !control.has("no-cache") }
 
-  /// False if it must not be stored or could never be served. Cookies are added by the session, where the cache does not
-  /// see them, so a response that depends on them could be another user's.
+  /// False if the response must not be stored, or could never be served. The session adds cookies after the cache has
+  /// read the request, so a response that depends on them could belong to another user.
   var isStorable: Bool {
     !control.has("no-store") && (hasValidator || lifetime > 0)
       && Self.names(header("Vary")).allSatisfy { $0 != "*" && $0 != "cookie" }
   }
 
-  /// Nil if Vary says that the request may get another response.
+  /// Returns nil if a header field that Vary lists differs, because the request may receive another response.
   func matching(_ request: URLRequest) -> StoredResponse? { variant == variant(of: request) ? self : nil }
 
   private func variant(of request: URLRequest) -> String {
@@ -92,19 +93,20 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     return StoreKey.hash(fields.joined(separator: "\n").utf8)
   }
 
-  /// Whether it may be served without a request to the server. `maxAge` is the limit of the request.
+  /// Whether the response can be served without a request. `maxAge` is the max-age of the request, in seconds.
   func isFresh(at date: Date, maxAge: Int? = nil) -> Bool {
     date >= storedAt && !control.has("no-cache") && age(at: date) < min(lifetime, Double(maxAge ?? 1 << 31))
   }
 
-  /// RFC 9111 §4.2.3.
+  /// The age in seconds (RFC 9111 §4.2.3).
   private func age(at date: Date) -> Double {
     let apparent = storedAt.timeIntervalSince1970 - (seconds("Date") ?? .infinity)
     let age = header("Age").flatMap { RetryAfter.digits($0.prefix { $0 != "," }) } ?? 0
     return max(0, apparent, Double(age)) + date.timeIntervalSince(storedAt)
   }
 
-  /// By the server's own clock (RFC 9111 §4.2.1). An Expires that is no date has passed.
+  /// The freshness lifetime in seconds, by the server's clock (RFC 9111 §4.2.1). An Expires that is not a valid date
+  /// has passed.
   private var lifetime: Double {
     control.maxAge.map(Double.init)
       ?? (seconds("Expires") ?? -.infinity) - (seconds("Date") ?? storedAt.timeIntervalSince1970)
@@ -123,7 +125,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     }
   }
 
-  /// Without what is not sent: the fragment, and the user name and password, which must not be stored.
+  /// The URL without its fragment, which is not sent, and without the user name and password, which must not be stored.
   static func address(_ url: URL?) -> URL? {
     var parts = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
     for part in [\URLComponents.user, \.password, \.fragment] { parts?[keyPath: part] = nil }
@@ -138,14 +140,14 @@ nonisolated struct CacheControl {
   init(_ field: String?) {
     for part in (field ?? "").lowercased().split(separator: ",") {
       let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-      // If a directive is repeated, the first one counts (RFC 9111 §4.2.1).
+      // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
       if let name = pair.first, directives[name] == nil { directives[name] = pair.count > 1 ? pair[1] : "" }
     }
   }
 
   func has(_ name: String) -> Bool { directives[name] != nil }
 
-  /// Seconds, at most 2³¹. A value that cannot be parsed is 0 (RFC 9111 §4.2.1); nil if there is no max-age.
+  /// The max-age in seconds, at most 2³¹. An invalid value is 0 (RFC 9111 §4.2.1); nil means that there is no max-age.
   var maxAge: Int? {
     directives["max-age"].map { min(RetryAfter.digits($0.trimmingCharacters(in: ["\""])) ?? 0, 1 << 31) }
   }

@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Makes errors of responses that are not acceptable, beyond a status of 400 and up.
+/// Rejects responses that are not acceptable. A status of 400 and up is an error even without it.
 ///
 /// ```swift
 /// ResponseValidation(statusCodes: 200..<300, contentTypes: ["application/json"])
@@ -13,18 +13,18 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The error is an ``InvalidResponse`` in ``NetworkError/middlewareError(_:)``, which has its response and its body.
+/// The error is an ``InvalidResponse`` in ``NetworkError/middlewareError(_:)``. It contains the response and its body.
 nonisolated public struct ResponseValidation: NetworkMiddleware {
   private let isRetryable: Bool
   private let reason: @Sendable (NetworkResponse) -> String?
 
-  /// Makes a validation; what is left out is not checked.
+  /// Makes a validation. Conditions that are omitted are not checked.
   ///
   /// - Parameters:
-  ///   - statusCodes: The status codes of a success, `200..<300`.
-  ///   - contentTypes: The types that a body may have, without parameters; `image/*` is any image.
+  ///   - statusCodes: The accepted status codes, such as `200..<300`.
+  ///   - contentTypes: The accepted media types of the body, without parameters. `image/*` accepts any image.
   ///   - isRetryable: Whether a retry may help. Whether it is safe to repeat the request is decided by ``RetryPolicy``.
-  ///   - validate: Returns why a response is not acceptable, and nil if it is. The text appears in logs.
+  ///   - validate: Returns why a response is not acceptable, or nil if it is. The text appears in logs.
   public init(
     statusCodes: Range<Int>? = nil, contentTypes: [String]? = nil, isRetryable: Bool = false,
     validate: @escaping @Sendable (NetworkResponse) -> String? = { _ in nil }
@@ -54,16 +54,16 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
   }
 }
 
-/// A response that a ``ResponseValidation`` does not accept.
+/// A response that a ``ResponseValidation`` rejected.
 nonisolated public struct InvalidResponse: RetryableError, LocalizedError, ResponseError {
-  /// Why it is not acceptable.
+  /// Why the response is not acceptable.
   public let reason: String
-  /// The response.
+  /// The rejected response, with its body.
   public let response: NetworkResponse
   /// Whether a retry may help.
   public let shouldRetry: Bool
-  /// The reason, in one line.
+  /// The reason, on one line.
   public var description: String { "not acceptable: \(NetworkError.oneLine(reason, 200))" }
-  /// A sentence for the person in front of the screen.
+  /// A message to show to the user.
   public var errorDescription: String? { "The server sent a response that cannot be used." }
 }

@@ -6,17 +6,17 @@
 #endif
 
 nonisolated extension URLRequest {
-  /// The request as a command for a shell that sends the same. See ``cURL(redacting:)``.
+  /// A `curl` command that sends the same request. See ``cURL(redacting:)``.
   public var cURL: String { cURL(redacting: []) }
 
-  /// The request as a command for a shell that sends the same.
+  /// A `curl` command that sends the same request.
   ///
-  /// A secret is replaced by a shell variable, to be set before: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or `$USER_PASSWORD`
-  /// for those of the URL. The body is read from standard input (`… < body`) if it is a stream, no text, 100,000 bytes or
-  /// longer, or contains a word that sounds like a secret.
+  /// Secrets are replaced by shell variables, which have to be set first: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or
+  /// `$USER_PASSWORD` for the user name and password in the URL. The body is read from standard input (`… < body`) if
+  /// it is a stream, is not text, has 100,000 bytes or more, or contains a word that looks like a secret.
   ///
-  /// - Parameter names: Further header fields and query items that are secrets.
-  /// - Returns: One line.
+  /// - Parameter names: Additional header fields and query items that are secrets.
+  /// - Returns: The command, on one line.
   public func cURL(redacting names: Set<String>) -> String {
     func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
     func isSecret(_ name: String, _ value: String = "") -> Bool {
@@ -32,9 +32,9 @@ nonisolated extension URLRequest {
       words += ["-H", value.isEmpty ? quoted(name + ";") : pair(name, ": ", value, "HEADER_")]
     }
     if httpMethod != "HEAD", httpBody?.isEmpty == false || httpBodyStream != nil {
-      // curl would add a Content-Type of its own.
+      // Without this, curl would add its own Content-Type.
       if value(forHTTPHeaderField: "Content-Type") == nil { words += ["-H", "'Content-Type:'"] }
-      // Linux takes no argument of more than 128 KiB.
+      // On Linux, an argument is limited to 128 KiB.
       let text = httpBody.flatMap { $0.count < 100_000 ? String(data: $0, encoding: .utf8) : nil } ?? "\0"
       let textWords = text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" }
       let isShown = !text.utf8.contains(0) && !textWords.contains { isSecret(String($0)) }

@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A call without a type of its own, from `get`, `post`, `put`, `patch` or `delete`.
+/// An endpoint without a type of its own, made by `get`, `post`, `put`, `patch` or `delete`.
 ///
 /// ```swift
 /// let users = try await client.load(.get("/users", query: ["page": 2], as: [User].self))
@@ -12,8 +12,8 @@ public import Foundation
 /// try await client.load(.delete("/users/\(user.id)"))
 /// ```
 ///
-/// The path is plain text, as ``Endpoint/path``, and `query` is encoded by a ``QueryEncoder``. Without `as:` the body of the
-/// response does not matter.
+/// The path is plain text, like ``Endpoint/path``. A ``QueryEncoder`` encodes `query`. Without `as:`, the body of the
+/// response is ignored.
 nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// The path, as plain text.
   public let path: String
@@ -26,9 +26,9 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   let query: QueryEncoder.Values
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
-  /// The encoded query.
+  /// The encoded query. Throws an error if a value cannot be encoded.
   public var queryItems: [URLQueryItem] { get throws { try query.isEmpty ? [] : QueryEncoder().encode(query) } }
-  /// Parses the body as the type that was given as `as:`.
+  /// Parses the body as the type that was passed as `as:`.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
 }
 
@@ -51,7 +51,7 @@ nonisolated extension Endpoint {
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
     as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
-  /// A POST whose response body does not matter.
+  /// A POST whose response body is ignored.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
@@ -60,7 +60,7 @@ nonisolated extension Endpoint {
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
     as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
-  /// A PUT whose response body does not matter.
+  /// A PUT whose response body is ignored.
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
@@ -69,7 +69,7 @@ nonisolated extension Endpoint {
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
     as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
-  /// A PATCH whose response body does not matter.
+  /// A PATCH whose response body is ignored.
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
@@ -77,7 +77,7 @@ nonisolated extension Endpoint {
   public static func delete<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
-  /// A DELETE whose response body does not matter.
+  /// A DELETE whose response body is ignored.
   public static func delete(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = []
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }

@@ -5,18 +5,18 @@ public import Foundation
 #endif
 
 nonisolated extension Endpoint {
-  /// The URL, of scheme, host, port, path and query.
+  /// The URL, made from scheme, host, port, path and query.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not make one.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL.
   public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
 
   /// The request that is sent.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or what
-  ///   ``prepare(request:)`` throws.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
+  ///   of ``prepare(request:)``.
   public var request: URLRequest { get throws(NetworkError) { try request(baseURL: nil) } }
 
-  /// The base URL counts where the endpoint has no host; its path comes before the endpoint's.
+  /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   func request(baseURL: URL?, encoder: JSONEncoder? = nil) throws(NetworkError) -> URLRequest {
     var request = URLRequest(url: try url(baseURL: baseURL))
     if method != .get { request.httpMethod = method.rawValue }
@@ -34,7 +34,7 @@ nonisolated extension Endpoint {
     return request
   }
 
-  /// `Data` and `String` are `Decodable` too, but not decoded.
+  /// `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
   private var acceptsJSON: Bool {
     let undecoded: [any Any.Type] = [Data.self, Data?.self, String.self, String?.self]
     return Response.self is any Decodable.Type && !undecoded.contains { $0 == Response.self }
@@ -53,7 +53,7 @@ nonisolated extension Endpoint {
 }
 
 nonisolated extension NetworkError {
-  /// A value that cannot be encoded, with its place.
+  /// The error for a value that cannot be encoded, with its coding path.
   static func unencodable(_ error: any Error, as part: String) -> NetworkError {
     switch error {
     case let error as NetworkError: error
@@ -66,9 +66,9 @@ nonisolated extension NetworkError {
   }
 }
 
-/// Makes a URL of its parts, and validates them.
+/// Makes a URL from its components, and validates them.
 nonisolated enum EndpointURL {
-  /// A URL whose path comes after that of the base URL.
+  /// Appends a path to that of the base URL.
   static func url(after base: URL?, path: String, query: String?) throws(NetworkError) -> URL {
     guard let base else {
       throw .invalidRequest(reason: "there is no host: the call names none, and the base URL is nil")
@@ -81,7 +81,7 @@ nonisolated enum EndpointURL {
       path: path, query: query)
   }
 
-  /// `base`, `path` and `query` as they are sent.
+  /// `base`, `path` and `query` are already percent-encoded.
   static func url(
     scheme: String, host: String, port: Int?, base: String = "", path: String, query: String? = nil
   ) throws(NetworkError) -> URL {
@@ -95,7 +95,7 @@ nonisolated enum EndpointURL {
     return url
   }
 
-  /// A host as it is written in a URL: ASCII, IPv6 in brackets.
+  /// The host as it is written in a URL: in ASCII, with an IPv6 address in brackets.
   private static func host(_ host: String) throws(NetworkError) -> String {
     if host.isEmpty { throw .invalidRequest(reason: "the base URL has no host") }
     if host.contains("://") {
@@ -103,7 +103,7 @@ nonisolated enum EndpointURL {
     }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     if inner.utf8.contains(58) || inner != host {
-      // A single colon comes before a port. An address that is malformed in any other way cannot be connected to.
+      // A single colon precedes a port. Connecting to an address that is malformed in any other way fails.
       guard inner.utf8.filter({ $0 == 58 }).count > 1, inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains)
       else {
         throw .invalidRequest(reason: "the host contains a colon, but is no IPv6 address; write a port as `port`")
@@ -112,13 +112,13 @@ nonisolated enum EndpointURL {
     }
     var ascii = host
     if !host.utf8.allSatisfy({ $0 < 128 }) {
-      // Foundation knows the encoding of international names (IDNA); before iOS 17 and macOS 14 it did not.
+      // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
       var components = URLComponents()
       components.scheme = "https"
       components.host = host
       ascii = components.url?.host ?? ""
     }
-    // No label but the last may be empty.
+    // Only the last label may be empty.
     guard 1...254 ~= ascii.utf8.count, !".\(ascii)".contains(".."), PercentEncoding.text(ascii) == ascii else {
       throw .invalidRequest(reason: "the host is not a name or an IP address (write an international one as xn--)")
     }
@@ -141,19 +141,19 @@ nonisolated enum EndpointURL {
 
 /// Encodes text for a URL (RFC 3986 §2).
 nonisolated enum PercentEncoding {
-  /// All but letters, digits and `-._~`.
+  /// Encodes everything except letters, digits and `-._~`.
   static func text(_ text: String) -> String { encode(text, unreserved) }
   static func path(_ path: String) -> String { encode(path, pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
-  /// Encoded paths may contain `+` and `;` (RFC 3986 §3.3).
+  /// Whether a path is already encoded. Such a path may contain `+` and `;` (RFC 3986 §3.3).
   static func isEncoded(_ path: String) -> Bool { encode(path, encodedCharacters) == path }
 
   private static let unreserved = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-  /// “items:batchGet”, “Users(3)”, “@me” stay. Not `+` and `;`, which some servers take for a space and the end of the
-  /// segment.
+  /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
+  /// them as a space and as the end of the segment.
   private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
   private static let encodedCharacters = pathCharacters.union(CharacterSet(charactersIn: "%+;"))
 

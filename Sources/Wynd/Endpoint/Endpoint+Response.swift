@@ -4,11 +4,12 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-// The return types are all `Response`, so that a generic `struct Call<Response: Decodable & Sendable>: Endpoint` compiles:
-// `Void` here would be inferred as its response.
+// All return types are written `Response`. If one were `Void`, the compiler would infer `Void` as the `Response` of a
+// generic `struct Call<Response: Decodable & Sendable>: Endpoint`, which would not compile.
 nonisolated extension Endpoint where Response: Decodable {
-  /// `Data` is the body, `String` its text, any other type is decoded. An empty body is nil for an `Optional`, and
-  /// otherwise ``NetworkError/noResponseData(_:)``.
+  /// Returns the body for `Data`, and its text for `String`; any other type is decoded with ``Endpoint/decoder``. If
+  /// the body is empty, the result is nil for an `Optional`, and a type that has to be decoded fails with
+  /// ``NetworkError/noResponseData(_:)``.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
@@ -27,11 +28,11 @@ nonisolated extension Endpoint where Response: Decodable {
   }
 }
 nonisolated extension Endpoint where Response == Void {
-  /// The body does not matter.
+  /// Ignores the body.
   public func parse(data: Data, response: HTTPURLResponse) -> Response { () }
 }
 nonisolated extension Endpoint where Response == HTTPURLResponse {
-  /// Status and header fields.
+  /// Returns the response, with its status code and header fields.
   public func parse(data: Data, response: HTTPURLResponse) -> Response { response }
 }
 
@@ -62,7 +63,7 @@ nonisolated extension Endpoint {
 }
 
 nonisolated extension NetworkError {
-  /// The service's own error, also of a call that was retried: `if let error = error.serviceError(as: ShopError.self)`.
+  /// The service's own error, also after retries: `if let error = error.serviceError(as: ShopError.self)`.
   public func serviceError<E: Error>(as type: E.Type) -> E? {
     switch self {
     case .serviceError(let error, _, _): error as? E
@@ -72,13 +73,13 @@ nonisolated extension NetworkError {
   }
 }
 
-/// The decoder of the client that loads an endpoint, for ``Endpoint/decoder``.
+/// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
 nonisolated enum ClientDecoder {
   static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil)
 }
 
 nonisolated extension HTTPURLResponse {
-  /// The text in the charset that Content-Type names, if it is one of these five; UTF-8 where it names none.
+  /// The body as text, in the charset of Content-Type if it is one of these five. The default is UTF-8.
   fileprivate func text(of data: Data) throws -> String {
     let charset = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
       .dropFirst()
@@ -90,7 +91,7 @@ nonisolated extension HTTPURLResponse {
       case "windows-1252": .windowsCP1252
       case "utf-16": .utf16
       case "shift_jis": .shiftJIS
-      // Most other charsets contain ASCII.
+      // Most other charsets are supersets of ASCII.
       default: data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil
       }
     if let encoding, let text = String(data: data, encoding: encoding) { return text }

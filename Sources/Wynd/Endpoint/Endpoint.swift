@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// One call of a web service: where it goes, what it sends, and what comes back.
+/// A request to a web service, and the type of its response.
 ///
 /// ```swift
 /// struct AgeEstimate: Endpoint {
@@ -23,38 +23,40 @@ public import Foundation
 /// let estimate = try await URLSession.shared.load(.age(of: "Bella"))
 /// ```
 ///
-/// Only ``path`` and ``Response`` are required, and ``host`` where no client supplies a base URL. `Response` decides how
-/// the body is parsed: a `Decodable` type is decoded from JSON; `Data`, `String`, `Void` and `HTTPURLResponse` are
-/// themselves; an `Optional` is nil for an empty body; ``JSONValue`` is JSON without a type. Implement
-/// ``parse(data:response:)`` for anything else. ``AdHocEndpoint`` makes a call without a type of its own.
+/// Only ``path`` and ``Response`` are required, and ``host`` if no client supplies a base URL. `Response` determines
+/// how the body is parsed. A `Decodable` type is decoded from JSON, and ``JSONValue`` is untyped JSON. `Data` is the
+/// body, and `String` its text. `Void` ignores the body, and `HTTPURLResponse` is the status code and header fields. An
+/// `Optional` is nil if the body is empty. Implement ``parse(data:response:)`` for anything else. ``AdHocEndpoint``
+/// needs no type of its own.
 ///
-/// The types in ``EndpointMemberAlternatives`` work too: `let port = 8080`, `var body: URLRequest.Body { … }`,
-/// `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other type (`let port: UInt16 = 8080`) when the
-/// type conforms in its own declaration; in an `extension AgeEstimate: Endpoint { … }` the compiler warns.
+/// A member can also have its type in ``EndpointMemberAlternatives``: `let port = 8080`,
+/// `var body: URLRequest.Body { … }`, `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other
+/// type (`let port: UInt16 = 8080`) if the type conforms in its own declaration. In an
+/// `extension AgeEstimate: Endpoint { … }`, the compiler warns.
 ///
 /// In a module whose default isolation is `MainActor`, declare the types of responses, bodies and service errors
-/// `nonisolated`, as in `nonisolated struct Age: Decodable`; otherwise the endpoint “does not conform to protocol
-/// 'Endpoint'”, or there is a “main actor-isolated conformance”. A protocol of your own above this one and its extensions
-/// are `nonisolated` too, as is an extension that declares the conformance. A public response type from another module has
-/// to be `Sendable`.
+/// `nonisolated`, as in `nonisolated struct Age: Decodable`. Otherwise, the compiler reports that the endpoint
+/// “does not conform to protocol 'Endpoint'”, or a “main actor-isolated conformance”. A protocol that refines this one,
+/// its extensions, and an extension that declares the conformance have to be `nonisolated` too. A public response type
+/// from another module has to be `Sendable`.
 nonisolated public protocol Endpoint: EndpointMemberAlternatives {
-  /// What the body of a successful response is parsed into.
+  /// The type that a successful response is parsed into.
   associatedtype Response: Sendable
-  /// The body of an error response (a status of 400 and up), if the service has a format for it. It is returned as
-  /// ``NetworkError/serviceError(_:_:_:)``, and so is a value of this type that ``parse(data:response:)`` throws.
+  /// The type of the body of an error response (a status of 400 and up), if the service has a format for it. The call
+  /// fails with ``NetworkError/serviceError(_:_:_:)``, also if ``parse(data:response:)`` throws a value of this type.
   associatedtype ServiceError: Error & Decodable = NoServiceError
 
   /// `https` (the default) or `http`.
   var scheme: String { get }
-  /// A name, in any script, or an IP address; without scheme and port. Empty (the default) means the base URL of the
-  /// client.
+  /// A domain name, which may be internationalized, or an IP address, without scheme and port. Empty (the default)
+  /// means the base URL of the client.
   var host: String { get }
-  /// 1 to 65535. nil (the default) is the scheme's own.
+  /// 1 to 65535. nil (the default) means the default port of the scheme.
   var port: Int? { get }
-  /// The path as plain text, “/users/Jürgen”: `/` separates segments, and every other character that needs it is
-  /// percent-encoded, `%` included. Use ``percentEncodedPath`` for a value that may contain a `/`.
+  /// The path as plain text, such as “/users/Jürgen”. `/` separates segments. Other characters are percent-encoded
+  /// where necessary, including `%`. Use ``percentEncodedPath`` for a value that may contain a `/`.
   var path: String { get }
-  /// The path as it is sent. The default encodes ``path``, which is not used where this is implemented.
+  /// The percent-encoded path. The default encodes ``path``, which is ignored if you implement this property.
   ///
   /// ```swift
   /// struct FileContent: Endpoint {
@@ -65,43 +67,44 @@ nonisolated public protocol Endpoint: EndpointMemberAlternatives {
   /// }
   /// ```
   var percentEncodedPath: String { get }
-  /// GET is the default.
+  /// The request method. The default is GET.
   var method: URLRequest.Method { get }
-  /// The query, as plain text; none is the default. ``QueryEncoder`` encodes any `Encodable`.
+  /// The query items, as plain text. The default is none. ``QueryEncoder`` encodes any `Encodable`.
   var queryItems: [URLQueryItem] { get throws }
-  /// Header fields; none is the default.
+  /// The header fields. The default is none.
   var headers: [URLRequest.Header] { get }
-  /// The body; none is the default.
+  /// The body. The default is nil.
   var body: URLRequest.Body? { get }
-  /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`. For
-  /// another format implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
+  /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`.
+  /// For a format other than JSON, implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
-  /// The retry policy of this call; nil (the default) is the client's, or ``RetryPolicy/default``. An argument of `load`
-  /// takes precedence.
+  /// The retry policy of this call. nil (the default) means the client's policy, or ``RetryPolicy/default``. The
+  /// `policy` argument of `load` takes precedence.
   var policy: RetryPolicy? { get }
 
-  /// Changes the finished request. An error is returned as ``NetworkError/middlewareError(_:)``, a ``NetworkError`` as
-  /// itself, and nothing is sent.
+  /// Changes the finished request. If it throws, nothing is sent, and the call fails with
+  /// ``NetworkError/middlewareError(_:)``, or with the error itself if it is a ``NetworkError``.
   func prepare(request: inout URLRequest) throws
-  /// As ``prepare(request:)``.
+  /// An alternative to ``prepare(request:)``.
   func prepare(_ request: inout URLRequest) throws
-  /// Parses a successful response, whose body may be empty. A ``ServiceError`` and a ``NetworkError`` are returned as
-  /// themselves, any other error as ``NetworkError/undecodable(_:_:_:)``.
+  /// Parses a successful response, whose body may be empty. If it throws, the call fails with
+  /// ``NetworkError/serviceError(_:_:_:)`` for a ``ServiceError``, with the error itself for a ``NetworkError``, and
+  /// with ``NetworkError/undecodable(_:_:_:)`` for any other error.
   func parse(data: Data, response: HTTPURLResponse) throws -> Response
-  /// As ``parse(data:response:)``, for a `Decodable` response.
+  /// An alternative to ``parse(data:response:)`` for a `Decodable` response.
   func parse(_ data: Data) throws -> Response
-  /// As ``parse(data:response:)``, for a `Decodable` response.
+  /// An alternative to ``parse(data:response:)`` for a `Decodable` response.
   func parse(data: Data, urlResponse: URLResponse) throws -> Response
 }
 
 nonisolated extension Endpoint {
   /// `https`.
   public var scheme: String { "https" }
-  /// Empty: the base URL of the client.
+  /// Empty, which means the base URL of the client.
   public var host: String { alternatives.host ?? "" }
-  /// The scheme's own.
+  /// nil, which means the default port of the scheme.
   public var port: Int? { try? alternatives.port }
-  /// ``path``, encoded.
+  /// ``path``, percent-encoded.
   public var percentEncodedPath: String { PercentEncoding.path(path) }
   /// GET.
   public var method: URLRequest.Method { URLRequest.Method(rawValue: alternatives.method) }
@@ -111,11 +114,11 @@ nonisolated extension Endpoint {
   public var headers: [URLRequest.Header] {
     alternatives.headers.sorted { $0.key < $1.key }.map(URLRequest.Header.init)
   }
-  /// None.
+  /// nil.
   public var body: URLRequest.Body? { try? alternatives.body }
-  /// The client's, or a `JSONDecoder()`.
+  /// The client's decoder, or a `JSONDecoder()`.
   public var decoder: JSONDecoder { ClientDecoder.current.get() ?? JSONDecoder() }
-  /// The client's, or ``RetryPolicy/default``.
+  /// nil, which means the client's policy, or ``RetryPolicy/default``.
   public var policy: RetryPolicy? { try? alternatives.policy }
   /// Changes nothing.
   public func prepare(request: inout URLRequest) throws { try prepare(&request) }
@@ -126,13 +129,14 @@ nonisolated extension Endpoint {
   /// Not implemented.
   public func parse(data: Data, urlResponse: URLResponse) throws -> Response { throw MemberNotImplemented() }
 
-  /// A value as one segment of ``percentEncodedPath``; a `/` in it is encoded too.
+  /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
   public static func percentEncoded(segment: String) -> String { PercentEncoding.text(segment) }
 }
 
-/// For a service without an error format: a status of 400 and up stays ``NetworkError/endpointError(_:_:)``.
+/// The default ``Endpoint/ServiceError``. With it, a call fails with ``NetworkError/endpointError(_:_:)`` for a status
+/// of 400 and up.
 nonisolated public enum NoServiceError: Error, Decodable {
-  /// There is no such value.
+  /// Always throws, because the type has no values.
   public init(from decoder: any Decoder) throws {
     throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no error type is named"))
   }

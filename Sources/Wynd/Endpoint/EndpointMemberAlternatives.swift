@@ -4,31 +4,31 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Other types in which the members of an ``Endpoint`` may be written.
+/// Alternative types for the members of an ``Endpoint``.
 ///
-/// Swift silently uses the default of a protocol where a member has another type than the requirement. So the types that
-/// come naturally are requirements too: `let port = 8080`, `var body: URLRequest.Body { … }`. Conform to ``Endpoint``; each
-/// of its defaults uses the member here, where that is implemented.
+/// If the type of a member differs from the requirement, Swift silently uses the default of the protocol. So the likely
+/// types are requirements too: `let port = 8080`, `var body: URLRequest.Body { … }`. Conform to ``Endpoint``, whose
+/// defaults use the members that you implement here.
 ///
-/// Code that reads a member gets the type of ``Endpoint``, as every member here is disfavored.
+/// Code that reads a member gets the type in ``Endpoint``, because every member here is a disfavored overload.
 nonisolated public protocol EndpointMemberAlternatives: Sendable {
-  /// As ``Endpoint/host``; nil means the base URL of the client.
+  /// Like ``Endpoint/host``. nil means the base URL of the client.
   @_disfavoredOverload var host: String? { get }
-  /// As ``Endpoint/port``.
+  /// Like ``Endpoint/port``, but not optional.
   @_disfavoredOverload var port: Int { get throws(MemberNotImplemented) }
-  /// As ``Endpoint/method``: `let method = "PURGE"`.
+  /// Like ``Endpoint/method``, as a string: `let method = "PURGE"`.
   @_disfavoredOverload var method: String { get }
-  /// As ``Endpoint/queryItems``.
+  /// Like ``Endpoint/queryItems``, but optional.
   @_disfavoredOverload var queryItems: [URLQueryItem]? { get throws }
-  /// As ``Endpoint/headers``: `let headers = ["X-Page": "7"]`.
+  /// Like ``Endpoint/headers``, as a dictionary: `let headers = ["X-Page": "7"]`.
   @_disfavoredOverload var headers: [String: String] { get }
-  /// As ``Endpoint/body``.
+  /// Like ``Endpoint/body``, but not optional.
   @_disfavoredOverload var body: URLRequest.Body { get throws(MemberNotImplemented) }
-  /// As ``Endpoint/policy``.
+  /// Like ``Endpoint/policy``, but not optional.
   @_disfavoredOverload var policy: RetryPolicy { get throws(MemberNotImplemented) }
 }
 
-/// What the default of an alternative throws.
+/// Thrown by the default of a member that is not implemented.
 nonisolated public struct MemberNotImplemented: Error {
   init() {}
 }
@@ -55,6 +55,6 @@ nonisolated extension EndpointMemberAlternatives {
     get throws(MemberNotImplemented) { throw MemberNotImplemented() }
   }
 
-  /// Itself, without the requirements of ``Endpoint`` of the same names.
+  /// `self`, without the members of ``Endpoint`` that have the same names.
   var alternatives: some EndpointMemberAlternatives { self }
 }

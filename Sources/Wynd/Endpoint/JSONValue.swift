@@ -1,6 +1,6 @@
 import Foundation
 
-/// JSON without a type: read it with subscripts, write it as literals.
+/// Untyped JSON. Read it with subscripts, and write it as literals.
 ///
 /// ```swift
 /// let json: JSONValue = ["name": "Bella", "age": 3, "tags": ["dog", nil]]
@@ -11,26 +11,26 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   case null
   /// `true` or `false`
   case bool(Bool)
-  /// A whole number that an `Int` holds.
+  /// An integer that fits into an `Int`.
   case integer(Int)
   /// Any other number.
   case number(Double)
-  /// Text.
+  /// A string.
   case string(String)
-  /// Values in order.
+  /// An array.
   case array([JSONValue])
-  /// Values by name.
+  /// An object.
   case object([String: JSONValue])
 
-  /// Decodes any JSON of at most 100 levels; deeper nesting could exhaust the stack. A whole number becomes
-  /// ``integer(_:)``, `1.0` too.
+  /// Decodes JSON of at most 100 levels; deeper nesting could exhaust the stack. An integer becomes ``integer(_:)``,
+  /// even if it is written `1.0`.
   public init(from decoder: any Decoder) throws {
     var kind = 0
     self = try Self.read(decoder, depth: decoder.codingPath.count, &kind)
   }
 
-  /// The kind of the previous value of an array is tried first: a kind that does not match costs an error, and making its
-  /// coding path takes long in nested JSON.
+  /// Tries the kind of the previous array element first. A kind that does not match costs an error, whose coding path
+  /// is slow to make in nested JSON.
   private static func read(_ decoder: any Decoder, depth: Int, _ kind: inout Int) throws -> JSONValue {
     let value = try decoder.singleValueContainer()
     if depth > 100 { throw DecodingError.dataCorruptedError(in: value, debugDescription: "more than 100 levels") }
@@ -61,7 +61,7 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   }
   private enum NoKey: CodingKey {}
 
-  /// Encodes what it is.
+  /// Encodes the JSON that this value represents.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
@@ -75,19 +75,19 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
     }
   }
 
-  /// The member of an object; nil if there is none, or this is no object.
+  /// The member of an object, or nil if there is none or this is not an object.
   public subscript(key: String) -> JSONValue? { if case .object(let object) = self { object[key] } else { nil } }
-  /// The element of an array; nil if there is none, or this is no array.
+  /// The element of an array, or nil if there is none or this is not an array.
   public subscript(index: Int) -> JSONValue? {
     if case .array(let array) = self, array.indices.contains(index) { array[index] } else { nil }
   }
-  /// The text, if this is one.
+  /// The string, or nil if this is not a string.
   public var string: String? { if case .string(let string) = self { string } else { nil } }
-  /// The truth value, if this is one.
+  /// The Boolean value, or nil if this is not a Boolean.
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
-  /// The whole number, if this is one.
+  /// The integer, or nil if this is not an integer.
   public var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
-  /// The number, whole or not, if this is one.
+  /// The number, integer or not, or nil if this is not a number.
   public var number: Double? { if case .number(let number) = self { number } else { integer.map(Double.init) } }
 }
 
@@ -116,6 +116,6 @@ nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLi
   public init(stringLiteral value: String) { self = .string(value) }
   /// `[1, "two", nil]`
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-  /// Of two values with one name, the last one counts.
+  /// If a name is repeated, the last value is used.
   public init(dictionaryLiteral elements: (String, JSONValue)...) { self = .object(Dictionary(elements) { $1 }) }
 }

@@ -4,20 +4,20 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A parsed response with its status and header fields, for paging and rate limits, and its attempts.
+/// A parsed response with its status code, its header fields (for paging or rate limits) and its attempts.
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
-  /// What the body was parsed into.
+  /// The value that the response was parsed into.
   public internal(set) var value: Value
   let network: NetworkResponse
-  /// Status code and header fields.
+  /// The status code and header fields.
   public var response: HTTPURLResponse { network.response }
   /// The body as it was received.
   public var data: Data { network.data }
-  /// Every attempt in order; the last one is the one that succeeded.
+  /// Every attempt, in order. The last one succeeded.
   public var attempts: [RetryFailure.Attempt] { network.attempts }
-  /// Where it came from: the server, unless a client has a cache.
+  /// Where the response came from. It is the server unless a client has a cache.
   public var source: NetworkResponse.Source { network.source }
-  /// Why a ``ResponseCache`` served what may be out of date; see ``NetworkResponse/revalidationError``.
+  /// Why a ``ResponseCache`` served a response that may be stale; see ``NetworkResponse/revalidationError``.
   public var revalidationError: NetworkError? { network.revalidationError }
 }
 
@@ -35,20 +35,21 @@ nonisolated extension EndpointResponse {
 }
 
 nonisolated extension NetworkPerformer {
-  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and calls the handler once with the parsed response.
+  /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and calls the handler once with the
+  /// parsed response or an error.
   ///
   /// ```swift
   /// session.load(.expenses) { result in print(result) }
   /// ```
   ///
-  /// A response that cannot be parsed is not requested again: it is ``NetworkError/undecodable(_:_:_:)``.
+  /// A response that cannot be parsed is not requested again. The call fails with ``NetworkError/undecodable(_:_:_:)``.
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
-  ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
-  /// - Returns: A handle to cancel the call; it need not be kept.
+  ///   - endpoint: Describes the request, and parses the response.
+  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
+  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func load<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
@@ -57,32 +58,33 @@ nonisolated extension NetworkPerformer {
     loadResponse(endpoint, maxRetries: maxRetries, policy: policy) { completionHandler($0.map(\.value)) }
   }
 
-  /// Sends what the endpoint describes, retries as ``RetryPolicy`` says, and returns the parsed response.
+  /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and returns the parsed response.
   ///
   /// ```swift
   /// let estimate = try await session.load(.expenses)
   /// ```
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
-  /// - Returns: The response.
-  /// - Throws: ``NetworkError``; nothing else.
+  ///   - endpoint: Describes the request, and parses the response.
+  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
+  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  /// - Returns: The parsed response.
+  /// - Throws: A ``NetworkError``.
   public func load<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> E.Response {
     try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy).value
   }
 
-  /// As ``load(_:maxRetries:policy:completionHandler:)``, with status, header fields, body and attempts.
+  /// Like ``load(_:maxRetries:policy:completionHandler:)``, but the result also has the status code, header fields,
+  /// body and attempts.
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
-  ///   - completionHandler: Gets the response, or the error, on the session's `delegateQueue`.
-  /// - Returns: A handle to cancel the call; it need not be kept.
+  ///   - endpoint: Describes the request, and parses the response.
+  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
+  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
@@ -90,7 +92,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let caller = networkCaller
     guard caller.client == nil, let call = try? NetworkCallPlan(endpoint, maxRetries, policy, nil) else {
-      // The error of a request that cannot be made reaches the handler in the same way.
+      // The async method runs a client's calls, and throws the error of a request that cannot be made.
       return caller.start(completionHandler) { [self] in
         do throws(NetworkError) {
           return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
@@ -102,14 +104,14 @@ nonisolated extension NetworkPerformer {
     return caller.start(call) { completionHandler(endpoint.parsed($0)) }
   }
 
-  /// As ``load(_:maxRetries:policy:)``, with status, header fields, body and attempts.
+  /// Like ``load(_:maxRetries:policy:)``, but the result also has the status code, header fields, body and attempts.
   ///
   /// - Parameters:
-  ///   - endpoint: What to send, and how to parse the response.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's, and that over the client's.
-  /// - Returns: The response, its status, header fields, body and attempts.
-  /// - Throws: ``NetworkError``; nothing else.
+  ///   - endpoint: Describes the request, and parses the response.
+  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
+  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  /// - Returns: The parsed response, with its status code, header fields, body and attempts.
+  /// - Throws: A ``NetworkError``.
   #if compiler(>=6.2)
     @concurrent
   #endif
@@ -124,7 +126,7 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-/// What a client adds for endpoints.
+/// The part of a client that only endpoints use.
 nonisolated protocol EndpointCallRunner: NetworkCallRunner {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }

@@ -7,13 +7,13 @@ public import Foundation
 /// // page=2&q=dogs&tags=a&tags=b
 /// ```
 ///
-/// Items are sorted by name. A nested value is in brackets (`filter[age]=3`), a truth value is `true` or `false`, and a nil
-/// is left out.
+/// Items are sorted by name. The names of nested values are in brackets (`filter[age]=3`), Boolean values are `true` or
+/// `false`, and nil values are omitted.
 nonisolated public struct QueryEncoder: Sendable {
-  /// Values of several types, by name; nil is left out.
+  /// Values of different types, by name. nil values are omitted.
   public typealias Values = [String: (any Encodable & Sendable)?]
 
-  /// How an array is written. An array of arrays or objects always has indices: `a[0][b]=1`.
+  /// How arrays are encoded. An array of arrays or objects always has indices: `a[0][b]=1`.
   public enum ArrayStyle: Sendable {
     /// `a=1&a=2`
     case repeated
@@ -23,9 +23,9 @@ nonisolated public struct QueryEncoder: Sendable {
     case commas
   }
 
-  /// How an array is written.
+  /// How arrays are encoded.
   public var arrays: ArrayStyle
-  /// How a date is written; ISO 8601 (`2026-11-21T16:00:00Z`) is the default.
+  /// How dates are encoded. The default is ISO 8601 (`2026-11-21T16:00:00Z`).
   public var dates: JSONEncoder.DateEncodingStrategy
 
   /// Makes an encoder.
@@ -34,9 +34,9 @@ nonisolated public struct QueryEncoder: Sendable {
     self.dates = dates
   }
 
-  /// The items of a struct or dictionary.
+  /// Encodes the members of a struct or dictionary as query items.
   ///
-  /// - Throws: What encoding the value throws, or an `EncodingError` if it has no names.
+  /// - Throws: The error of encoding the value, or an `EncodingError` if it is neither a struct nor a dictionary.
   public func encode(_ value: some Encodable) throws -> [URLQueryItem] {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = dates
@@ -49,7 +49,9 @@ nonisolated public struct QueryEncoder: Sendable {
     return fields.sorted { $0.key < $1.key }.flatMap { items($0.value, $0.key) }
   }
 
-  /// The items of values of several types: `encode(["q": "dogs", "page": 2])`.
+  /// Encodes values of different types as query items: `encode(["q": "dogs", "page": 2])`.
+  ///
+  /// - Throws: The error of encoding a value.
   public func encode(_ values: Values) throws -> [URLQueryItem] {
     try encode(values.mapValues(AnyEncodable.init))
   }
@@ -71,9 +73,9 @@ nonisolated public struct QueryEncoder: Sendable {
     }
   }
 
-  /// JSON whose numbers are as they would be written: a `Double` would round long ones.
+  /// JSON with its numbers as text, because a `Double` would round long ones.
   private enum Node: Decodable {
-    /// nil is null.
+    /// nil means null.
     case text(String?)
     case array([Node])
     case object([String: Node])
@@ -93,12 +95,12 @@ nonisolated public struct QueryEncoder: Sendable {
   }
 }
 
-/// A value of any type, so that one dictionary may hold several types.
+/// A value of any type, so that one dictionary can hold values of different types.
 nonisolated struct AnyEncodable: Encodable, Sendable {
   let value: (any Encodable & Sendable)?
 
   func encode(to encoder: any Encoder) throws {
-    // Through a container, which applies the encoder's date format.
+    // A container applies the encoder's date format.
     var container = encoder.singleValueContainer()
     if let value { try container.encode(value) } else { try container.encodeNil() }
   }

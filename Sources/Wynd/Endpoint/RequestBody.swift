@@ -16,29 +16,29 @@ nonisolated extension URLRequest {
   /// ]
   /// ```
   ///
-  /// A value that cannot be encoded is ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
+  /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
   nonisolated public struct Body: Sendable {
     let contentType: String
-    /// Without its boundary no server can read a multipart body.
+    /// The boundary of a multipart body. Content-Type must contain it, so that the server can parse the body.
     var boundary: String?
-    /// Called when the request is made, with the encoder of the client.
+    /// Encodes the body when the request is made. The argument is the encoder of the client.
     let encoded: @Sendable (JSONEncoder?) throws -> Data
 
-    /// Bytes.
+    /// Raw bytes.
     public static func data(_ data: Data, contentType: String = "application/octet-stream") -> Body {
       Body(contentType: contentType) { _ in data }
     }
-    /// Text in UTF-8.
+    /// Text, encoded as UTF-8.
     public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> Body {
       data(Data(text.utf8), contentType: contentType)
     }
-    /// A value as JSON. Without an encoder, that of the client is used, or a `JSONEncoder()`.
+    /// A value as JSON. The default encoder is that of the client, or a `JSONEncoder()`.
     public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> Body {
       Body(contentType: "application/json") { try (encoder ?? $0 ?? JSONEncoder()).encode(value) }
     }
-    /// JSON as literals, nested as you like.
+    /// JSON that is written as literals, with any nesting.
     public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
-    /// Values of several types as JSON: `.json(["name": name, "age": age])`.
+    /// Values of different types as JSON: `.json(["name": name, "age": age])`.
     public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> Body {
       json(values.mapValues(AnyEncodable.init), encoder: encoder)
     }
@@ -48,7 +48,7 @@ nonisolated extension URLRequest {
     public static func form(_ value: some Encodable & Sendable, encoder: QueryEncoder = QueryEncoder()) -> Body {
       form { try encoder.encode(value) }
     }
-    /// Values of several types as form fields.
+    /// Values of different types as form fields.
     public static func form(_ values: QueryEncoder.Values, encoder: QueryEncoder = QueryEncoder()) -> Body {
       form { try encoder.encode(values) }
     }
@@ -57,8 +57,8 @@ nonisolated extension URLRequest {
         Data(PercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
       }
     }
-    /// `multipart/form-data` (RFC 7578), built in memory, files included. Send large files as an upload of an `UploadBody`,
-    /// which is built on disk.
+    /// `multipart/form-data` (RFC 7578), built in memory, including the contents of files. For large files use an
+    /// upload with an `UploadBody`, which is built on disk.
     public static func multipart(_ parts: [Part]) -> Body {
       let boundary = "wynd-\(UUID().uuidString)"
       return Body(contentType: "multipart/form-data; boundary=\(boundary)", boundary: boundary) { _ in
@@ -82,12 +82,12 @@ nonisolated extension URLRequest.Body {
   /// A part of a multipart body.
   nonisolated public struct Part: Sendable {
     let name: String
-    /// Passes the content on in chunks.
+    /// Passes the content to the closure in chunks.
     let content: @Sendable ((Data) throws -> Void) throws -> Void
     var fileName: String?
     var contentType: String?
 
-    /// The header of the part. Names are escaped as the HTML standard says: a quote would end them.
+    /// The header fields of the part. Names are escaped as in the HTML standard, because a quote would end them.
     func head() throws -> String {
       func quoted(_ text: String) -> String {
         let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
@@ -103,20 +103,20 @@ nonisolated extension URLRequest.Body {
 }
 
 nonisolated extension URLRequest.Body.Part {
-  /// A field of text.
+  /// A text field.
   public init(name: String, value: String) { self.init(name: name) { try $0(Data(value.utf8)) } }
-  /// Bytes; with a `fileName` as a file.
+  /// Raw bytes, sent as a file if there is a `fileName`.
   public init(name: String, data: Data, fileName: String? = nil, contentType: String = "application/octet-stream") {
     self.init(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
   }
-  /// A file, read when the call is made; its own name is sent unless another is given.
+  /// A file, which is read when the call is made. The default `fileName` is the name of the file.
   public init(name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream") {
     let fileName = fileName ?? file.lastPathComponent
     self.init(name: name, content: { try Self.read(file, $0) }, fileName: fileName, contentType: contentType)
   }
 
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
-    // A pipe or a device might never end.
+    // Reading a pipe or a device might never end.
     guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
       let handle = try? FileHandle(forReadingFrom: file)
     else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
@@ -127,7 +127,7 @@ nonisolated extension URLRequest.Body.Part {
       return true
     }
     #if canImport(ObjectiveC)
-      // The chunks are autoreleased: without a pool the whole file would stay in memory.
+      // The chunks are autoreleased. Without a pool, the entire file would stay in memory.
       while try autoreleasepool(invoking: readChunk) {}
     #else
       while try readChunk() {}
@@ -146,7 +146,7 @@ nonisolated struct MultipartBody: Sendable {
     return data
   }
 
-  /// `isWanted` returns false after the call was canceled.
+  /// `isWanted` returns false after the call is canceled.
   func file(while isWanted: () -> Bool) throws -> TemporaryFile {
     let file = try TemporaryFile()
     try forEachChunk { chunk in
@@ -167,8 +167,8 @@ nonisolated struct MultipartBody: Sendable {
 }
 
 nonisolated extension UploadBody {
-  /// `multipart/form-data` (RFC 7578). It is put together in a temporary file that only the user can read, sent from there,
-  /// and removed when the call is over, so parts from files may be large.
+  /// `multipart/form-data` (RFC 7578). The body is built in a temporary file that only the user can read, and the file
+  /// is removed when the call ends. Parts from files may therefore be large.
   public static func multipart(_ parts: [URLRequest.Body.Part]) -> UploadBody {
     let boundary = "wynd-\(UUID().uuidString)"
     return UploadBody(

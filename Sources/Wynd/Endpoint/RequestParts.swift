@@ -12,13 +12,14 @@ nonisolated extension URLRequest {
   /// var headers: [URLRequest.Header] { [.authorization(bearer: token), .init("X-Page", "7")] }
   /// ```
   nonisolated public struct Header: Sendable, Hashable {
-    /// The name, in upper or lower case.
+    /// The name, which is case-insensitive.
     public var name: String
-    /// The value. A value with a line break or NUL is ``NetworkError/invalidRequest(reason:)``: it could forge other fields.
+    /// The value. If it contains a line break or NUL, the call fails with ``NetworkError/invalidRequest(reason:)``,
+    /// because the value could inject other fields.
     public var value: String
-    /// Why it cannot be sent.
+    /// Why the field cannot be sent, or nil.
     var invalidReason: String?
-    /// Makes a field of name and value.
+    /// Makes a field from name and value.
     public init(_ name: String, _ value: String) {
       self.name = name
       self.value = value
@@ -33,48 +34,49 @@ nonisolated extension URLRequest {
 
     /// A bearer token (RFC 6750).
     public static func authorization(bearer token: String) -> Header { .init("Authorization", "Bearer \(token)") }
-    /// User and password as UTF-8 (RFC 7617). A user with a colon is ``NetworkError/invalidRequest(reason:)``: the server
-    /// would take what follows it for the password.
+    /// Basic authentication with user name and password in UTF-8 (RFC 7617). If the user name contains a colon, the
+    /// call fails with ``NetworkError/invalidRequest(reason:)``, because the server would read the text after it as the
+    /// password.
     public static func authorization(user: String, password: String) -> Header {
       var header = Header("Authorization", "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())")
       if user.utf8.contains(58) { header.invalidReason = "the user of Basic authentication contains a colon" }
       return header
     }
-    /// The media type that is wanted, `application/json`.
+    /// The accepted media type, such as `application/json`.
     public static func accept(_ mediaType: String) -> Header { .init("Accept", mediaType) }
     /// The media type of the body.
     public static func contentType(_ mediaType: String) -> Header { .init("Content-Type", mediaType) }
-    /// The name of the app.
+    /// The name of the app, with or without its version.
     public static func userAgent(_ product: String) -> Header { .init("User-Agent", product) }
-    /// Requests the resource only if it no longer has this ETag (with its quotes). Otherwise the response is an empty 304, so
-    /// the type of the response has to be an `Optional`.
+    /// Requests the resource only if it no longer has this ETag (with its quotes). Otherwise, the response is a 304
+    /// without a body, so the response type has to be an `Optional`.
     public static func ifNoneMatch(_ etag: String) -> Header { .init("If-None-Match", etag) }
-    /// Makes a POST safe to repeat, if the server knows the key. Keep it with the endpoint: the same order must carry the
-    /// same key whenever it is sent.
+    /// Makes a POST safe to repeat, if the server supports the key. Store it with the endpoint, because the same order
+    /// must have the same key whenever it is sent.
     public static func idempotencyKey(_ key: String) -> Header { .init("Idempotency-Key", key) }
   }
 }
 
 nonisolated extension URLRequest.Header: CustomStringConvertible {
-  /// Name and value, without the value of a sensitive field.
+  /// The name and the value, or “…” in place of a sensitive value.
   public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
 }
 
 nonisolated extension URLRequest {
-  /// A request method (RFC 9110 §9). Any token will do: `let method: URLRequest.Method = "PURGE"`.
+  /// A request method (RFC 9110 §9). Any token is valid: `let method: URLRequest.Method = "PURGE"`.
   nonisolated public struct Method: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
-    /// The method as it is sent. Upper and lower case differ, but URLSession makes GET, POST … of `get`, `post` ….
+    /// The name of the method. It is case-sensitive, but URLSession changes `get`, `post` and others to uppercase.
     public let rawValue: String
-    /// Makes a method of its name.
+    /// Makes a method from its name.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// Makes a method of its name.
+    /// Makes a method from its name.
     public init(stringLiteral value: String) { rawValue = value }
 
     /// Transfers a representation of the resource.
     public static let get: Method = "GET"
-    /// As GET, without the body.
+    /// Like GET, but the response has no body.
     public static let head: Method = "HEAD"
-    /// Lets the resource process the body. Not safe to repeat without an Idempotency-Key.
+    /// Sends the body to the resource for processing. Not safe to repeat without an Idempotency-Key.
     public static let post: Method = "POST"
     /// Replaces the resource.
     public static let put: Method = "PUT"
@@ -82,14 +84,14 @@ nonisolated extension URLRequest {
     public static let patch: Method = "PATCH"
     /// Removes the resource.
     public static let delete: Method = "DELETE"
-    /// Asks what the resource allows.
+    /// Requests the options that the resource supports.
     public static let options: Method = "OPTIONS"
-    /// A GET with a body (draft-ietf-httpbis-safe-method-w-body).
+    /// Like GET, but with a request body (draft-ietf-httpbis-safe-method-w-body).
     public static let query: Method = "QUERY"
   }
 }
 
-/// Builds a list of query items or header fields, one to a line.
+/// Builds a list of query items or header fields, one per line.
 ///
 /// ```swift
 /// @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
@@ -102,7 +104,7 @@ nonisolated extension URLRequest {
   public static func buildExpression(_ element: Element?) -> [Element] { element.map { [$0] } ?? [] }
   /// Several elements.
   public static func buildExpression(_ elements: [Element]) -> [Element] { elements }
-  /// Line after line.
+  /// Joins the elements of all lines.
   public static func buildBlock(_ lists: [Element]...) -> [Element] { lists.flatMap { $0 } }
   /// `if` without `else`.
   public static func buildOptional(_ list: [Element]?) -> [Element] { list ?? [] }
