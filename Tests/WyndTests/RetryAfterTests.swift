@@ -165,6 +165,12 @@ import Testing
     (["Retry-After": "Wed, 21 Oct 2015 07:27:30 GMT"], 0), (["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"], 0),
     // Out of a cache.
     (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:27:00 GMT", "Age": "60"], 30),
+    (
+      [
+        "Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:27:00 GMT",
+        "Age": "999999999999999999999999999999",
+      ], 0
+    ),
     (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], RetryAfter.longest),
     (["Retry-After": "120", "Date": "Fri, 31 Dec 9999 23:59:59 GMT"], 120),
     // Invalid, and nothing else is asked.
