@@ -104,7 +104,7 @@ extension AuthenticationTests {
   @Test(arguments: [false, true]) func aRenewalIsNotHeldByTheBudgetOfTheCallThatWaitsForIt(ofItsOwn: Bool) async throws
   {
     let budget = RetryBudget()
-    let policy = RetryPolicy(backoff: .none, deadline: .seconds(20), budget: budget)
+    let policy = RetryPolicy(backoff: .none, deadline: .seconds(120), budget: budget)
     let server = try LoopbackServer { request in
       switch request.target {
       case "/token": request.index < 3 ? .status(503) : .ok("new")
