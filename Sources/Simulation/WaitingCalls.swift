@@ -9,7 +9,7 @@ public final class WaitingCalls: @unchecked Sendable {
   private let lock = NSLock()
   private var answers = 0
   private var lateness: [Double] = []
-  private var dues: [Duration] = []
+  private var dues: [Int: Duration] = [:]
   private var attempted: Set<Int> = []
   private let requests: [URLRequest]
   private let queue = OperationQueue()
@@ -27,19 +27,18 @@ public final class WaitingCalls: @unchecked Sendable {
     let budget = isShared ? RetryBudget() : nil
     var responses = Responses()
     guard let failure = responses.response(503), let success = responses.response(200) else { return }
-    let clock = ContinuousRetryClock()
     let transport = SimulatedTransport { [self] request, completion in
       guard let index = request.url.flatMap({ Int($0.lastPathComponent) }) else { return }
       let isFirst = lock.withLock { attempted.insert(index).inserted }
       if isFirst { return completion(NetworkOutcome(data: Data(), response: failure)) }
-      lock.withLock { lateness.append((clock.now - dues[index]).secondsAsDouble) }
+      lock.withLock { lateness.append((ContinuousRetryClock().now - (dues[index] ?? .zero)).secondsAsDouble) }
       completion(NetworkOutcome(data: Data(), response: success))
     }
     for (index, request) in requests.enumerated() {
       let wait = Duration.bounded(seconds: earliest + spread * Double(index) / Double(requests.count))
       let policy = RetryPolicy(backoff: .constant(wait), maxRetryTime: nil, budget: budget)
-      dues.append(clock.now + wait)
-      let loop = RetryLoop(request, policy: policy, allowEmptyData: true, transport: transport)
+      let clock = NotingClock { [self] due in lock.withLock { dues[index] = due } }
+      let loop = RetryLoop(request, policy: policy, allowEmptyData: true, transport: transport, clock: clock)
       _ = loop.start(on: queue) { [self] _ in lock.withLock { self.answers += 1 } }
     }
   }
@@ -48,4 +47,23 @@ public final class WaitingCalls: @unchecked Sendable {
   public var answered: Int { lock.withLock { answers } }
   /// Seconds that each retry came after it was due, the smallest first.
   public var sortedLateness: [Double] { lock.withLock { lateness.sorted() } }
+}
+
+/// Real time. Notes when each wait should be over.
+private struct NotingClock: RetryClock {
+  let note: @Sendable (Duration) -> Void
+  private let real = ContinuousRetryClock()
+
+  init(note: @escaping @Sendable (Duration) -> Void) { self.note = note }
+
+  var now: Duration { real.now }
+  var date: Date { real.date }
+  func random() -> Double { real.random() }
+  func sleep(for delay: Duration) async throws {
+    note(now + delay)
+    try await real.sleep(for: delay)
+  }
+  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    real.timer(after: delay, action)
+  }
 }
