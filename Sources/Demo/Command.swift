@@ -24,7 +24,7 @@ enum Command {
       -T FILE             send FILE (PUT)
       -X METHOD, -I       another method; HEAD
       -H 'Name: value'    add a header field, or those in @FILE; -A and -e set User-Agent and Referer
-      -u USER:PASSWORD    use Basic authentication
+      -u USER:PASSWORD    use Basic authentication; --oauth2-bearer TOKEN sends a bearer token
       -i                  write the status and the header fields before the body
       -f                  write no body after a status of 400 and up
       -N                  write the body while it arrives; it is not retried after its first byte

@@ -38,6 +38,11 @@ struct Fetch {
   /// The target of a link is the file.
   private var file: URL? { options.file.map { URL(filePath: $0).absoluteURL.resolvingSymlinksInPath() } }
 
+  private var network: any NetworkPerformer {
+    guard let token = options.bearerToken else { return URLSession.shared }
+    return NetworkClient(headers: [.authorization(bearer: token)])
+  }
+
   private var policy: RetryPolicy {
     var policy = RetryPolicy.default
     policy.deadline = options.deadline
@@ -47,13 +52,13 @@ struct Fetch {
   }
 
   private func get() async throws(NetworkError) -> Int32 {
-    let response = try await URLSession.shared.networkResponse(
+    let response = try await network.networkResponse(
       for: options.request, allowEmptyData: true, policy: policy)
     return write(head(response.response) + response.data)
   }
 
   private func stream() async throws(NetworkError) -> Int32 {
-    let bytes = try await URLSession.shared.networkBytes(for: options.request, policy: policy)
+    let bytes = try await network.networkBytes(for: options.request, policy: policy)
     guard write(head(bytes.response)) == 0 else { return 23 }
     var progress = TransferProgress(completed: 0, total: bytes.total)
     // On a terminal the bar would stand amid the data.
@@ -71,19 +76,19 @@ struct Fetch {
   }
 
   private func send(_ body: UploadBody) async throws(NetworkError) -> Int32 {
-    let response = try await URLSession.shared.performNetworkUpload(
+    let response = try await network.performNetworkUpload(
       options.request, from: body, options: UploadOptions(onProgress: console.onProgress), policy: policy)
     return write(head(response.response) + response.data)
   }
 
   private func copy(to device: URL) async throws(NetworkError) -> Int32 {
-    let data = try await URLSession.shared.performNetworkRequest(options.request, allowEmptyData: true, policy: policy)
+    let data = try await network.performNetworkRequest(options.request, allowEmptyData: true, policy: policy)
     return write(data, to: options.file)
   }
 
   private func download(to file: URL) async throws(NetworkError) -> Int32 {
     if !options.resumes { NetworkDownload.removePartialFile(for: file) }
-    let download = try await URLSession.shared.performNetworkDownload(
+    let download = try await network.performNetworkDownload(
       options.request, to: file,
       options: DownloadOptions(
         overwrites: true, resumes: true, onProgress: console.onProgress,

@@ -18,6 +18,7 @@ struct Options {
   var request: URLRequest
   /// As `-o` names it.
   var file: String?
+  var bearerToken: String?
   var resumes = false
   var upload: UploadBody?
   var sha256: String?
@@ -110,6 +111,7 @@ struct Options {
         let user = try value()
         guard user.contains(":") else { throw Wrong(reason: "-u needs user:password; there is no prompt") }
         defaults["Authorization"] = "Basic " + Data(user.utf8).base64EncodedString()
+      case "--oauth2-bearer": bearerToken = try value()
       case "--max-retries":
         guard let number = Int(try value()), number >= 0 else {
           throw Wrong(reason: "\(given) needs a number from 0 up")

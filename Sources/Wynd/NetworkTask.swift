@@ -36,7 +36,7 @@ nonisolated public struct NetworkTask: Sendable {
     // Released outside the lock: a deinit of what it captured may cancel another call.
     _ = state.withLock { state in
       defer { (state.cancel, state.hasEnded) = (nil, true) }
-      return state.cancel
+      return state
     }
   }
 }

@@ -6,11 +6,14 @@ import Foundation
 
 /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where the URL has none.
 nonisolated struct NetworkOrigin: Hashable, Sendable {
-  let text: String
+  let scheme, host: String
+  let port: Int
+  var text: String { "\(scheme)://\(host):\(port)" }
 
   init(_ url: URL?) {
-    let scheme = url?.scheme?.lowercased() ?? ""
-    text = "\(scheme)://\(url?.host?.lowercased() ?? ""):\(url?.port ?? (scheme == "https" ? 443 : 80))"
+    scheme = url?.scheme?.lowercased() ?? ""
+    host = url?.host?.lowercased() ?? ""
+    port = url?.port ?? (scheme == "https" ? 443 : 80)
   }
 }
 

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled.
-nonisolated final class RetryAttempt: Sendable {
+nonisolated struct RetryAttempt: Sendable {
   enum End: Sendable {
     case outcome(NetworkOutcome)
     case deadline

@@ -35,6 +35,8 @@
       (["-u", "user:pass:word", "URL/"], ["Authorization: Basic dXNlcjpwYXNzOndvcmQ=\n"]),
       (["-uuser:", "URL/"], ["Authorization: Basic dXNlcjo=\n"]),
       (["-u", "a:b", "-H", "Authorization: Bearer t", "URL/"], ["Authorization: Bearer t\n"]),
+      (["--oauth2-bearer", "t", "URL/"], ["Authorization: Bearer t\n"]),
+      (["--oauth2-bearer", "t", "-H", "Authorization: own", "URL/"], ["Authorization: own\n"]),
       (["-A", "me/1", "-e", "http://here/", "URL/"], ["User-Agent: me/1\n", "Referer: http://here/\n"]),
       (["-H", "X-One: 1", "-H", "X-One: 2", "URL/"], ["X-One: 1,2\n"]),
       (["-H", "@FIELDS", "URL/"], ["X-One: 1\n", "X-Two: 2\n"]),

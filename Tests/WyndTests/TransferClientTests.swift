@@ -27,7 +27,7 @@ import Wynd
   static func isSigned(_ request: LoopbackServer.Request) -> Bool { request.value("Authorization") == "Bearer new" }
 
   #if os(Linux) || os(macOS)
-    /// Finding C1. The first process is killed at a third, and its token is revoked; the next one resumes. The size is in
+    /// Finding C1. The first client is killed at a third, and its token is revoked; the next one resumes. The size is in
     /// megabytes: 300 take 3 GB of memory.
     @Test func downloadResumesAfterAKillWithARenewedToken() async throws {
       let size = ProcessInfo.processInfo.environment["WYND_DOWNLOAD_SIZE"].flatMap { Int($0) } ?? 30
@@ -44,7 +44,7 @@ import Wynd
       let folder = try Folder()
       let child = try ChildProcess(
         CommandTests.program,
-        ["\(server.url("/v1/film"))", "-s", "-o", folder.file().path, "-H", "Authorization: Bearer old"])
+        ["\(server.url("/v1/film"))", "-s", "-o", folder.file().path, "--oauth2-bearer", "old"])
       await until { folder.partialSize == third }
       child.send(SIGKILL)
       await child.ended()

@@ -8,18 +8,24 @@
   /// the error looks as if nothing had been sent, although the server may have applied the request. So the error proves
   /// that nothing was sent only if there was no connection to reuse.
   nonisolated enum LinuxConnections {
-    private static let lastResponses = NetworkLock<[String: ContinuousClock.Instant]>([:])
+    private static let lastResponses = NetworkLock<[Place: ContinuousClock.Instant]>([:])
     private static let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
-    /// The key of a connection. Connections to a proxy are shared by all origins.
-    private static func place(_ session: URLSession, _ url: URL?) -> String {
-      "\(ObjectIdentifier(session).hashValue) \(hasProxy ? "" : NetworkOrigin(url).text)"
+    /// Where a connection leads. Connections to a proxy are shared by all origins.
+    private struct Place: Hashable {
+      let session: ObjectIdentifier
+      let origin: NetworkOrigin
+
+      init(_ session: URLSession, _ url: URL?) {
+        self.session = ObjectIdentifier(session)
+        origin = NetworkOrigin(hasProxy ? nil : url)
+      }
     }
 
     static func add(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) {
-      let place = place(session, url)
+      let place = Place(session, url)
       lastResponses.withLock { all in
         let isNew = all.updateValue(now, forKey: place) == nil
         if isNew, all.count.isMultiple(of: 1000) { all = all.filter { isFresh($0.value, now) } }
@@ -27,7 +33,7 @@
     }
 
     static func mayExist(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) -> Bool {
-      let place = place(session, url)
+      let place = Place(session, url)
       return lastResponses.withLock { $0[place].map { isFresh($0, now) } ?? false }
     }
 
