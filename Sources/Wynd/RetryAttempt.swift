@@ -27,18 +27,12 @@ nonisolated struct RetryAttempt: Sendable {
 
   /// Sends the request, unless the attempt has ended already. `deadline` is the time that is left.
   func start(deadline: Duration? = nil, clock: any RetryClock, completion: @escaping @Sendable (End) -> Void) {
-    if let deadline {
-      let cancelTimer = clock.timer(after: deadline) { [self] in finish(.deadline) }
-      let hasEnded = state.withLock { state in
-        if state.end == nil { state.cancelTimer = cancelTimer }
-        return state.end != nil
-      }
-      if hasEnded { cancelTimer() }
-    }
+    let cancelTimer = deadline.map { clock.timer(after: $0) { [self] in finish(.deadline) } }
     let (end, handle) = state.withLock { state in
-      if state.end == nil { state.completion = completion }
+      if state.end == nil { (state.completion, state.cancelTimer) = (completion, cancelTimer) }
       return (state.end, state.handle)
     }
+    if end != nil { cancelTimer?() }
     if let end { completion(end) } else { handle?.resume() }
   }
 
