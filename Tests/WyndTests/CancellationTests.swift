@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import LoopbackServer
 import Testing
@@ -53,6 +54,34 @@ import Wynd
     guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
     #expect(ContinuousClock.now - began < .seconds(30))
     #expect(server.requests.count == 1)
+  }
+
+  /// The error of an attempt is asked after its end, and before the next one begins.
+  @Test func cancellingBetweenTwoAttemptsEndsTheCall() async throws {
+    struct Asked: RetryableError {
+      let ask: @Sendable () -> Void
+      var shouldRetry: Bool {
+        ask()
+        return true
+      }
+    }
+    let (hasStarted, call) = (DispatchSemaphore(value: 0), Box<NetworkTask>(nil))
+    let body = UploadBody.bodyStream {
+      throw Asked {
+        hasStarted.wait()
+        call.value?.cancel()
+        hasStarted.signal()
+      }
+    }
+    let server = try LoopbackServer(script: .ok())
+    let result = await withCheckedContinuation { continuation in
+      call.value = session.performNetworkUpload(
+        URLRequest(url: server.url()), from: body, policy: RetryPolicy(backoff: .none, budget: nil)
+      ) { continuation.resume(returning: $0) }
+      hasStarted.signal()
+    }
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
   }
 
   @Test func whateverMeetsACancellationNothingIsToldAfterTheEnd() async throws {

@@ -58,6 +58,13 @@ import Wynd
       try await session.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true, policy: policy).data
         .isEmpty)
     #expect(log.isOver)
+    let ofAHandler = EventLog()
+    let result = await withCheckedContinuation { continuation in
+      session.performNetworkRequest(
+        server.url(), allowEmptyData: true, policy: RetryPolicy(budget: nil, onEvent: ofAHandler.add)
+      ) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().isEmpty && ofAHandler.isOver)
   }
 
   @Test func endsAtTheDeadlineWithoutARetry() async throws {
