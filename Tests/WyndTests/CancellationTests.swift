@@ -70,6 +70,7 @@ import Wynd
       throw Asked {
         hasStarted.wait()
         call.value?.cancel()
+        call.value = nil
         hasStarted.signal()
       }
     }
