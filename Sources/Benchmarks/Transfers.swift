@@ -69,7 +69,7 @@ enum Transfers {
     }
     let took = ContinuousClock.now - began
     let peak = peakKilobytes() / 1024
-    isRight = isRight && peak <= 100
+    isRight = isRight && peak <= 60
     print("\(isRight ? "✓" : "✗") \(kind): \(took), peak memory \(peak) MB\(note)")
     return isRight ? 0 : 1
   }
