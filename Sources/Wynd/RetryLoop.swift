@@ -67,7 +67,7 @@ nonisolated final class RetryLoop: Sendable {
   /// that its success does not depend on threads that the app may have blocked. Only retries need one.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
-    @Sendable func finish(_ ending: Ending, _ call: Call, isOnQueue: Bool = false) {
+    let finish: @Sendable (Ending, Call, Bool) -> Void = { [self] ending, call, isOnQueue in
       task.end()
       emit(ending.event, call)
       if isOnQueue, events == nil { return completion(ending.result) }
@@ -76,7 +76,7 @@ nonisolated final class RetryLoop: Sendable {
     }
     var call = Call()
     if let ending = endingWithoutAttempt(call) {
-      finish(ending, call)
+      finish(ending, call, false)
       return task
     }
     let attempt = RetryAttempt(request, transport)
@@ -88,12 +88,12 @@ nonisolated final class RetryLoop: Sendable {
         var isOnQueue = false
         if case .outcome(let outcome) = end { isOnQueue = outcome.isOnDelegateQueue }
         let ending = conclude(end, &call) ?? stop(.notRetryable, call)
-        return finish(ending, call, isOnQueue: isOnQueue)
+        return finish(ending, call, isOnQueue)
       }
       let retries = Task { [self, call] in
         var call = call
         let ending = await self.retry(after: end, &call)
-        finish(ending, call)
+        finish(ending, call, false)
       }
       task.setCancellation { retries.cancel() }
     }

@@ -8,24 +8,21 @@
   /// the error looks as if nothing had been sent, although the server may have applied the request. So the error proves
   /// that nothing was sent only if there was no connection to reuse.
   nonisolated enum LinuxConnections {
-    private static let lastResponses = NetworkLock<[Place: ContinuousClock.Instant]>([:])
+    private static let lastResponses = NetworkLock<[Int: ContinuousClock.Instant]>([:])
     private static let hasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains {
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
-    /// Where a connection leads. Connections to a proxy are shared by all origins.
-    private struct Place: Hashable {
-      let session: ObjectIdentifier
-      let origin: NetworkOrigin
-
-      init(_ session: URLSession, _ url: URL?) {
-        self.session = ObjectIdentifier(session)
-        origin = NetworkOrigin(hasProxy ? nil : url)
-      }
+    /// The key of a connection. Connections to a proxy are shared by all origins.
+    private static func place(_ session: URLSession, _ url: URL?) -> Int {
+      var hasher = Hasher()
+      hasher.combine(ObjectIdentifier(session))
+      hasher.combine(NetworkOrigin(hasProxy ? nil : url))
+      return hasher.finalize()
     }
 
     static func add(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) {
-      let place = Place(session, url)
+      let place = place(session, url)
       lastResponses.withLock { all in
         let isNew = all.updateValue(now, forKey: place) == nil
         if isNew, all.count.isMultiple(of: 1000) { all = all.filter { isFresh($0.value, now) } }
@@ -33,7 +30,7 @@
     }
 
     static func mayExist(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) -> Bool {
-      let place = Place(session, url)
+      let place = place(session, url)
       return lastResponses.withLock { $0[place].map { isFresh($0, now) } ?? false }
     }
 
