@@ -61,27 +61,28 @@ extension ServerSentEventsTests {
     }
   }
 
-  /// When a reconnection came, and how long after the first connection.
-  func reconnection(_ retry: String) async throws -> (time: ContinuousClock.Instant, wait: Duration) {
+  /// The shortest time between two connections.
+  func shortestWait(_ retry: String, streams: Int = 1) async throws -> Duration {
     let times = Box<[ContinuousClock.Instant]>([])
     let server = try LoopbackServer { request in
       times.update { $0.append(.now) }
-      return request.index == 0 ? Self.stream(retry + "data: a\n\n") : .status(204)
+      return request.index < streams ? Self.stream(retry + "data: a\n\n") : .status(204)
     }
-    #expect(try await events(URLRequest(url: server.url())).count == 1)
+    #expect(try await events(URLRequest(url: server.url())).count == streams)
     let all = try #require(times.value)
-    return (all[1], all[1] - all[0])
+    return try #require(zip(all.dropFirst(), all).map { $0 - $1 }.min())
   }
 
-  /// 3 s unless the server says otherwise; never less than 0.1 s (finding E14).
+  /// 3 s unless the server says otherwise; never less than 0.1 s (finding E14). On a busy machine each wait may be
+  /// longer, hardly every one of eight.
   @Test func waitsBeforeEachReconnection() async throws {
-    async let unsaid = reconnection("")
-    async let none = reconnection("retry: 0\n")
-    async let long = reconnection("retry: 4000\n")
+    async let unsaid = shortestWait("")
+    async let none = shortestWait("retry: 0\n", streams: 8)
+    async let long = shortestWait("retry: 4000\n")
     let (first, second, third) = try await (unsaid, none, long)
-    #expect(first.wait >= .milliseconds(2_999))
-    #expect(second.wait >= .milliseconds(99) && second.time < first.time)
-    #expect(third.wait >= .milliseconds(3_999))
+    #expect(first >= .milliseconds(2_999))
+    #expect(second >= .milliseconds(99) && second < first)
+    #expect(third >= .milliseconds(3_999))
   }
 
   @Test func getDoesNotReconnectIfNotAskedTo() async throws {
