@@ -33,7 +33,8 @@ nonisolated public struct NetworkTask: Sendable {
 
   /// Called at the end of the call, so that a handle that is kept does not keep the call in memory.
   func end() {
-    // Released outside the lock: a deinit of what it captured may cancel another call.
+    // Released outside the lock: a deinit of what it captured may cancel another call. The whole state is returned,
+    // because a closure alone would be wrapped in another one, which is allocated.
     _ = state.withLock { state in
       defer { (state.cancel, state.hasEnded) = (nil, true) }
       return state

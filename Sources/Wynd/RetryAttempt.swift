@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled.
+/// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled. Copies are the same attempt.
 nonisolated struct RetryAttempt: Sendable {
   enum End: Sendable {
     case outcome(NetworkOutcome)
