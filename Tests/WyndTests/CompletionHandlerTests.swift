@@ -149,7 +149,7 @@ import Wynd
       maxRetries: 1, budget: nil,
       shouldRetry: { _ in
         inside.add()
-        _ = mayGoOn.wait(timeout: .now() + 30)
+        _ = mayGoOn.wait(timeout: .now() + 120)
         return false
       })
     let url = server.url()
@@ -157,7 +157,7 @@ import Wynd
     let held = (0..<count).map { _ in Task { await session.result(of: URLRequest(url: url), policy: slow) } }
     await inside.reaches(count)
     _ = try await session.performNetworkRequest(server.url("/other"))
-    #expect(ContinuousClock.now - began < .seconds(15))
+    #expect(ContinuousClock.now - began < .seconds(60))
     for _ in held { mayGoOn.signal() }
     for call in held { _ = await call.value }
   }

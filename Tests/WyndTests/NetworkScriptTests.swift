@@ -25,7 +25,7 @@ import Wynd
     let began = ContinuousClock.now
     _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
     #expect(script.elapsed >= .seconds(59))
-    #expect(ContinuousClock.now - began < .seconds(20))
+    #expect(ContinuousClock.now - began < .seconds(50))
   }
 
   @Test func silenceTimesOutAndTheDeadlineEndsACall() async throws {

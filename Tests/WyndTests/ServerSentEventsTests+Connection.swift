@@ -61,28 +61,23 @@ extension ServerSentEventsTests {
     }
   }
 
-  /// The shortest time between two connections.
-  func shortestWait(_ retry: String, streams: Int = 1) async throws -> Duration {
-    let times = Box<[ContinuousClock.Instant]>([])
-    let server = try LoopbackServer { request in
-      times.update { $0.append(.now) }
-      return request.index < streams ? Self.stream(retry + "data: a\n\n") : .status(204)
+  /// The waits, in the time of a script, between streams of one event each.
+  func waits(_ retry: String, streams: Int = 1) async throws -> Duration {
+    let script = NetworkScript { _, number in
+      number < streams ? .ok(retry + "data: a\n\n", headers: ["Content-Type": "text/event-stream"]) : .status(204)
     }
-    #expect(try await events(URLRequest(url: server.url())).count == streams)
-    let all = try #require(times.value)
-    return try #require(zip(all.dropFirst(), all).map { $0 - $1 }.min())
+    var count = 0
+    let url = try #require(URL(string: "https://example.com/events"))
+    for try await _ in script.serverSentEvents(for: URLRequest(url: url)) { count += 1 }
+    #expect(count == streams)
+    return script.elapsed
   }
 
-  /// 3 s unless the server says otherwise; never less than 0.1 s (finding E14). On a busy machine each wait may be
-  /// longer, hardly every one of eight.
+  /// 3 s unless the server says otherwise; never less than 0.1 s (finding E14).
   @Test func waitsBeforeEachReconnection() async throws {
-    async let unsaid = shortestWait("")
-    async let none = shortestWait("retry: 0\n", streams: 8)
-    async let long = shortestWait("retry: 4000\n")
-    let (first, second, third) = try await (unsaid, none, long)
-    #expect(first >= .milliseconds(2_999))
-    #expect(second >= .milliseconds(99) && second < first)
-    #expect(third >= .milliseconds(3_999))
+    #expect(try await waits("") == .seconds(3))
+    #expect(try await waits("retry: 0\n") == .milliseconds(100))
+    #expect(try await waits("retry: 4000\n") == .seconds(4))
   }
 
   @Test func getDoesNotReconnectIfNotAskedTo() async throws {
@@ -189,10 +184,6 @@ extension ServerSentEventsTests {
 
   /// An event shows that the server is well: only connections without one make the wait longer.
   @Test func waitStaysShortWhileEventsCome() async throws {
-    let server = try LoopbackServer { $0.index < 6 ? Self.stream("retry: 1\ndata: a\n\n") : .status(204) }
-    let began = ContinuousClock.now
-    #expect(try await events(URLRequest(url: server.url())).count == 6)
-    // Less than a second; with longer and longer waits it would be half a minute.
-    #expect(ContinuousClock.now - began < .seconds(15))
+    #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
   }
 }

@@ -150,7 +150,7 @@ import Wynd
       case ("/up", 0): .dropped
       case ("/up", _): .ok("thanks")
       case ("/bytes", _): .chunks(200, headers: [:], [Data("one\ntw".utf8), Data("o\nthree".utf8)], isCut: true)
-      case (_, 3): .chunks(200, headers: events, [Data("id: 1\ndata: a\n\n".utf8)], isCut: false)
+      case (_, 3): .chunks(200, headers: events, [Data("id: 1\nretry: 100000\ndata: a\n\n".utf8)], isCut: false)
       case (_, 4): .chunks(200, headers: events, [Data("data: b\n".utf8), Data("\n".utf8)], isCut: true)
       default: .status(204)
       }
@@ -175,8 +175,8 @@ import Wynd
     for try await event in script.serverSentEvents(for: try Self.request("https://example.com/events")) {
       data.append(event.data)
     }
-    #expect(data == ["a", "b"] && script.elapsed - before >= .seconds(6))
+    #expect(data == ["a", "b"] && script.elapsed - before >= .seconds(200))
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "Last-Event-ID") }.suffix(3) == [nil, "1", "1"])
-    #expect(ContinuousClock.now - began < .seconds(5))
+    #expect(ContinuousClock.now - began < .seconds(60))
   }
 }
