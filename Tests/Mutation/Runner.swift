@@ -98,7 +98,7 @@ import Foundation
       let error = build.output.split(separator: "\n").first { $0.contains("error:") } ?? "no error given"
       return (false, "DOES NOT COMPILE: \(error)")
     }
-    let named = try workspace.test(mutant.suites, limit: 60, isShort: true)
+    let named = try workspace.test(mutant.suites, limit: 30, isShort: true)
     if !named.passed { return (true, named.verdict) }
     if isQuick { return (false, "NOT BY ITS SUITES") }
     _ = try workspace.build("wynd")
