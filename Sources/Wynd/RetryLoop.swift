@@ -33,7 +33,10 @@ nonisolated final class RetryLoop: Sendable {
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
-    callID = events == nil ? 0 : Self.nextCallID()
+    callID = Self.lastCallID.withLock { id in
+      id += 1
+      return id
+    }
   }
 
   /// The state of the call.
@@ -240,13 +243,6 @@ nonisolated final class RetryLoop: Sendable {
 
   private func result(of outcome: NetworkOutcome) -> Result<HTTPURLResponse, NetworkError> {
     outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-  }
-
-  private static func nextCallID() -> Int {
-    lastCallID.withLock { id in
-      id += 1
-      return id
-    }
   }
 
   // Not inlined: it would be compiled once for each use.
