@@ -28,7 +28,8 @@ nonisolated public struct UploadBody: Sendable {
 
   /// A closure that makes a new stream each time the body is sent, because a stream can be read only once. With
   /// `length`, in bytes, the request has a Content-Length. Without it, the body is sent with chunked transfer coding,
-  /// which not every server accepts.
+  /// which not every server accepts. Of a stream that is longer, only `length` bytes are sent on Linux. On Apple's
+  /// platforms, the upload fails with `URLError.dataLengthExceedsMaximum`.
   public static func bodyStream(
     length: Int64? = nil, _ makeStream: @escaping @Sendable () throws -> InputStream
   ) -> UploadBody { UploadBody(content: .stream(length: length, makeStream)) }

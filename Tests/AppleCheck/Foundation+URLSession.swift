@@ -117,6 +117,7 @@ public struct URLError: Error, Sendable {
     public static let cannotDecodeRawData = Code(rawValue: -1015)
     public static let cannotDecodeContentData = Code(rawValue: -1016)
     public static let cannotParseResponse = Code(rawValue: -1017)
+    public static let dataLengthExceedsMaximum = Code(rawValue: -1103)
     public static let internationalRoamingOff = Code(rawValue: -1018)
     public static let callIsActive = Code(rawValue: -1019)
     public static let dataNotAllowed = Code(rawValue: -1020)

@@ -11,6 +11,8 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
   private struct State: Sendable {
     var failure: (any Error)?
     var bodies = 0
+    /// The number of bytes that were sent of the latest body.
+    var sent = Int64(0)
     var wasChallenged = false
   }
   private let state = NetworkLock(State())
@@ -87,6 +89,15 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     totalBytesExpectedToSend: Int64
   ) {
     transfer.onSent(totalBytesSent)
+    // URLSession trusts a Content-Length: the server would read the rest of a longer stream as the next request.
+    let sent = state.withLock { state in
+      state.sent += bytesSent
+      return state.sent
+    }
+    if transfer.stream != nil, 0..<sent ~= totalBytesExpectedToSend {
+      state.withLock { $0.failure = URLError(.dataLengthExceedsMaximum) }
+      task.cancel()
+    }
   }
 
   /// URLSession repeats some requests on its own. If the request is not safe to repeat, a further body is provided only
@@ -96,7 +107,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
   ) {
     let mayBeSent = state.withLock { state in
-      defer { (state.bodies, state.wasChallenged) = (state.bodies + 1, false) }
+      defer { (state.bodies, state.sent, state.wasChallenged) = (state.bodies + 1, 0, false) }
       return state.bodies == 0 || state.wasChallenged
     }
     guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }

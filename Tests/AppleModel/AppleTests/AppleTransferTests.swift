@@ -81,15 +81,17 @@ import Wynd
 
   // MARK: Bodies that are sent again
 
-  /// The first send was refused, so it was not applied: URLSession needs the body once more.
-  @Test func challengedStreamIsSentAgain() async throws {
+  /// The first send was refused, so it was not applied: URLSession needs the body once more. Both together are longer
+  /// than the length of one.
+  @Test(arguments: [nil, 4] as [Int64?]) func challengedStreamIsSentAgain(_ length: Int64?) async throws {
     let server = try LoopbackServer {
       $0.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]) : .ok("welcome")
     }
     let delegate = AppleDelegateTests.Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     let request = URLRequest(url: server.url(), method: "POST")
-    #expect(try await AppleDelegateTests.run("upload", session, request) == 200)
+    let body = UploadBody.bodyStream(length: length) { InputStream(data: Data("body".utf8)) }
+    #expect(try await session.performNetworkUpload(request, from: body).response.statusCode == 200)
     #expect(server.requests.map(\.text) == ["body", "body"])
   }
 

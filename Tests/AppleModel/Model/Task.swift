@@ -69,8 +69,9 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
     case .request: Int64(originalRequest?.httpBody?.count ?? 0)
     case .data(let data): Int64(data.count)
     case .file(let file): Int64((try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0)
-    // [hdr] NSURLSessionTransferSizeUnknown.
-    case .stream: -1
+    // [doc] urlsessiontask/countofbytesexpectedtosend: the Content-Length of the request, or else
+    // NSURLSessionTransferSizeUnknown.
+    case .stream: originalRequest?.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) } ?? -1
     }
   }
 
