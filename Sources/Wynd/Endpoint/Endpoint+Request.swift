@@ -98,11 +98,11 @@ nonisolated enum EndpointURL {
   /// The host as it is written in a URL: in ASCII, with an IPv6 address in brackets.
   private static func host(_ host: String) throws(NetworkError) -> String {
     if host.isEmpty { throw .invalidRequest(reason: "the base URL has no host") }
-    if host.contains("://") {
-      throw .invalidRequest(reason: "the host contains a scheme; write only the name, and the rest as scheme and path")
-    }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     if inner.utf8.contains(58) || inner != host {
+      if host.contains("://") {
+        throw .invalidRequest(reason: "the host contains a scheme; write only the name, the rest as scheme and path")
+      }
       // A single colon precedes a port. Connecting to an address that is malformed in any other way fails.
       guard inner.utf8.filter({ $0 == 58 }).count > 1, inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains)
       else {
@@ -119,14 +119,15 @@ nonisolated enum EndpointURL {
       ascii = components.url?.host ?? ""
     }
     // Only the last label may be empty.
-    guard 1...254 ~= ascii.utf8.count, !".\(ascii)".contains(".."), PercentEncoding.text(ascii) == ascii else {
+    let hasEmptyLabel = zip(".\(ascii)".utf8, ascii.utf8).contains { $0 == 46 && $1 == 46 }
+    guard 1...254 ~= ascii.utf8.count, !hasEmptyLabel, PercentEncoding.text(ascii) == ascii else {
       throw .invalidRequest(reason: "the host is not a name or an IP address (write an international one as xn--)")
     }
     return ascii
   }
 
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
-    let escapes = path.components(separatedBy: "%").dropFirst().map { $0.prefix(2) }
+    let escapes = path.split(separator: "%", omittingEmptySubsequences: false).dropFirst().map { $0.prefix(2) }
     guard PercentEncoding.isEncoded(path), escapes.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isHexDigit) }) else {
       throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded")
     }
@@ -142,7 +143,7 @@ nonisolated enum EndpointURL {
 /// Encodes text for a URL (RFC 3986 §2).
 nonisolated enum PercentEncoding {
   /// Encodes everything except letters, digits and `-._~`.
-  static func text(_ text: String) -> String { encode(text, unreserved) }
+  static func text(_ text: String) -> String { encode(text, textCharacters) }
   static func path(_ path: String) -> String { encode(path, pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
@@ -150,14 +151,19 @@ nonisolated enum PercentEncoding {
   /// Whether a path is already encoded. Such a path may contain `+` and `;` (RFC 3986 §3.3).
   static func isEncoded(_ path: String) -> Bool { encode(path, encodedCharacters) == path }
 
-  private static let unreserved = CharacterSet(
-    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+  private static let unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+  private static let textCharacters = kept(unreserved)
   /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
   /// them as a space and as the end of the segment.
-  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
-  private static let encodedCharacters = pathCharacters.union(CharacterSet(charactersIn: "%+;"))
+  private static let pathCharacters = kept(unreserved + "/!$&'()*,=:@")
+  private static let encodedCharacters = kept(unreserved + "/!$&'()*,=:@%+;")
 
-  private static func encode(_ text: String, _ kept: CharacterSet) -> String {
-    text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
+  private typealias Kept = (characters: CharacterSet, bytes: String.UTF8View)
+  private static func kept(_ text: String) -> Kept { (CharacterSet(charactersIn: text), text.utf8) }
+
+  private static func encode(_ text: String, _ kept: Kept) -> String {
+    // Foundation takes microseconds even if there is nothing to encode.
+    if text.utf8.allSatisfy(kept.bytes.contains) { return text }
+    return text.addingPercentEncoding(withAllowedCharacters: kept.characters) ?? ""
   }
 }
