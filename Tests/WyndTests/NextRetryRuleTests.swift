@@ -127,7 +127,8 @@ import Wynd
     let ended = Box<Bool>(false)
     let elsewhere = server.url("/other")
     let other = Task {
-      _ = await session.result(of: URLRequest(url: elsewhere), policy: .init(deadline: .milliseconds(200), budget: nil))
+      let policy = RetryPolicy(deadline: .milliseconds(200), budget: nil, onEvent: { _ in })
+      _ = await session.result(of: URLRequest(url: elsewhere), policy: policy)
       ended.value = true
     }
     let limit = ContinuousClock.now + .seconds(20)
