@@ -78,7 +78,7 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding"
     case .httpTooManyRedirects: "too many redirects"
     case .badURL, .unsupportedURL: "invalid URL"
-    case .dataLengthExceedsMaximum: "the body stream is longer than its length"
+    case .dataLengthExceedsMaximum: "more data than allowed"
     default: nil
     }
   }

@@ -150,6 +150,7 @@ extension NetworkErrorTests {
       ([.badServerResponse, .cannotParseResponse], "not an HTTP response"),
       ([.cannotDecodeContentData, .cannotDecodeRawData], "broken content coding"),
       ([.httpTooManyRedirects], "too many redirects"), ([.badURL, .unsupportedURL], "invalid URL"),
+      ([.dataLengthExceedsMaximum], "more data than allowed"),
     ]
     for (codes, name) in rows {
       for code in codes {
