@@ -33,10 +33,7 @@ nonisolated final class RetryLoop: Sendable {
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
-    callID = Self.lastCallID.withLock { id in
-      id += 1
-      return id
-    }
+    callID = events == nil ? 0 : Self.nextCallID()
   }
 
   /// The state of the call.
@@ -243,6 +240,13 @@ nonisolated final class RetryLoop: Sendable {
 
   private func result(of outcome: NetworkOutcome) -> Result<HTTPURLResponse, NetworkError> {
     outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+  }
+
+  private static func nextCallID() -> Int {
+    lastCallID.withLock { id in
+      id += 1
+      return id
+    }
   }
 
   // Not inlined: it would be compiled once for each use.
