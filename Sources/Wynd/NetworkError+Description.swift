@@ -9,41 +9,28 @@ public import Foundation
 nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
   /// One line for a log.
   public var description: String {
-    if let failure {
-      let count = failure.attempts.count
-      return "\(failure.lastError); gave up after \(count) attempt\(count == 1 ? "" : "s"): \(failure.stopReason)"
-    }
-    if let inner { return "\(summary): \(inner)" }
-    let url = received?.response.url?.redactedForLog ?? "(no URL)"
-    let from = received.map { " from \(url), \($0.data?.count ?? 0) bytes" } ?? ""
+    // The text of an inner error names its own response.
+    let own = inner == nil ? received : nil
+    let from = own.map { " from \(Self.name(of: $0.response.url)), \($0.data?.count ?? 0) bytes" } ?? ""
     switch self {
     case .urlError(let error):
-      let url = error.userInfo[NSURLErrorFailingURLErrorKey] as? URL
-      return summary + (url.map { " for \($0.redactedForLog)" } ?? "")
-    case .invalidResponseType(let response): return "\(summary): \(response.url?.redactedForLog ?? "(no URL)")"
-    case .undecodable(let error, _, _): return "\(Self.reason(of: error)): \(summary)\(from)"
-    case .serviceError(let error, _, _): return "\(Self.kind(of: error)): \(summary)\(from)"
-    case .generalError(let error), .middlewareError(let error), .transferFailed(let error):
-      return "\(summary): \(Self.kind(of: error))\(from)"
-    default: return summary + from
-    }
-  }
-
-  /// What happened, without a URL, and without the text of the app's errors.
-  private var summary: String {
-    switch self {
-    case .urlError(let error): "\(Self.name(of: error.code).map { $0 + ", " } ?? "")URLError \(error.code.rawValue)"
-    case .endpointError(let response, _), .serviceError(_, let response, _), .undecodable(_, let response, _):
-      "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
-    case .noResponse: "neither an error nor a response"
-    case .invalidResponseType: "the response is not HTTP"
-    case .noResponseData(let response): "\(response.statusCode) without a body"
-    case .invalidRequest(let reason): "invalid request: \(reason)"
-    case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
-    case .transferFailed: "the file could not be transferred"
-    case .middlewareError: "a middleware failed"
-    case .generalError, .inaccessible: "unknown error"
-    case .cancelled: "canceled"
+      let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { " for \($0.redactedForLog)" } ?? ""
+      return "\(Self.name(of: error.code).map { $0 + ", " } ?? "")URLError \(error.code.rawValue)\(url)"
+    case .endpointError(let response, _): return Self.name(of: response) + from
+    case .serviceError(let error, let response, _), .undecodable(let error, let response, _):
+      return "\(Self.reason(of: error)): \(Self.name(of: response))\(from)"
+    case .noResponse: return "neither an error nor a response"
+    case .invalidResponseType(let response): return "the response is not HTTP: \(Self.name(of: response.url))"
+    case .noResponseData(let response): return "\(response.statusCode) without a body\(from)"
+    case .invalidRequest(let reason): return "invalid request: \(reason)"
+    case .responseTooLarge(let limit): return "the body is larger than \(limit) bytes"
+    case .transferFailed(let error): return "the file could not be transferred: \(Self.reason(of: error))"
+    case .middlewareError(let error): return "a middleware failed: \(Self.reason(of: error))\(from)"
+    case .generalError(let error): return "unknown error: \(Self.reason(of: error))"
+    case .inaccessible(let failure):
+      let count = failure.attempts.count
+      return "\(failure.lastError); gave up after \(count) attempt\(count == 1 ? "" : "s"): \(failure.stopReason)"
+    case .cancelled: return "canceled"
     }
   }
 
@@ -56,10 +43,10 @@ nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringCo
     }
   }
 
-  /// The text of an error of the app may contain anything, also a token, so only its type and code are printed.
-  private static func kind(of error: any Error) -> String {
-    if let error = error as? any LoggableError { return error.description }
-    return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
+  private static func name(of url: URL?) -> String { url?.redactedForLog ?? "(no URL)" }
+
+  private static func name(of response: HTTPURLResponse) -> String {
+    "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
   }
 
   private static func name(of code: URLError.Code) -> String? {
@@ -92,10 +79,11 @@ nonisolated protocol ResponseError: LoggableError {
 }
 nonisolated extension NetworkError: LoggableError {}
 
-// Why a response could not be decoded: the place and the types, nothing of the body.
 nonisolated extension NetworkError {
-  /// "users[3].email: expected String, found null"
+  /// The text of an error of the app may contain anything, also a token, so only its type and code are printed, and of
+  /// a `DecodingError` the place and the types: "users[3].email: expected String, found null".
   private static func reason(of error: any Error) -> String {
+    if let error = error as? any LoggableError { return error.description }
     switch error as? DecodingError {
     case .typeMismatch(let type, let context):
       // "Expected to decode Int but found a string instead." The app's own types may write anything here.
@@ -106,7 +94,7 @@ nonisolated extension NetworkError {
       return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
     case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
-    default: return "not decodable: \(kind(of: error))"
+    default: return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
     }
   }
 

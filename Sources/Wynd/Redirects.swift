@@ -38,13 +38,9 @@ nonisolated enum SensitiveHeader {
   /// Compares whole words, so X-Author and X-Keyboard are ordinary fields.
   private static func hasSecretWord(_ name: String) -> Bool {
     // "accessToken" and "APIKey" become "access-Token" and "API-Key".
-    var (words, previous) = ("", Character("-"))
-    for (character, next) in zip(name, name.dropFirst() + "-") {
-      if character.isUppercase, previous.isLowercase || next.isLowercase { words.append("-") }
-      words.append(character.isLetter ? character : "-")
-      previous = character
-    }
-    return words.lowercased().split(separator: "-").contains { word in
+    let separated = name.replacingOccurrences(
+      of: "(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])", with: "-", options: .regularExpression)
+    return separated.lowercased().components(separatedBy: .letters.inverted).contains { word in
       secrets.contains { "-\(word)".hasSuffix($0) || "-\(word)".hasSuffix($0 + "s") }
     }
   }

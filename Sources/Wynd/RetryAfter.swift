@@ -59,46 +59,31 @@ nonisolated enum RetryAfter {
   /// The day of the week may be wrong. Unlike in the RFC, a year before 1900 is not accepted, because calendars differ
   /// there.
   static func httpDate(_ value: String, now: Date) -> Int? {
-    var words = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t")).components(separatedBy: " ")
-    // Sun Nov  6 08:49:37 1994
-    if words.count == 6, words[2].isEmpty { words[2...3] = ["0" + words[3]] }
-    let day = words.removeFirst()
-    func isDay(_ form: (String) -> String) -> Bool { days.contains { form($0) == day } }
-    switch words.count {
-    case 4 where isDay { String($0.prefix(3)) }:
-      return seconds1970("\(words[2]) \(words[1]) \(words[0]) \(words[3])")
-    case 5 where words[4] == "GMT" && isDay { $0.prefix(3) + "," }:
-      // Sun, 06 Nov 1994 08:49:37 GMT
-      return seconds1970("\(words[3]) \(words[0]) \(words[1]) \(words[2])")
-    case 3 where words[2] == "GMT" && isDay { $0 + "," }:
-      // Sunday, 06-Nov-94 08:49:37 GMT: "94" is the last year of that ending which is not more than 50 years ahead.
-      let (fields, calendar) = (words[0].components(separatedBy: "-"), Calendar(identifier: .gregorian))
-      guard fields.count == 3, let limit = calendar.date(byAdding: .year, value: 50, to: now) else { return nil }
-      let century = calendar.component(.year, from: now) / 100
-      return [century + 1, century, century - 1].lazy
-        .compactMap { seconds1970("\(words[1]) \(fields[0]) \(fields[1]) \($0)\(fields[2])") }
-        .first { Double($0) <= limit.timeIntervalSince1970 }
-    default: return nil
-    }
-  }
-
-  /// DateFormatter parses more than the grammar allows, so only a text that it would format the same way is accepted.
-  /// It does not support leap seconds, so they are added here.
-  private static func seconds1970(_ text: String) -> Int? {
+    let words = value.trimmingCharacters(in: CharacterSet(charactersIn: " \t"))
+      .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+    guard words.count == 2, let format = formats[words[0]] else { return nil }
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    formatter.dateFormat = format
+    // "94" is the last year of that ending which is not more than 50 years ahead.
+    formatter.twoDigitStartDate = Calendar(identifier: .gregorian).date(byAdding: .year, value: -50, to: now + 1)
+    // "Nov  6" becomes "Nov 06". DateFormatter does not support leap seconds, so they are added here. It parses more
+    // than the grammar allows, so only a text that it would format the same way is accepted.
+    let text = words[1].replacingOccurrences(of: "  ", with: " 0")
     let usual = text.replacingOccurrences(of: ":60 ", with: ":59 ")
-    guard text.utf8.count == 20, let date = formatter.date(from: usual), formatter.string(from: date) == usual,
-      date.timeIntervalSince1970 > -2_208_988_800
+    guard let date = formatter.date(from: usual), formatter.string(from: date) == usual,
+      -2_208_988_799..<253_402_300_800 ~= date.timeIntervalSince1970
     else { return nil }
     return Int(date.timeIntervalSince1970) + (usual == text ? 0 : 1)
   }
 
-  // Creating one takes a millisecond.
-  private static let formatter: DateFormatter = {
-    let formatter = DateFormatter()
-    formatter.locale = Locale(identifier: "en_US_POSIX")
-    formatter.timeZone = TimeZone(secondsFromGMT: 0)
-    formatter.dateFormat = "HH:mm:ss dd MMM yyyy"
-    return formatter
-  }()
+  /// The format of what follows the day: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" or
+  /// "Sun Nov  6 08:49:37 1994".
+  private static let formats = days.reduce(into: [Substring: String]()) { formats, day in
+    formats[day.prefix(3) + ","] = "dd MMM yyyy HH:mm:ss 'GMT'"
+    formats[day + ","] = "dd-MMM-yy HH:mm:ss 'GMT'"
+    formats[day.prefix(3)] = "MMM dd HH:mm:ss yyyy"
+  }
   private static let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 }

@@ -31,6 +31,7 @@ public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
 public typealias TimeInterval = Double
 public struct Date: Sendable, Codable, Hashable, Comparable {
+  public static func + (date: Date, interval: Double) -> Date { date }
   public static func < (a: Date, b: Date) -> Bool { false }
   public init() {}
   public init(timeIntervalSince1970: TimeInterval) {}
@@ -225,14 +226,18 @@ open class OperationQueue: NSObject, @unchecked Sendable {
 public struct CharacterSet: Sendable, ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: Unicode.Scalar...) {}
   public static var whitespaces: CharacterSet { CharacterSet() }
+  public static var letters: CharacterSet { CharacterSet() }
+  public var inverted: CharacterSet { self }
   init() {}
   public init(charactersIn string: String) {}
   public func union(_ other: CharacterSet) -> CharacterSet { self }
+  public func contains(_ member: Unicode.Scalar) -> Bool { false }
 }
 extension StringProtocol {
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
   public func contains<T: StringProtocol>(_ other: T) -> Bool { false }
   public func components<T: StringProtocol>(separatedBy separator: T) -> [String] { [] }
+  public func components(separatedBy separator: CharacterSet) -> [String] { [] }
   public func replacingOccurrences<Target: StringProtocol, Replacement: StringProtocol>(
     of target: Target, with replacement: Replacement, options: String.CompareOptions = [], range: Range<Index>? = nil
   ) -> String { "" }
@@ -313,6 +318,7 @@ open class DateFormatter: NSObject, @unchecked Sendable {
   open var timeZone: TimeZone!
   open var dateFormat: String!
   open var isLenient = false
+  open var twoDigitStartDate: Date?
   open func date(from string: String) -> Date? { nil }
   open func string(from date: Date) -> String { "" }
 }
