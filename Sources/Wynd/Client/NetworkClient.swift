@@ -120,7 +120,7 @@ nonisolated extension NetworkClient: EndpointCallRunner {
         plan.request = request
         if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
         let loop = source.loop(for: plan)
-        if loop.transport.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
+        if loop.transport.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
         return try await loop.run().get()
       }
       return .success(try await next(plan.request))
@@ -133,7 +133,7 @@ nonisolated extension NetworkClient: EndpointCallRunner {
   private func complete(_ request: inout URLRequest) throws(NetworkError) {
     if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
       let (path, query) = (url.path(percentEncoded: true), url.query(percentEncoded: true))
-      request.url = try EndpointURL.url(after: baseURL, path: path, query: query)
+      request.url = try EndpointURL.url(path: path, query: query, baseURL: baseURL)
     }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {

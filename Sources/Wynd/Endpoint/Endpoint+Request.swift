@@ -36,59 +36,52 @@ nonisolated extension Endpoint {
 
   /// `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
   private var acceptsJSON: Bool {
-    let undecoded: [any Any.Type] = [Data.self, Data?.self, String.self, String?.self]
-    return Response.self is any Decodable.Type && !undecoded.contains { $0 == Response.self }
+    Response.self is any Decodable.Type && !(Data() is Response) && !("" is Response)
   }
 
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
     let items: [URLQueryItem]
     do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
-    let query = items.isEmpty ? nil : PercentEncoding.query(items)
-    if host.isEmpty {
-      guard port == nil else { throw .invalidRequest(reason: "the port of an endpoint goes with a host") }
-      return try EndpointURL.url(after: baseURL, path: percentEncodedPath, query: query)
-    }
-    return try EndpointURL.url(scheme: scheme, host: host, port: port, path: percentEncodedPath, query: query)
+    return try EndpointURL.url(
+      scheme: scheme, host: host, port: port, path: percentEncodedPath,
+      query: items.isEmpty ? nil : PercentEncoding.query(items), baseURL: baseURL)
   }
 }
 
 nonisolated extension NetworkError {
   /// The error for a value that cannot be encoded, with its coding path.
   static func unencodable(_ error: any Error, as part: String) -> NetworkError {
-    switch error {
-    case let error as NetworkError: error
-    case EncodingError.invalidValue(_, let context):
-      .invalidRequest(
-        reason: "the \(part) cannot be encoded: \(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
-      )
-    default: .invalidRequest(reason: "the \(part) cannot be encoded (\(type(of: error)))")
+    var reason = "\(type(of: error))"
+    if case EncodingError.invalidValue(_, let context) = error {
+      reason = "\(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
     }
+    return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")
   }
 }
 
 /// Makes a URL from its components, and validates them.
 nonisolated enum EndpointURL {
-  /// Appends a path to that of the base URL.
-  static func url(after base: URL?, path: String, query: String?) throws(NetworkError) -> URL {
-    guard let base else {
-      throw .invalidRequest(reason: "there is no host: the call names none, and the base URL is nil")
-    }
-    guard base.query == nil, base.fragment == nil, base.user == nil else {
+  /// `path` and `query` are already percent-encoded. Without a host, scheme, host and port are those of the base URL,
+  /// and the path is appended to its path.
+  static func url(
+    scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil, baseURL: URL? = nil
+  ) throws(NetworkError) -> URL {
+    let base = host.isEmpty ? baseURL : nil
+    if let base, base.query != nil || base.fragment != nil || base.user != nil {
       throw .invalidRequest(reason: "a base URL has no query, fragment or user")
     }
-    return try url(
-      scheme: base.scheme ?? "", host: base.host ?? "", port: base.port, base: base.path(percentEncoded: true),
-      path: path, query: query)
-  }
-
-  /// `base`, `path` and `query` are already percent-encoded.
-  static func url(
-    scheme: String, host: String, port: Int?, base: String = "", path: String, query: String? = nil
-  ) throws(NetworkError) -> URL {
-    let (scheme, host, path) = (scheme.lowercased(), try self.host(host), try self.path(path, after: base))
+    if base != nil, port != nil { throw .invalidRequest(reason: "the port of an endpoint goes with a host") }
+    let host = base.map { $0.host ?? "" } ?? host
+    if host.isEmpty {
+      let problem = base == nil ? "is nil" : "has no host"
+      throw .invalidRequest(reason: "there is no host: the call names none, and the base URL \(problem)")
+    }
+    let scheme = (base.map { $0.scheme ?? "" } ?? scheme).lowercased()
     guard ["https", "http"].contains(scheme) else { throw .invalidRequest(reason: "the scheme is not http or https") }
+    let port = port ?? base?.port
     guard 1...65_535 ~= port ?? 1 else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
-    let origin = "\(scheme)://\(host)" + (port.map { ":\($0)" } ?? "")
+    let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
+    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
     guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")) else {
       throw .invalidRequest(reason: "host and path do not make a URL")
     }
@@ -97,17 +90,9 @@ nonisolated enum EndpointURL {
 
   /// The host as it is written in a URL: in ASCII, with an IPv6 address in brackets.
   private static func host(_ host: String) throws(NetworkError) -> String {
-    if host.isEmpty { throw .invalidRequest(reason: "the base URL has no host") }
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-    if inner.utf8.contains(58) || inner != host {
-      if host.contains("://") {
-        throw .invalidRequest(reason: "the host contains a scheme; write only the name, the rest as scheme and path")
-      }
-      // A single colon precedes a port. Connecting to an address that is malformed in any other way fails.
-      guard inner.utf8.filter({ $0 == 58 }).count > 1, inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains)
-      else {
-        throw .invalidRequest(reason: "the host contains a colon, but is no IPv6 address; write a port as `port`")
-      }
+    // A single colon precedes a port. Connecting to an address that is malformed in any other way fails.
+    if inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains), inner.utf8.filter({ $0 == 58 }).count > 1 {
       return "[\(inner)]"
     }
     var ascii = host
@@ -121,18 +106,21 @@ nonisolated enum EndpointURL {
     // Only the last label may be empty.
     let hasEmptyLabel = zip(".\(ascii)".utf8, ascii.utf8).contains { $0 == 46 && $1 == 46 }
     guard 1...254 ~= ascii.utf8.count, !hasEmptyLabel, PercentEncoding.text(ascii) == ascii else {
-      throw .invalidRequest(reason: "the host is not a name or an IP address (write an international one as xn--)")
+      throw .invalidRequest(
+        reason: host.contains("://")
+          ? "the host contains a scheme; write only the name, the rest as scheme and path"
+          : "the host is not a name or an IP address; write a port as `port`, and an international name as xn--")
     }
     return ascii
   }
 
+  private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
-    let escapes = path.split(separator: "%", omittingEmptySubsequences: false).dropFirst().map { $0.prefix(2) }
-    guard PercentEncoding.isEncoded(path), escapes.allSatisfy({ $0.count == 2 && $0.allSatisfy(\.isHexDigit) }) else {
+    let escapes = path.split(separator: "%", omittingEmptySubsequences: false).dropFirst()
+    guard PercentEncoding.isEncoded(path), escapes.allSatisfy({ $0.prefix(2).filter(\.isHexDigit).count == 2 }) else {
       throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded")
     }
-    let dots: [Substring] = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
-    if path.lowercased().split(separator: "/").contains(where: dots.contains) {
+    if path.split(separator: "/").contains(where: { dots.contains($0.lowercased()) }) {
       throw .invalidRequest(reason: "a segment of the path is “.” or “..” and would change the path")
     }
     if path.isEmpty { return base.isEmpty ? "/" : base }
@@ -143,27 +131,24 @@ nonisolated enum EndpointURL {
 /// Encodes text for a URL (RFC 3986 §2).
 nonisolated enum PercentEncoding {
   /// Encodes everything except letters, digits and `-._~`.
-  static func text(_ text: String) -> String { encode(text, textCharacters) }
+  static func text(_ text: String) -> String { encode(text, unreserved) }
   static func path(_ path: String) -> String { encode(path, pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
   /// Whether a path is already encoded. Such a path may contain `+` and `;` (RFC 3986 §3.3).
-  static func isEncoded(_ path: String) -> Bool { encode(path, encodedCharacters) == path }
+  static func isEncoded(_ path: String) -> Bool { path.unicodeScalars.allSatisfy(encodedCharacters.contains) }
 
-  private static let unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
-  private static let textCharacters = kept(unreserved)
+  private static let unreserved = CharacterSet(
+    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
   /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
   /// them as a space and as the end of the segment.
-  private static let pathCharacters = kept(unreserved + "/!$&'()*,=:@")
-  private static let encodedCharacters = kept(unreserved + "/!$&'()*,=:@%+;")
+  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
+  private static let encodedCharacters = pathCharacters.union(CharacterSet(charactersIn: "%+;"))
 
-  private typealias Kept = (characters: CharacterSet, bytes: String.UTF8View)
-  private static func kept(_ text: String) -> Kept { (CharacterSet(charactersIn: text), text.utf8) }
-
-  private static func encode(_ text: String, _ kept: Kept) -> String {
+  private static func encode(_ text: String, _ kept: CharacterSet) -> String {
     // Foundation takes microseconds even if there is nothing to encode.
-    if text.utf8.allSatisfy(kept.bytes.contains) { return text }
-    return text.addingPercentEncoding(withAllowedCharacters: kept.characters) ?? ""
+    if text.unicodeScalars.allSatisfy(kept.contains) { return text }
+    return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
   }
 }

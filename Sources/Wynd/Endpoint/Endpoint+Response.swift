@@ -19,11 +19,9 @@ nonisolated extension Endpoint where Response: Decodable {
     {
       return none
     }
-    switch Response.self {
-    case is Data.Type, is Data?.Type: if let data = data as? Response { return data }
-    case is String.Type, is String?.Type: if let text = try response.text(of: data) as? Response { return text }
-    default: if data.isEmpty { throw NetworkError.noResponseData(response) }
-    }
+    if let data = data as? Response { return data }
+    if "" is Response, let text = try response.text(of: data) as? Response { return text }
+    if data.isEmpty { throw NetworkError.noResponseData(response) }
     return try decoder.decode(Response.self, from: data)
   }
 }
@@ -65,11 +63,7 @@ nonisolated extension Endpoint {
 nonisolated extension NetworkError {
   /// The service's own error, also after retries: `if let error = error.serviceError(as: ShopError.self)`.
   public func serviceError<E: Error>(as type: E.Type) -> E? {
-    switch self {
-    case .serviceError(let error, _, _): error as? E
-    case .inaccessible(let failure): failure.lastError.serviceError(as: type)
-    default: nil
-    }
+    if case .serviceError(let error, _, _) = self { error as? E } else { inner?.serviceError(as: type) }
   }
 }
 
@@ -81,9 +75,8 @@ nonisolated enum ClientDecoder {
 nonisolated extension HTTPURLResponse {
   /// The body as text, in the charset of Content-Type if it is one of these five. The default is UTF-8.
   fileprivate func text(of data: Data) throws -> String {
-    let charset = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
-      .dropFirst()
-      .first?.prefix { $0 != ";" && $0 != " " }.replacingOccurrences(of: "\"", with: "")
+    let parameters = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
+    let charset = parameters?.dropFirst().first?.split { "; \"".contains($0) }.first
     let encoding: String.Encoding? =
       switch charset {
       case nil, "utf-8", "utf8", "us-ascii": .utf8

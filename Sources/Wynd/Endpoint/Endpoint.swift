@@ -125,9 +125,9 @@ nonisolated extension Endpoint {
   /// Changes nothing.
   public func prepare(_ request: inout URLRequest) {}
   /// Not implemented.
-  public func parse(_ data: Data) throws -> Response { throw MemberNotImplemented() }
+  public func parse(_ data: Data) throws -> Response { try notImplemented() }
   /// Not implemented.
-  public func parse(data: Data, urlResponse: URLResponse) throws -> Response { throw MemberNotImplemented() }
+  public func parse(data: Data, urlResponse: URLResponse) throws -> Response { try notImplemented() }
 
   /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
   public static func percentEncoded(segment: String) -> String { PercentEncoding.text(segment) }
@@ -135,9 +135,4 @@ nonisolated extension Endpoint {
 
 /// The default ``Endpoint/ServiceError``. With it, a call fails with ``NetworkError/endpointError(_:_:)`` for a status
 /// of 400 and up.
-nonisolated public enum NoServiceError: Error, Decodable {
-  /// Always throws, because the type has no values.
-  public init(from decoder: any Decoder) throws {
-    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "no error type is named"))
-  }
-}
+nonisolated public struct NoServiceError: Error, Decodable {}

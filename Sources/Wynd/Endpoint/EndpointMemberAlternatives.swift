@@ -29,17 +29,13 @@ nonisolated public protocol EndpointMemberAlternatives: Sendable {
 }
 
 /// Thrown by the default of a member that is not implemented.
-nonisolated public struct MemberNotImplemented: Error {
-  init() {}
-}
+nonisolated public struct MemberNotImplemented: Error {}
 
 nonisolated extension EndpointMemberAlternatives {
   /// nil.
   @_disfavoredOverload public var host: String? { nil }
   /// Not implemented.
-  @_disfavoredOverload public var port: Int {
-    get throws(MemberNotImplemented) { throw MemberNotImplemented() }
-  }
+  @_disfavoredOverload public var port: Int { get throws(MemberNotImplemented) { try notImplemented() } }
   /// GET.
   @_disfavoredOverload public var method: String { "GET" }
   /// nil.
@@ -47,13 +43,11 @@ nonisolated extension EndpointMemberAlternatives {
   /// None.
   @_disfavoredOverload public var headers: [String: String] { [:] }
   /// Not implemented.
-  @_disfavoredOverload public var body: URLRequest.Body {
-    get throws(MemberNotImplemented) { throw MemberNotImplemented() }
-  }
+  @_disfavoredOverload public var body: URLRequest.Body { get throws(MemberNotImplemented) { try notImplemented() } }
   /// Not implemented.
-  @_disfavoredOverload public var policy: RetryPolicy {
-    get throws(MemberNotImplemented) { throw MemberNotImplemented() }
-  }
+  @_disfavoredOverload public var policy: RetryPolicy { get throws(MemberNotImplemented) { try notImplemented() } }
+
+  func notImplemented<Value>() throws(MemberNotImplemented) -> Value { throw MemberNotImplemented() }
 
   /// `self`, without the members of ``Endpoint`` that have the same names.
   var alternatives: some EndpointMemberAlternatives { self }

@@ -6,7 +6,7 @@ import Foundation
 /// let json: JSONValue = ["name": "Bella", "age": 3, "tags": ["dog", nil]]
 /// json["tags"]?[0]?.string        // "dog"
 /// ```
-nonisolated public enum JSONValue: Sendable, Hashable, Codable {
+nonisolated public enum JSONValue: Sendable, Hashable, Codable, CustomStringConvertible {
   /// `null`
   case null
   /// `true` or `false`
@@ -33,9 +33,8 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   /// is slow to make in nested JSON.
   private static func read(_ decoder: any Decoder, depth: Int, _ kind: inout Int) throws -> JSONValue {
     let value = try decoder.singleValueContainer()
-    if depth > 100 { throw DecodingError.dataCorruptedError(in: value, debugDescription: "more than 100 levels") }
     if value.decodeNil() { return .null }
-    for _ in 0..<5 {
+    for _ in 0..<5 where depth <= 100 {
       switch kind {
       case 0: if let string = try? value.decode(String.self) { return .string(string) }
       case 1:
@@ -44,10 +43,7 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
           return integer.map(JSONValue.integer) ?? .number(number)
         }
       case 2: if let bool = try? value.decode(Bool.self) { return .bool(bool) }
-      case 3:
-        if (try? decoder.container(keyedBy: NoKey.self)) != nil {
-          return .object(try value.decode([String: JSONValue].self))
-        }
+      case 3: if let object = try? value.decode([String: JSONValue].self) { return .object(object) }
       default:
         if var elements = try? decoder.unkeyedContainer() {
           var values: [JSONValue] = []
@@ -57,9 +53,8 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
       }
       kind = (kind + 1) % 5
     }
-    throw DecodingError.dataCorruptedError(in: value, debugDescription: "not JSON")
+    throw DecodingError.dataCorruptedError(in: value, debugDescription: "not JSON of at most 100 levels")
   }
-  private enum NoKey: CodingKey {}
 
   /// Encodes the JSON that this value represents.
   public func encode(to encoder: any Encoder) throws {
@@ -89,9 +84,7 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable {
   public var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
   /// The number, integer or not, or nil if this is not a number.
   public var number: Double? { if case .number(let number) = self { number } else { integer.map(Double.init) } }
-}
 
-nonisolated extension JSONValue: CustomStringConvertible {
   /// The JSON, with the members of each object sorted by name.
   public var description: String {
     let encoder = JSONEncoder()

@@ -64,12 +64,9 @@ nonisolated public struct QueryEncoder: Sendable {
     case .array(let nodes) where nodes.contains(where: \.isNested):
       return nodes.enumerated().flatMap { items($1, $1.isNested ? "\(name)[\($0)]" : name) }
     case .array(let nodes):
-      let values = nodes.compactMap(\.text)
-      switch arrays {
-      case .repeated: return values.map { URLQueryItem(name: name, value: $0) }
-      case .brackets: return values.map { URLQueryItem(name: name + "[]", value: $0) }
-      case .commas: return values.isEmpty ? [] : [URLQueryItem(name: name, value: values.joined(separator: ","))]
-      }
+      let texts = nodes.compactMap(\.text)
+      let values = arrays == .commas && !texts.isEmpty ? [texts.joined(separator: ",")] : texts
+      return values.map { URLQueryItem(name: arrays == .brackets ? name + "[]" : name, value: $0) }
     }
   }
 

@@ -19,8 +19,6 @@ nonisolated extension URLRequest {
   /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
   nonisolated public struct Body: Sendable {
     let contentType: String
-    /// The boundary of a multipart body. Content-Type must contain it, so that the server can parse the body.
-    var boundary: String?
     /// Encodes the body when the request is made. The argument is the encoder of the client.
     let encoded: @Sendable (JSONEncoder?) throws -> Data
 
@@ -61,8 +59,10 @@ nonisolated extension URLRequest {
     /// upload with an `UploadBody`, which is built on disk.
     public static func multipart(_ parts: [Part]) -> Body {
       let boundary = "wynd-\(UUID().uuidString)"
-      return Body(contentType: "multipart/form-data; boundary=\(boundary)", boundary: boundary) { _ in
-        try MultipartBody(parts: parts, boundary: boundary).data()
+      return Body(contentType: "multipart/form-data; boundary=\(boundary)") { _ in
+        var data = Data()
+        try Part.write(parts, boundary) { data.append($0) }
+        return data
       }
     }
 
@@ -71,7 +71,8 @@ nonisolated extension URLRequest {
       guard let own = request.value(forHTTPHeaderField: "Content-Type") else {
         return try Header.contentType(contentType).add(to: &request)
       }
-      if let boundary, !own.contains("boundary=") {
+      // Without its boundary, the server could not parse a multipart body.
+      if let boundary = contentType.components(separatedBy: "boundary=").dropFirst().first, !own.contains("boundary=") {
         request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
       }
     }
@@ -103,6 +104,16 @@ nonisolated extension URLRequest.Body {
 }
 
 nonisolated extension URLRequest.Body.Part {
+  /// Passes a multipart body to the closure in chunks.
+  static func write(_ parts: [Self], _ boundary: String, _ add: (Data) throws -> Void) throws {
+    for part in parts {
+      try add(Data("--\(boundary)\r\n\(part.head())\r\n\r\n".utf8))
+      try part.content(add)
+      try add(Data("\r\n".utf8))
+    }
+    try add(Data("--\(boundary)--\r\n".utf8))
+  }
+
   /// A text field.
   public init(name: String, value: String) { self.init(name: name) { try $0(Data(value.utf8)) } }
   /// Raw bytes, sent as a file if there is a `fileName`.
@@ -135,37 +146,6 @@ nonisolated extension URLRequest.Body.Part {
   }
 }
 
-/// A multipart body, built in memory or in a temporary file.
-nonisolated struct MultipartBody: Sendable {
-  let parts: [URLRequest.Body.Part]
-  let boundary: String
-
-  func data() throws -> Data {
-    var data = Data()
-    try forEachChunk { data.append($0) }
-    return data
-  }
-
-  /// `isWanted` returns false after the call is canceled.
-  func file(while isWanted: () -> Bool) throws -> TemporaryFile {
-    let file = try TemporaryFile()
-    try forEachChunk { chunk in
-      if !isWanted() { throw CancellationError() }
-      try file.handle.write(contentsOf: chunk)
-    }
-    return file
-  }
-
-  private func forEachChunk(_ add: (Data) throws -> Void) throws {
-    for part in parts {
-      try add(Data("--\(boundary)\r\n\(part.head())\r\n\r\n".utf8))
-      try part.content(add)
-      try add(Data("\r\n".utf8))
-    }
-    try add(Data("--\(boundary)--\r\n".utf8))
-  }
-}
-
 nonisolated extension UploadBody {
   /// `multipart/form-data` (RFC 7578). The body is built in a temporary file that only the user can read, and the file
   /// is removed when the call ends. Parts from files may therefore be large.
@@ -173,7 +153,12 @@ nonisolated extension UploadBody {
     let boundary = "wynd-\(UUID().uuidString)"
     return UploadBody(
       content: .assembled(contentType: "multipart/form-data; boundary=\(boundary)") { isWanted in
-        try MultipartBody(parts: parts, boundary: boundary).file(while: isWanted)
+        let file = try TemporaryFile()
+        try URLRequest.Body.Part.write(parts, boundary) { chunk in
+          if !isWanted() { throw CancellationError() }
+          try file.handle.write(contentsOf: chunk)
+        }
+        return file
       })
   }
 }
