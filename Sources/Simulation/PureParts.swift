@@ -20,26 +20,28 @@ public enum PureParts {
     }
     let now = Date(timeIntervalSince1970: 784_111_777)
     let (policy, queue) = (RetryPolicy(), OperationQueue())
-    let (get, post) = (RetryRequestFacts(method: "GET"), RetryRequestFacts(method: "POST"))
+    let request = URLRequest(url: url)
+    var order = request
+    order.httpMethod = "POST"
     let call = RetryCallState(attempts: 1)
     let outcome = NetworkOutcome(data: Data([1]), response: good, isOnDelegateQueue: true)
     let failure = NetworkError.endpointError(busy, nil)
     let limitedFailure = NetworkError.endpointError(limited, nil)
     let lost = NetworkError.urlError(URLError(.networkConnectionLost))
     let transport = SimulatedTransport { _, completion in completion(outcome) }
-    let request = URLRequest(url: url)
+    let plan = NetworkCallPlan(request: request, policy: policy, allowEmptyData: false)
     var parts: [Part] = [
       (
         "a whole call without a network",
         {
-          _ = RetryLoop(request, policy: policy, allowEmptyData: false, transport: transport).start(on: queue) { _ in }
+          _ = RetryLoop(plan, on: transport).start(on: queue) { _ in }
         }
       ),
       ("decision: 200", { _ = outcome.result(isHead: false, allowEmptyData: false) }),
-      ("decision: 503", { _ = policy.decision(failure, get, call, now: now, random: 0.5) }),
-      ("decision: 429, Retry-After: 7", { _ = policy.decision(limitedFailure, get, call, now: now, random: 0.5) }),
-      ("decision: connection lost", { _ = policy.decision(lost, get, call, now: now, random: 0.5) }),
-      ("safety: POST, 503", { _ = policy.safety(failure, post, call) }),
+      ("decision: 503", { _ = policy.decision(failure, request, call, now: now, random: 0.5) }),
+      ("decision: 429, Retry-After: 7", { _ = policy.decision(limitedFailure, request, call, now: now, random: 0.5) }),
+      ("decision: connection lost", { _ = policy.decision(lost, request, call, now: now, random: 0.5) }),
+      ("safety: POST, 503", { [order] in _ = policy.safety(failure, order, call) }),
       ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
       ("origin of a URL", { _ = NetworkOrigin(url) }),
       ("description of an error", { _ = lost.description }),

@@ -135,7 +135,7 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   private let respond: Respond
   init(_ respond: @escaping Respond) { self.respond = respond }
 
-  var isInvalidated: Bool { false }
+  var forLaterAttempts: (any NetworkTransport)? { self }
   func validationError(for request: URLRequest) -> String? { nil }
   func prepare(
     _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion

@@ -61,22 +61,12 @@ nonisolated struct NetworkCallPlan: Sendable {
   var endpoint: (any Sendable)?
   /// Wraps the session's transport, for a download, an upload or a stream.
   var transfer: (@Sendable (any NetworkTransport) -> any NetworkTransport)?
-
-  func loop(
-    on transport: any NetworkTransport, policy: RetryPolicy? = nil, clock: any RetryClock = ContinuousRetryClock()
-  ) -> RetryLoop {
-    var policy = policy ?? self.policy ?? .default
-    if let maxRetries { policy.maxRetries = maxRetries }
-    return RetryLoop(
-      request, policy: policy, allowEmptyData: allowEmptyData, transport: transfer?(transport) ?? transport,
-      clock: clock)
-  }
 }
 
 nonisolated extension URLSession: RetryLoopFactory {
   var completionQueue: OperationQueue { delegateQueue }
   func loop(for call: NetworkCallPlan) -> RetryLoop {
-    call.loop(on: SessionTransport(session: self, sessionMayHaveEnded: call.sessionMayHaveEnded))
+    RetryLoop(call, on: SessionTransport(session: self, sessionMayHaveEnded: call.sessionMayHaveEnded))
   }
 }
 

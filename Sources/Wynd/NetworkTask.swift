@@ -2,10 +2,10 @@
 nonisolated public struct NetworkTask: Sendable {
   private struct State: Sendable {
     var isCancelled = false
-    var hasEnded = false
     var cancel: (@Sendable () -> Void)?
   }
   private let state = NetworkLock(State())
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
   /// Cancels the call, also while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
   /// further request is sent, but one that is in flight may still reach the server. Does nothing after the end of the
@@ -25,7 +25,7 @@ nonisolated public struct NetworkTask: Sendable {
   /// Sets what `cancel()` does. Runs it now if the call is canceled already.
   func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
-      if !state.hasEnded { state.cancel = cancel }
+      state.cancel = cancel
       return state.isCancelled
     }
     if isCancelled { cancel() }
@@ -36,7 +36,7 @@ nonisolated public struct NetworkTask: Sendable {
     // Released outside the lock: a deinit of what it captured may cancel another call. The whole state is returned,
     // because a closure alone would be wrapped in another one, which is allocated.
     _ = state.withLock { state in
-      defer { (state.cancel, state.hasEnded) = (nil, true) }
+      defer { state.cancel = nil }
       return state
     }
   }

@@ -6,14 +6,9 @@ import Foundation
 
 /// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled. Copies are the same attempt.
 nonisolated struct RetryAttempt: Sendable {
-  enum End: Sendable {
-    case outcome(NetworkOutcome)
-    case deadline
-    case cancelled
-  }
   private struct State: Sendable {
-    var completion: (@Sendable (End) -> Void)?
-    var end: End?
+    var completion: NetworkTransport.Completion?
+    var end: NetworkOutcome?
     var handle: (any NetworkRequestHandle)?
     var cancelTimer: (@Sendable () -> Void)?
   }
@@ -21,12 +16,12 @@ nonisolated struct RetryAttempt: Sendable {
 
   /// Prepares the attempt without sending anything, so that a session that is invalidated later can still send it.
   init(_ request: URLRequest, _ transport: any NetworkTransport) {
-    let handle = transport.prepare(request, nil) { [self] in finish(.outcome($0)) }
+    let handle = transport.prepare(request, nil) { [self] in finish($0) }
     state.withLock { if $0.end == nil { $0.handle = handle } }
   }
 
   /// Sends the request, unless the attempt has ended already. `deadline` is the time that is left.
-  func start(deadline: Duration? = nil, clock: any RetryClock, completion: @escaping @Sendable (End) -> Void) {
+  func start(deadline: Duration? = nil, clock: any RetryClock, completion: @escaping NetworkTransport.Completion) {
     let cancelTimer = deadline.map { clock.timer(after: $0) { [self] in finish(.deadline) } }
     let (end, handle) = state.withLock { state in
       if state.end == nil { (state.completion, state.cancelTimer) = (completion, cancelTimer) }
@@ -37,7 +32,7 @@ nonisolated struct RetryAttempt: Sendable {
   }
 
   /// The same for an async caller. Canceling its task cancels the attempt.
-  func run(deadline: Duration? = nil, clock: any RetryClock) async -> End {
+  func run(deadline: Duration? = nil, clock: any RetryClock) async -> NetworkOutcome {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         start(deadline: deadline, clock: clock) { continuation.resume(returning: $0) }
@@ -50,7 +45,7 @@ nonisolated struct RetryAttempt: Sendable {
   /// May be called at any time, from any thread.
   func cancel() { finish(.cancelled) }
 
-  private func finish(_ end: End) {
+  private func finish(_ end: NetworkOutcome) {
     // Released outside the lock: a deinit may cancel another call.
     let ended = state.withLock { state -> State? in
       guard state.end == nil else { return nil }
@@ -59,7 +54,7 @@ nonisolated struct RetryAttempt: Sendable {
     }
     guard let ended else { return }
     ended.cancelTimer?()
-    if case .outcome = end {} else { ended.handle?.cancel() }
+    if end.interruption != nil { ended.handle?.cancel() }
     ended.completion?(end)
   }
 }

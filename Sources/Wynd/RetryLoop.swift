@@ -8,7 +8,6 @@ import Foundation
 /// One call: sends the request, asks the policy about a failure, waits, and sends again.
 nonisolated final class RetryLoop: Sendable {
   typealias CallResult = Result<NetworkResponse, NetworkError>
-  private typealias Ending = (result: CallResult, event: NetworkEvent.Kind)
 
   let request: URLRequest
   let policy: RetryPolicy
@@ -20,121 +19,96 @@ nonisolated final class RetryLoop: Sendable {
   /// `onEvent`.
   private let events: DispatchQueue?
   private let callID: Int
-  private static let lastCallID = NetworkLock(0)
+  private static let callIDs = NetworkLock((1...Int.max).makeIterator())
 
-  init(
-    _ request: URLRequest, policy: RetryPolicy, allowEmptyData: Bool, transport: any NetworkTransport,
-    clock: any RetryClock = ContinuousRetryClock()
-  ) {
-    self.request = request
+  init(_ call: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
+    var policy = call.policy ?? .default
+    if let maxRetries = call.maxRetries { policy.maxRetries = maxRetries }
+    request = call.request
     self.policy = policy
-    self.allowEmptyData = allowEmptyData
-    self.transport = transport
+    allowEmptyData = call.allowEmptyData
+    self.transport = call.transfer?(transport) ?? transport
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
-    callID = events == nil ? 0 : Self.nextCallID()
-  }
-
-  /// The state of the call.
-  private struct Call: Sendable {
-    var state = RetryCallState()
-    var history: [RetryFailure.Attempt] = []
-    var isSending = false
-    var attemptBegan = Duration.zero
-    var unreachableSince: Duration?
-    var budgetNumber: UInt64?
+    callID = events == nil ? 0 : Self.callIDs.withLock { $0.next() ?? 0 }
   }
 
   // MARK: - The two forms of a call
 
   /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
-    var call = Call()
-    var ending: Ending
-    if let refused = endingWithoutAttempt(call) {
-      ending = refused
-    } else {
-      let end = await send(RetryAttempt(request, transport), &call)
-      ending = await retry(after: end, &call)
-    }
-    emit(ending.event, call)
+    var call = RetryCallState()
+    let result = await sendAndRetry(&call)
     if let events { await withCheckedContinuation { continuation in events.async { continuation.resume() } } }
-    return ending.result
+    return result
+  }
+
+  private func sendAndRetry(_ call: inout RetryCallState) async -> CallResult {
+    if let result = resultWithoutAttempt(call) { return result }
+    if let result = conclude(await send(RetryAttempt(request, transport), &call), &call) { return result }
+    return await retry(&call)
   }
 
   /// For a completion handler, which is called once, on `queue`. The first attempt is made without a Swift `Task`, so
   /// that its success does not depend on threads that the app may have blocked. Only retries need one.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
-    let finish: @Sendable (Ending, Call, Bool) -> Void = { [self] ending, call, isOnQueue in
+    let finish: @Sendable (CallResult, Bool) -> Void = { [events] result, isOnQueue in
       task.end()
-      emit(ending.event, call)
-      if isOnQueue, events == nil { return completion(ending.result) }
-      let complete: @Sendable () -> Void = { queue.addOperation { completion(ending.result) } }
+      if isOnQueue, events == nil { return completion(result) }
+      let complete: @Sendable () -> Void = { queue.addOperation { completion(result) } }
       if let events { events.async(execute: complete) } else { complete() }
     }
-    var call = Call()
-    if let ending = endingWithoutAttempt(call) {
-      finish(ending, call, false)
+    var call = RetryCallState()
+    if let result = resultWithoutAttempt(call) {
+      finish(result, false)
       return task
     }
     let attempt = RetryAttempt(request, transport)
     task.setCancellation { attempt.cancel() }
     begin(&call)
-    attempt.start(deadline: policy.deadline, clock: clock) { [self, call] end in
+    attempt.start(deadline: policy.deadline, clock: clock) { [self, call] outcome in
       var call = call
-      guard mayBeRetried(end) else {
-        var isOnQueue = false
-        if case .outcome(let outcome) = end { isOnQueue = outcome.isOnDelegateQueue }
-        let ending = conclude(end, &call) ?? stop(.notRetryable, call)
-        return finish(ending, call, isOnQueue)
-      }
+      if let result = conclude(outcome, &call) { return finish(result, outcome.isOnDelegateQueue) }
       let retries = Task { [self, call] in
         var call = call
-        let ending = await self.retry(after: end, &call)
-        finish(ending, call, false)
+        finish(await self.retry(&call), false)
       }
       task.setCancellation { retries.cancel() }
     }
     return task
   }
 
-  /// How the call ends if nothing can be sent; nil if an attempt can be made.
-  private func endingWithoutAttempt(_ call: Call) -> Ending? {
-    if let error = transport.validationError(for: request) {
-      return (.failure(.invalidRequest(reason: error)), .gaveUp(.notRetryable))
+  /// The result of a call that sends nothing; nil if an attempt can be made.
+  private func resultWithoutAttempt(_ call: RetryCallState) -> CallResult? {
+    if let reason = transport.validationError(for: request) {
+      return fail(.invalidRequest(reason: reason), .notRetryable, call)
     }
     return policy.deadline ?? .seconds(1) <= .zero ? stop(.deadline, call) : nil
   }
 
-  /// Whether the attempt failed in a way that the policy may retry.
-  private func mayBeRetried(_ end: RetryAttempt.End) -> Bool {
-    guard case .outcome(let outcome) = end, case .failure(let error) = result(of: outcome) else { return false }
-    return policy.shouldRetry != nil || error.shouldRetry
-  }
-
   // MARK: - The loop
 
-  private func retry(after first: RetryAttempt.End, _ call: inout Call) async -> Ending {
-    var end = first
+  private func retry(_ call: inout RetryCallState) async -> CallResult {
     while true {
-      if let ending = conclude(end, &call) { return ending }
       switch await decide(&call) {
       case .stop(let reason):
         return stop(reason, call)
       case .retry(let delay, let source, let asked):
-        if transport.isInvalidated { return (.failure(.urlError(URLError(.cancelled))), .gaveUp(.notRetryable)) }
+        guard let transport = transport.forLaterAttempts else {
+          return fail(.urlError(URLError(.cancelled)), .notRetryable, call)
+        }
         // Prepared before the wait: a session that is finished during the wait still sends it.
-        let attempt = RetryAttempt(request, transport.forLaterAttempts)
-        call.state.askedFor += asked
+        let attempt = RetryAttempt(request, transport)
+        call.askedFor += asked
         await pause(delay, source, &call)
-        end = await send(attempt, &call)
+        if let result = conclude(await send(attempt, &call), &call) { return result }
       }
     }
   }
 
-  private func send(_ attempt: RetryAttempt, _ call: inout Call) async -> RetryAttempt.End {
+  private func send(_ attempt: RetryAttempt, _ call: inout RetryCallState) async -> NetworkOutcome {
     let left = policy.deadline.map { $0 - (clock.now - began) }
     if Task.isCancelled || left ?? .seconds(1) <= .zero {
       attempt.cancel()
@@ -144,59 +118,46 @@ nonisolated final class RetryLoop: Sendable {
     return await attempt.run(deadline: left, clock: clock)
   }
 
-  private func begin(_ call: inout Call) {
-    call.state.attempts += 1
+  private func begin(_ call: inout RetryCallState) {
+    call.attempts += 1
     call.attemptBegan = clock.now - began
-    call.isSending = true
     emit(.attemptStarted, call)
   }
 
-  /// How this attempt ends the call; nil if it failed, and the policy has to decide.
-  private func conclude(_ end: RetryAttempt.End, _ call: inout Call) -> Ending? {
+  /// The result of the call, if it ends with this attempt; nil if the policy has to decide about a failure.
+  private func conclude(_ outcome: NetworkOutcome, _ call: inout RetryCallState) -> CallResult? {
+    if outcome.interruption == .cancelled { return fail(.cancelled, .cancelled, call) }
     let now = clock.now - began
     var attempt = RetryFailure.Attempt(
-      number: call.state.attempts, startedAt: call.attemptBegan, duration: now - call.attemptBegan)
-    switch end {
-    case .cancelled:
-      return (.failure(.cancelled), .gaveUp(.cancelled))
-    case .deadline:
-      attempt.error = .urlError(URLError(.timedOut))
-      if call.isSending { call.history.append(attempt) }
-      return stop(.deadline, call)
-    case .outcome(let outcome):
-      call.isSending = false
-      switch result(of: outcome) {
-      case .success(let response):
-        policy.budget?.responded(request.url, now: clock.now)
-        let body = outcome.data ?? Data()
-        return (
-          .success(NetworkResponse(data: body, response: response, failures: call.history, success: attempt)),
-          .succeeded(statusCode: response.statusCode)
-        )
-      case .failure(let error):
-        attempt.error = error
-        call.history.append(attempt)
-        note(error, outcome, at: now, &call)
-        return nil
-      }
+      number: call.attempts, startedAt: call.attemptBegan, duration: now - call.attemptBegan)
+    switch outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData) {
+    case .success(let response):
+      policy.budget?.responded(request.url, now: clock.now)
+      emit(.succeeded(statusCode: response.statusCode), call)
+      let body = outcome.data ?? Data()
+      return .success(NetworkResponse(data: body, response: response, failures: call.history, success: attempt))
+    case .failure(let error):
+      attempt.error = error
+      // The deadline may have passed between two attempts.
+      if call.history.count < call.attempts { call.history.append(attempt) }
+      if outcome.interruption == .deadline { return stop(.deadline, call) }
+      note(error, outcome, at: now, &call)
+      let mayBeRetried = policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
+      return mayBeRetried ? nil : stop(.notRetryable, call)
     }
   }
 
-  private func note(_ error: NetworkError, _ outcome: NetworkOutcome, at now: Duration, _ call: inout Call) {
-    call.unreachableSince = error.isUnreachable ? call.unreachableSince ?? call.attemptBegan : nil
-    call.state.note(
-      error, outcome, elapsed: now, unreachableFor: call.unreachableSince.map { now - $0 } ?? .zero)
+  private func note(_ error: NetworkError, _ outcome: NetworkOutcome, at now: Duration, _ call: inout RetryCallState) {
+    call.note(error, outcome, elapsed: now)
     if error.indicatesOverload, !outcome.hasProgressed {
       call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)
     } else if error.response != nil || outcome.hasProgressed {
       policy.budget?.responded(request.url, now: clock.now)
     }
-    if events != nil {
-      emit(.attemptFailed(error, policy.safety(error, RetryRequestFacts(request), call.state)), call)
-    }
+    if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call) }
   }
 
-  private func decide(_ call: inout Call) async -> RetryDecision {
+  private func decide(_ call: inout RetryCallState) async -> RetryDecision {
     guard let error = call.history.last?.error else { return .stop(.notRetryable) }
     var verdict: Bool?
     if let shouldRetry = policy.shouldRetry, !error.isCancellation {
@@ -204,56 +165,54 @@ nonisolated final class RetryLoop: Sendable {
       verdict = await withCheckedContinuation { continuation in
         DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
       }
-      call.state.elapsed = clock.now - began
+      call.elapsed = clock.now - began
     }
-    let decision = policy.decision(
-      error, RetryRequestFacts(request), call.state, verdict: verdict, now: clock.date, random: clock.random())
-    call.state.mayHaveReachedServer = call.state.mayHaveReachedServer || !error.failedBeforeSending
-    return decision
+    return policy.decision(error, request, call, verdict: verdict, now: clock.date, random: clock.random())
   }
 
   /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
   /// next backoff step. Ends early when the call is canceled.
-  private func pause(_ delay: Duration, _ source: NetworkEvent.DelaySource, _ call: inout Call) async {
+  private func pause(_ delay: Duration, _ source: NetworkEvent.DelaySource, _ call: inout RetryCallState) async {
     let indicatesOverload = call.history.last?.error?.indicatesOverload == true
     var (delay, source, total) = (delay, source, Duration.zero)
     while true {
       emit(.willRetry(after: delay, source), call)
-      (call.state.waited, total) = (call.state.waited + delay, total + delay)
+      (call.waited, total) = (call.waited + delay, total + delay)
       call.history[call.history.count - 1].delay = total
       do { try await clock.sleep(for: delay) } catch { return }
       guard indicatesOverload, policy.budget?.isFailing(request.url, now: clock.now) == true else { return }
-      call.state.elapsed = clock.now - began
-      guard let next = policy.delayOfSkippedRetry(&call.state, random: clock.random()) else { return }
+      call.elapsed = clock.now - began
+      guard let next = policy.delayOfSkippedRetry(&call, random: clock.random()) else { return }
       (delay, source) = (next, .budget)
     }
   }
 
-  private func stop(_ reason: RetryFailure.StopReason, _ call: Call) -> Ending {
+  // MARK: - The end
+
+  private func stop(_ reason: RetryFailure.StopReason, _ call: RetryCallState) -> CallResult {
     let error = call.history.last?.error ?? .urlError(URLError(.timedOut))
     let failure = RetryFailure(lastError: error, attempts: call.history, stopReason: reason)
     // An error that no retry can help is returned directly, and so is one that was not retried because `maxRetries` is
-    // 0.
-    let isWrapped = reason.isReportedAlways || call.history.count > 1 && reason != .notRetryable
-    return (.failure(isWrapped ? .inaccessible(failure) : error), .gaveUp(reason))
+    // 0. Other reasons are reported even after a single attempt, because the error alone does not show them.
+    let isWrapped =
+      switch reason {
+      case .notRetryable: false
+      case .deadline, .retryAfterTooLong, .notSafeToRepeat, .bodyNotReplayable: true
+      default: call.history.count > 1
+      }
+    return fail(isWrapped ? .inaccessible(failure) : error, reason, call)
   }
 
-  private func result(of outcome: NetworkOutcome) -> Result<HTTPURLResponse, NetworkError> {
-    outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-  }
-
-  private static func nextCallID() -> Int {
-    lastCallID.withLock { id in
-      id += 1
-      return id
-    }
+  private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason, _ call: RetryCallState) -> CallResult {
+    emit(.gaveUp(reason), call)
+    return .failure(error)
   }
 
   // Not inlined: it would be compiled once for each use.
-  @inline(never) private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ call: Call) {
+  @inline(never) private func emit(_ kind: NetworkEvent.Kind, _ call: RetryCallState) {
     guard let events, let onEvent = policy.onEvent else { return }
     let event = NetworkEvent(
-      callID: callID, request: request, attempt: call.state.attempts, elapsed: clock.now - began, kind: kind())
+      callID: callID, request: request, attempt: call.attempts, elapsed: clock.now - began, kind: kind)
     events.async { onEvent(event) }
   }
 }

@@ -107,44 +107,38 @@ nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertib
 
 // MARK: - The decision: pure functions
 
-/// What the decision needs of the request. It is read after a failure only.
-nonisolated struct RetryRequestFacts: Sendable {
-  var method: String
-  var hasIdempotencyKey = false
-  var hasBodyStream = false
-}
-
-nonisolated extension RetryRequestFacts {
-  init(_ request: URLRequest) {
-    method = request.httpMethod ?? "GET"
-    hasIdempotencyKey = ["Idempotency-Key", "X-Idempotency-Key"].contains {
-      // A blank value is not sent, so it protects nothing.
-      request.value(forHTTPHeaderField: $0)?.contains { !$0.isWhitespace } == true
+nonisolated extension URLRequest {
+  /// A blank value is not sent, so it protects nothing.
+  fileprivate var hasIdempotencyKey: Bool {
+    ["Idempotency-Key", "X-Idempotency-Key"].contains {
+      value(forHTTPHeaderField: $0)?.contains { !$0.isWhitespace } == true
     }
-    hasBodyStream = request.httpBodyStream != nil
   }
 }
 
-/// What the decision needs of the call.
+/// The state of a call.
 nonisolated struct RetryCallState: Sendable {
-  /// The attempts so far, with the failed one.
+  /// The number of attempts so far, with the current one, and when that one began.
   var attempts = 0
+  var attemptBegan = Duration.zero
+  /// The attempts that failed.
+  var history: [RetryFailure.Attempt] = []
+  /// The number of the call in the budget.
+  var budgetNumber: UInt64?
   /// The number of attempts before the last one that made progress, and when that one ended. Retries, backoff and time
   /// are counted from there, so a download fails when it stalls, not because it is long.
   var attemptsBeforeProgress = 0
   var progressedAt = Duration.zero
   var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
-  /// The time since the call began, and since the first of the latest consecutive attempts that reached no server.
+  /// The time since the call began, and when the first of the latest consecutive attempts did that reached no server.
   var elapsed = Duration.zero
-  var unreachableFor = Duration.zero
-  /// The number of failures that are unlikely to go away.
-  var persistentFailures = 0
+  var unreachableSince: Duration?
   /// The failed attempt followed a redirect, so its error concerns the last server only.
   var hasFollowedRedirect = false
   /// The request may have been sent, even if the error usually proves that it was not.
   var mayHaveSent = false
   /// A server may have received the request in an attempt before the failed one.
-  var mayHaveReachedServer = false
+  var mayHaveReachedServer: Bool { history.dropLast().contains { $0.error?.failedBeforeSending == false } }
   /// Since the last progress: the sum of all waits, of those that a server asked for, and the number of skipped
   /// retries.
   var waited = Duration.zero
@@ -152,27 +146,21 @@ nonisolated struct RetryCallState: Sendable {
   var skippedRetries = 0
   var mustNotSkip = false
 
-  mutating func note(
-    _ error: NetworkError, _ outcome: NetworkOutcome, elapsed: Duration, unreachableFor: Duration
-  ) {
+  /// Why the failure proves that the request was not applied; nil if it does not.
+  func proof(in error: NetworkError) -> RepeatSafety? {
+    if hasFollowedRedirect { return nil }
+    if error.failedBeforeSending, !mayHaveSent { return .nothingSent }
+    return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
+  }
+
+  mutating func note(_ error: NetworkError, _ outcome: NetworkOutcome, elapsed: Duration) {
     self.elapsed = elapsed
-    self.unreachableFor = unreachableFor
+    unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
     hasFollowedRedirect = outcome.hasFollowedRedirect
     mayHaveSent = outcome.mayHaveSent
-    persistentFailures += error.isPersistent ? 1 : 0
     if outcome.hasProgressed {
       (attemptsBeforeProgress, progressedAt) = (attempts - 1, elapsed)
       (waited, askedFor, skippedRetries, mustNotSkip) = (.zero, .zero, 0, false)
-    }
-  }
-}
-
-nonisolated extension RetryFailure.StopReason {
-  /// Whether the reason is reported even after a single attempt, because the error alone does not show it.
-  var isReportedAlways: Bool {
-    switch self {
-    case .deadline, .retryAfterTooLong, .notSafeToRepeat, .bodyNotReplayable: true
-    default: false
     }
   }
 }
@@ -186,7 +174,7 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 nonisolated extension RetryPolicy {
   /// The first rule that applies decides. `verdict` is the result of ``shouldRetry``.
   func decision(
-    _ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
+    _ error: NetworkError, _ request: URLRequest, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
     random: Double
   ) -> RetryDecision {
     // The session may have been invalidated, and creating a task on it would crash.
@@ -194,10 +182,12 @@ nonisolated extension RetryPolicy {
     // A server that supports the key reports that an earlier attempt is still in progress.
     let isInProgress = error.statusCode == 409 && request.hasIdempotencyKey && call.mayHaveReachedServer
     guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
-    guard safety(error, request, call).isSafe else { return .stop(.notSafeToRepeat(method: request.method)) }
-    if request.hasBodyStream { return .stop(.bodyNotReplayable) }
+    guard safety(error, request, call).isSafe else {
+      return .stop(.notSafeToRepeat(method: request.httpMethod ?? "GET"))
+    }
+    if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
     if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
-    if call.persistentFailures > 2 { return .stop(.persistentFailure) }
+    if call.history.count(where: { $0.error?.isPersistent == true }) > 2 { return .stop(.persistentFailure) }
 
     var delay = backoffDelay(call, random)
     let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
@@ -211,9 +201,10 @@ nonisolated extension RetryPolicy {
       return .stop(.maxRetries)
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
-      if call.unreachableFor >= limit { return .stop(.maxUnreachableTime) }
+      let left = limit - (call.elapsed - (call.unreachableSince ?? call.elapsed))
+      if left <= .zero { return .stop(.maxUnreachableTime) }
       // The last retry is made at the limit, so a call survives every shorter outage.
-      delay = min(delay, limit - call.unreachableFor)
+      delay = min(delay, left)
     }
     if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
       // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
@@ -257,15 +248,11 @@ nonisolated extension RetryPolicy {
 
   /// Whether it is safe to repeat the request after this failure. The method is that of the caller's request: after a
   /// redirect, the last request may be a GET, although a POST before it was applied.
-  func safety(_ error: NetworkError, _ request: RetryRequestFacts, _ call: RetryCallState) -> RepeatSafety {
-    if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.method) {
+  func safety(_ error: NetworkError, _ request: URLRequest, _ call: RetryCallState) -> RepeatSafety {
+    if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.httpMethod ?? "GET") {
       return .idempotentMethod
     }
     if request.hasIdempotencyKey { return .idempotencyKey }
-    if !call.hasFollowedRedirect {
-      if error.failedBeforeSending, !call.mayHaveSent { return .nothingSent }
-      if let status = error.statusCode, [413, 421, 425, 429].contains(status) { return .refusedBeforeProcessing }
-    }
-    return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
+    return call.proof(in: error) ?? (retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied)
   }
 }

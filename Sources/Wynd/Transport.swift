@@ -9,19 +9,14 @@ nonisolated protocol NetworkTransport: Sendable {
   typealias Completion = @Sendable (NetworkOutcome) -> Void
   /// Why the request cannot be sent; nil if it can.
   func validationError(for request: URLRequest) -> String?
-  /// Whether the session was invalidated: creating a task on it would crash. False if this cannot be detected.
-  var isInvalidated: Bool { get }
-  /// The transport for retries: the caller's session may have been invalidated since the call began.
-  var forLaterAttempts: any NetworkTransport { get }
+  /// The transport for attempts that are not made at once: the caller's session may be invalidated meanwhile. Nil if
+  /// that is known to have happened: creating a task on it would crash.
+  var forLaterAttempts: (any NetworkTransport)? { get }
   /// Creates one attempt, which sends nothing before `resume()`. `completion` can be called on any queue; only the
   /// first call counts. `transfer` is nil if both bodies are in memory.
   func prepare(
     _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle
-}
-
-nonisolated extension NetworkTransport {
-  var forLaterAttempts: any NetworkTransport { self }
 }
 
 /// An attempt that is ready to be sent.
@@ -44,6 +39,12 @@ nonisolated struct NetworkOutcome: Sendable {
   var isOnDelegateQueue = false
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
+  /// Why the attempt ended without an outcome of its own.
+  var interruption: Interruption?
+
+  enum Interruption { case deadline, cancelled }
+  static var deadline: Self { Self(error: URLError(.timedOut), interruption: .deadline) }
+  static var cancelled: Self { Self(error: NetworkError.cancelled, interruption: .cancelled) }
 
   /// `isHead`: a response to HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<HTTPURLResponse, NetworkError> {
@@ -103,24 +104,25 @@ nonisolated struct SessionTransport: NetworkTransport {
   let session: URLSession
   var sessionMayHaveEnded = false
 
-  var forLaterAttempts: any NetworkTransport { SessionTransport(session: session, sessionMayHaveEnded: true) }
+  var forLaterAttempts: (any NetworkTransport)? {
+    #if canImport(FoundationNetworking)
+      if session.isInvalidated { return nil }
+    #endif
+    return SessionTransport(session: session, sessionMayHaveEnded: true)
+  }
 
   func validationError(for request: URLRequest) -> String? {
     Self.validationError(for: request) ?? lengthError(for: request) ?? sessionError
   }
 
-  var isInvalidated: Bool {
-    #if canImport(FoundationNetworking)
-      session.isInvalidated
-    #else
-      false
-    #endif
-  }
-
   func prepare(
     _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
-    let request = withUsableTimeout(request)
+    var request = request
+    // Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. URLSession would fail at
+    // once with such a value, or crash.
+    if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
+    if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
     #if canImport(FoundationNetworking)
       return LinuxAttempt(
         session: session, request: request, transfer: transfer, sessionMayHaveEnded: sessionMayHaveEnded,
@@ -139,15 +141,6 @@ nonisolated struct SessionTransport: NetworkTransport {
       task.delegate = redirects
       return task
     #endif
-  }
-
-  private func withUsableTimeout(_ request: URLRequest) -> URLRequest {
-    var request = request
-    // Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. URLSession would fail at
-    // once with such a value, or crash.
-    if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
-    if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
-    return request
   }
 
   // MARK: Validation
@@ -197,14 +190,10 @@ nonisolated struct SessionTransport: NetworkTransport {
 
   /// Whether the text is a token: letters, digits and some punctuation (RFC 9110 §5.6.2).
   static func isToken(_ text: String) -> Bool {
-    !text.isEmpty
-      && text.utf8.allSatisfy {
-        switch $0 {
-        case 48...57, 65...90, 97...122, 33, 35...39, 42, 43, 45, 46, 94...96, 124, 126: true
-        default: false
-        }
-      }
+    !text.isEmpty && text.utf8.allSatisfy { tokenCharacters.contains($0) }
   }
+  private static let tokenCharacters =
+    "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
 }
 
 #if !canImport(FoundationNetworking)

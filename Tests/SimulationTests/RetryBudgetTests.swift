@@ -37,7 +37,7 @@ extension SimulationTests {
         }
         time.timer(after: .bounded(seconds: start)) { [self] in
           let loop = RetryLoop(
-            URLRequest(url: url), policy: policy, allowEmptyData: true, transport: transport, clock: time)
+            NetworkCallPlan(request: URLRequest(url: url), policy: policy), on: transport, clock: time)
           time.start { [self] in
             let error = await loop.run().error
             results[path, default: []].append((error, time.now.secondsAsDouble - start))
@@ -214,8 +214,8 @@ extension SimulationTests {
       let url = try #require(URL(string: "http://simulated.example/"))
       for _ in 0..<200 {
         let loop = RetryLoop(
-          URLRequest(url: url), policy: RetryPolicy(budget: RetryBudget()), allowEmptyData: true,
-          transport: transport, clock: time)
+          NetworkCallPlan(request: URLRequest(url: url), policy: RetryPolicy(budget: RetryBudget())), on: transport,
+          clock: time)
         time.start { errors.append(await loop.run().error) }
       }
       time.run()

@@ -14,6 +14,7 @@ import Testing
     return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
   }
 
+  static let request = URLRequest(url: URL(fileURLWithPath: "/"))
   /// 2015-10-21 07:28:00 UTC
   static let now = Date(timeIntervalSince1970: 1_445_412_480)
 
@@ -43,7 +44,7 @@ import Testing
       let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
       let decision = policy.decision(
-        error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0)
+        error, Self.request, RetryCallState(attempts: 1), now: Self.now, random: 0)
       if let expected {
         let fits = cap.map { .seconds(expected) <= $0 } ?? true
         #expect(
@@ -124,7 +125,7 @@ import Testing
       let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) }, maxRetryTime: nil)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
       let decision = policy.decision(
-        error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0)
+        error, Self.request, RetryCallState(attempts: 1), now: Self.now, random: 0)
       let fits = cap.map { seconds <= $0 } ?? true
       #expect(
         decision
@@ -140,14 +141,14 @@ import Testing
     let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
     let error = NetworkError.noResponseData(try Self.response(200, ["Retry-After": "120"]))
     let decision = policy.decision(
-      error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), verdict: true, now: Self.now, random: 0)
+      error, Self.request, RetryCallState(attempts: 1), verdict: true, now: Self.now, random: 0)
     #expect(decision == .retry(after: .seconds(7), .backoff))
   }
 
   @Test func anHourOnABadGatewayDoesNotStopTheRetries() throws {
     let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
     let decision = RetryPolicy.default.decision(
-      error, RetryRequestFacts(method: "GET"), RetryCallState(attempts: 1), now: Self.now, random: 0.5)
+      error, Self.request, RetryCallState(attempts: 1), now: Self.now, random: 0.5)
     #expect(decision == .retry(after: .milliseconds(250), .backoff))
   }
 

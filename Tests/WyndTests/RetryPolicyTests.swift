@@ -16,16 +16,27 @@ import Testing
   }
   static func url(_ code: URLError.Code) -> NetworkError { .urlError(URLError(code)) }
 
+  static func request(_ method: String, key: Bool = false, stream: Bool = false) -> URLRequest {
+    var request = URLRequest(url: URL(fileURLWithPath: "/"), method: method)
+    if key { request.setValue("key", forHTTPHeaderField: "Idempotency-Key") }
+    if stream { request.httpBodyStream = InputStream(data: Data()) }
+    return request
+  }
+  /// Failures that are unlikely to go away.
+  static func failures(_ count: Int) -> [RetryFailure.Attempt] {
+    (0..<count).map { .init(number: $0 + 1, startedAt: .zero, duration: .zero, error: status(500)) }
+  }
+
   func decide(
     _ error: NetworkError, _ policy: RetryPolicy = .default, method: String = "GET", key: Bool = false,
     stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
     persistent: Int = 1, mayHaveReachedServer: Bool = false, random: Double = 0.5
   ) -> RetryDecision {
     policy.decision(
-      error, RetryRequestFacts(method: method, hasIdempotencyKey: key, hasBodyStream: stream),
+      error, Self.request(method, key: key, stream: stream),
       RetryCallState(
-        attempts: attempts, elapsed: elapsed, unreachableFor: unreachable, persistentFailures: persistent,
-        mayHaveReachedServer: mayHaveReachedServer),
+        attempts: attempts, history: mayHaveReachedServer ? Self.failures(2) : Self.failures(persistent),
+        elapsed: elapsed, unreachableSince: elapsed - unreachable),
       verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
   }
 
@@ -72,14 +83,16 @@ import Testing
   // MARK: Is it safe?
 
   @Test func idempotentMethodsAreSafe() {
-    let all = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY", "POST", "PATCH", "CONNECT", "LOCK", "get"]
+    let all = [
+      "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY", "POST", "PATCH", "CONNECT", "LOCK", "query",
+    ]
     let safe = all.filter { decide(Self.status(503), method: $0) != .stop(.notSafeToRepeat(method: $0)) }
     #expect(safe == ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"])
   }
 
   @Test func aPostIsRepeatedOnlyWithAReason() {
     let policy = RetryPolicy.default
-    let post = RetryRequestFacts(method: "POST")
+    let post = Self.request("POST")
     enum Got { case nothing, body, redirect }
     let rows: [(NetworkError, Got, RepeatSafety)] = [
       (Self.url(.cannotFindHost), .nothing, .nothingSent), (Self.url(.dnsLookupFailed), .nothing, .nothingSent),
@@ -103,7 +116,7 @@ import Testing
       #expect(policy.safety(error, post, call) == expected, "\(error) \(got)")
     }
     #expect(
-      policy.safety(Self.status(503), RetryRequestFacts(method: "POST", hasIdempotencyKey: true), RetryCallState())
+      policy.safety(Self.status(503), Self.request("POST", key: true), RetryCallState())
         == .idempotencyKey)
     let bold = RetryPolicy(retriesNonIdempotent: true)
     #expect(bold.safety(Self.status(503), post, RetryCallState()) == .allowedByPolicy)
@@ -206,7 +219,7 @@ import Testing
     let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
     #expect(
       policy.decision(
-        Self.status(503), RetryRequestFacts(method: "GET"), late, now: Date(timeIntervalSince1970: 0), random: 0.5)
+        Self.status(503), Self.request("GET"), late, now: Date(timeIntervalSince1970: 0), random: 0.5)
         == .stop(.maxRetries))
   }
 
@@ -241,8 +254,8 @@ import Testing
         var elapsed = attemptLasts
         var attempts = 1
         while case .retry(let delay, _, _) = policy.decision(
-          error, RetryRequestFacts(method: "GET"),
-          RetryCallState(attempts: attempts, elapsed: elapsed, unreachableFor: error.isUnreachable ? elapsed : .zero),
+          error, Self.request("GET"),
+          RetryCallState(attempts: attempts, elapsed: elapsed, unreachableSince: .zero),
           now: Date(timeIntervalSince1970: 0), random: random)
         {
           elapsed += delay + attemptLasts
@@ -271,7 +284,7 @@ import Testing
 @Suite struct RetryProgressTests {
   private func decide(_ error: NetworkError, _ call: RetryCallState) -> RetryDecision {
     RetryPolicy(backoff: .constant(.seconds(1)), budget: nil).decision(
-      error, RetryRequestFacts(method: "GET"), call, now: Date(timeIntervalSince1970: 0), random: 0.5)
+      error, RetryPolicyTests.request("GET"), call, now: Date(timeIntervalSince1970: 0), random: 0.5)
   }
 
   @Test func timeAndAttemptsBeforeProgressDoNotCount() {

@@ -158,7 +158,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
         where credential.isRejected(by: response) && request.httpBodyStream == nil
         && NetworkOrigin(response.url) == origin
         && (!call.memory.withLock { $0.hasFollowedRedirect }
-          || RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe)
+          || RetryPolicy.default.safety(.noResponse, request, RetryCallState()).isSafe)
       {}
     }
     return try await next(signed(request, renewed(after: now, call.client, within: request.timeoutInterval)))

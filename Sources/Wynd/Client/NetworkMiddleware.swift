@@ -138,7 +138,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   let call: NetworkCall
   let allowEmptyData: Bool
 
-  var isInvalidated: Bool { base.isInvalidated }
+  var forLaterAttempts: (any NetworkTransport)? { base.forLaterAttempts.map { _ in self } }
   func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
   func prepare(
@@ -148,9 +148,8 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     let facts = NetworkLock(NetworkOutcome())
     let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
       if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
-      if base.isInvalidated { throw NetworkError.urlError(URLError(.cancelled)) }
-      let end = await RetryAttempt(request, base).run(clock: ContinuousRetryClock())
-      guard case .outcome(let outcome) = end else { throw NetworkError.cancelled }
+      if base.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
+      let outcome = await RetryAttempt(request, base).run(clock: ContinuousRetryClock())
       let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
       let mayBeApplied = Self.mayBeApplied(outcome, result)
       facts.withLock {
@@ -177,8 +176,7 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
   private static func mayBeApplied(_ send: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) -> Bool {
     guard case .failure(let error) = result else { return true }
     let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
-    let safety = RetryPolicy.default.safety(error, RetryRequestFacts(method: "POST"), state)
-    return error.statusCode != 401 && !safety.isSafe
+    return error.statusCode != 401 && state.proof(in: error) == nil
   }
 }
 

@@ -61,11 +61,12 @@ nonisolated public final class NetworkScript: NetworkPerformer, RetryLoopFactory
   public var elapsed: Duration { log.withLock { $0.elapsed } }
 
   func loop(for call: NetworkCallPlan) -> RetryLoop {
-    var policy = call.policy ?? .default
+    var call = call
+    call.policy = call.policy ?? .default
     // A budget uses real time, but the script simulates time.
-    policy.budget = nil
+    call.policy?.budget = nil
     let clock = ScriptClock { [log] delay in log.withLock { $0.elapsed += delay } }
-    return call.loop(on: ScriptTransport(script: self, clock: clock), policy: policy, clock: clock)
+    return RetryLoop(call, on: ScriptTransport(script: self, clock: clock), clock: clock)
   }
 
   fileprivate func step(for request: URLRequest) -> Step {
@@ -82,7 +83,7 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   let script: NetworkScript
   let clock: ScriptClock
 
-  var isInvalidated: Bool { false }
+  var forLaterAttempts: (any NetworkTransport)? { self }
   func validationError(for request: URLRequest) -> String? { SessionTransport.validationError(for: request) }
 
   func prepare(
@@ -92,9 +93,8 @@ nonisolated private struct ScriptTransport: NetworkTransport {
       switch script.step(for: request) {
       case .response(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
       case .chunks(let status, let headers, let chunks, let isCut):
-        var outcome = outcome(request, transfer, status, headers, chunks)
-        if isCut { outcome.error = outcome.error ?? URLError(.networkConnectionLost) }
-        completion(outcome)
+        let error = isCut ? URLError(.networkConnectionLost) : nil
+        completion(outcome(request, transfer, status, headers, chunks, error))
       case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
       case .silence:
         let timeout = Duration.bounded(seconds: request.timeoutInterval)
@@ -105,12 +105,13 @@ nonisolated private struct ScriptTransport: NetworkTransport {
 
   private func outcome(
     _ request: URLRequest, _ transfer: StreamedBodies?, _ status: Int, _ headers: [String: String],
-    _ chunks: [Data]
+    _ chunks: [Data], _ error: URLError? = nil
   ) -> NetworkOutcome {
     let response = request.url.flatMap {
       HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
     }
-    guard let transfer, let response else { return NetworkOutcome(data: Data(chunks.joined()), response: response) }
+    var outcome = NetworkOutcome(data: Data(chunks.joined()), response: response, error: error)
+    guard let transfer, let response else { return outcome }
     do {
       // Open the stream as a session would. Its size is known only from Content-Length.
       _ = try transfer.stream?()
@@ -119,11 +120,10 @@ nonisolated private struct ScriptTransport: NetworkTransport {
       transfer.onSent(size ?? Int64(request.httpBody?.count ?? 0))
       try transfer.onHead(response)
       for chunk in chunks { try transfer.onData(chunk) }
-      return NetworkOutcome(data: Data(), response: response)
     } catch {
-      let error = error as? NetworkError ?? .transferFailed(error)
-      return NetworkOutcome(data: Data(), response: response, error: error)
+      outcome.error = error as? NetworkError ?? .transferFailed(error)
     }
+    return outcome
   }
 }
 

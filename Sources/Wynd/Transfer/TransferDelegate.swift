@@ -10,10 +10,10 @@ import Foundation
 nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct State: Sendable {
     var failure: (any Error)?
-    var bodies = 0
+    /// Whether the next body is the first one, or follows a challenge.
+    var mayBeSent = true
     /// The number of bytes that were sent of the latest body.
     var sent = Int64(0)
-    var wasChallenged = false
   }
   private let state = NetworkLock(State())
   private let transfer: StreamedBodies
@@ -41,7 +41,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     self.transfer = transfer
     self.completion = completion
     redirects = RedirectHandler(request)
-    isRepeatable = RetryPolicy.default.safety(.noResponse, RetryRequestFacts(request), RetryCallState()).isSafe
+    isRepeatable = RetryPolicy.default.safety(.noResponse, request, RetryCallState()).isSafe
   }
 
   func urlSession(
@@ -58,7 +58,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    if challenge.failureResponse != nil { state.withLock { $0.wasChallenged = true } }
+    if challenge.failureResponse != nil { state.withLock { $0.mayBeSent = true } }
     #if !canImport(FoundationNetworking)
       let isAsked: Void? = (session.delegate as? any URLSessionTaskDelegate)?.urlSession?(
         session, task: task, didReceive: challenge, completionHandler: completionHandler)
@@ -107,8 +107,8 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
   ) {
     let mayBeSent = state.withLock { state in
-      defer { (state.bodies, state.sent, state.wasChallenged) = (state.bodies + 1, 0, false) }
-      return state.bodies == 0 || state.wasChallenged
+      defer { (state.mayBeSent, state.sent) = (false, 0) }
+      return state.mayBeSent
     }
     guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
     // Passing the same stream again would crash.

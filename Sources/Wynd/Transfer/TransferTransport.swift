@@ -10,7 +10,7 @@ nonisolated struct TransferTransport: NetworkTransport {
   let base: any NetworkTransport
   let attempt: @Sendable (URLRequest, @escaping Completion) -> any NetworkRequestHandle
 
-  var isInvalidated: Bool { base.isInvalidated }
+  var forLaterAttempts: (any NetworkTransport)? { base.forLaterAttempts.map { _ in self } }
   func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
 
   func prepare(
@@ -21,45 +21,33 @@ nonisolated struct TransferTransport: NetworkTransport {
 /// An attempt whose request is prepared in `resume()`. If that reads or writes files, it happens in the background, so
 /// that the caller's thread does not wait for the disk.
 nonisolated final class DeferredRequestHandle: NetworkRequestHandle {
-  private let state = NetworkLock<(isCancelled: Bool, request: (any NetworkRequestHandle)?)>((false, nil))
+  private let task = NetworkTask()
   private let isInBackground: Bool
-  private let completion: NetworkTransport.Completion
-  private let prepare: @Sendable (DeferredRequestHandle) throws -> any NetworkRequestHandle
+  private let start: @Sendable (NetworkTask) -> Void
 
+  /// The closure can see from its argument whether the attempt is canceled in the meantime.
   init(
     isInBackground: Bool = true, _ completion: @escaping NetworkTransport.Completion,
-    prepare: @escaping @Sendable (DeferredRequestHandle) throws -> any NetworkRequestHandle
+    prepare: @escaping @Sendable (NetworkTask) throws -> any NetworkRequestHandle
   ) {
     self.isInBackground = isInBackground
-    self.completion = completion
-    self.prepare = prepare
+    start = { task in
+      if task.isCancelled { return }
+      do {
+        let request = try prepare(task)
+        task.setCancellation { request.cancel() }
+        if !task.isCancelled { request.resume() }
+      } catch {
+        completion(NetworkOutcome(error: NetworkError(transfer: error)))
+      }
+    }
   }
-
-  var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
   func resume() {
-    if !isInBackground { return start() }
+    if !isInBackground { return start(task) }
     // Not a global queue, because the app may block its threads.
-    DispatchQueue(label: "Wynd.Transfer", qos: .userInitiated).async { self.start() }
+    DispatchQueue(label: "Wynd.Transfer", qos: .userInitiated).async { [start, task] in start(task) }
   }
 
-  private func start() {
-    if isCancelled { return }
-    do {
-      let request = try prepare(self)
-      state.withLock { $0.request = request }
-      // It may have been canceled in the meantime.
-      if isCancelled { request.cancel() } else { request.resume() }
-    } catch {
-      completion(NetworkOutcome(error: NetworkError(transfer: error)))
-    }
-  }
-
-  func cancel() {
-    let request = state.withLock { state in
-      defer { state = (true, nil) }
-      return state.request
-    }
-    request?.cancel()
-  }
+  func cancel() { task.cancel() }
 }
