@@ -2,6 +2,13 @@ import Testing
 
 @testable import Wynd
 
+extension DownloadDecision {
+  fileprivate static func fromStart(_ state: DownloadState) -> Self { .write(from: 0, end: state.total, state) }
+  fileprivate static func append(from offset: Int64 = 20, upTo last: Int64, _ state: DownloadState) -> Self {
+    .write(from: offset, end: last + 1, state)
+  }
+}
+
 /// Content-Range (RFC 9110 §14.4), a pure rule.
 struct ContentRangeTests {
   @Test func contentRangesAreReadOrRefused() {
@@ -52,7 +59,7 @@ struct ContentRangeTests {
     // A part.
     (206, tag.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, known, 20, .append(upTo: 39, known)),
     (206, tag.merging(["Content-Range": "bytes 20-29/*"]) { $1 }, known, 20, .append(upTo: 29, known)),
-    (206, tag.merging(["Content-Range": "bytes 0-9/40"]) { $1 }, state(), 0, .append(upTo: 9, known)),
+    (206, tag.merging(["Content-Range": "bytes 0-9/40"]) { $1 }, state(), 0, .append(from: 0, upTo: 9, known)),
     (206, ["Content-Range": "bytes 20-39/40"], dated, 20, .append(upTo: 39, dated)),
     (206, date.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, dated, 20, .append(upTo: 39, dated)),
     // Of another version, as far as anybody can know.

@@ -133,6 +133,22 @@ extension DownloadTests {
     #expect(server.requests.count == 1 && folder.names.isEmpty)
   }
 
+  /// Another method may bring another file.
+  @Test(arguments: [("GET", "POST"), ("POST", "GET")])
+  func partIsNotResumedWithAnotherMethod(_ first: String, _ second: String) async throws {
+    let server = try LoopbackServer { request in
+      request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    for (method, isWhole) in [(first, false), (second, true)] {
+      let result = await download(server, to: folder.file(), options, { $0.httpMethod = method }, policy: .never)
+      #expect((result.error == nil) == isWhole)
+    }
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
   /// Answered with a part, it would have to be sent again for the rest.
   @Test func aPOSTGetsNoParts() async throws {
     let server = try LoopbackServer { _ in Self.part("bytes 0-69999/200000", someBytes(70_000)) }

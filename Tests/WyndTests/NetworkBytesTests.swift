@@ -15,6 +15,11 @@ import Wynd
     try await session.networkBytes(for: URLRequest(url: server.url()), policy: policy)
   }
 
+  static let request = URLRequest(url: URL(fileURLWithPath: "/"))
+  static func script(_ status: Int, _ chunks: [Data]) -> NetworkScript {
+    .scripted([.chunks(status, headers: [:], chunks, isCut: false)])
+  }
+
   @Test func theStartIsRetriedLikeAnyCall() async throws {
     let server = try LoopbackServer(
       script: .reset, .status(503),
@@ -132,6 +137,43 @@ import Wynd
     await begun.wait()
     reader.cancel()
     guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
+  }
+
+  /// Also if there is more to read: one read takes at most the megabyte that is in memory.
+  @Test func cancelledReaderGetsNoMoreData() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Content-Length", "5000000")])), .send([UInt8](repeating: 0, count: 4_000_000)), .hang,
+      ]))
+    let bytes = try await bytes(server)
+    let reader = Task {
+      var iterator = bytes.makeAsyncIterator()
+      _ = try await iterator.next()
+      try await Task.sleep(for: .milliseconds(300))
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await iterator.next()
+    }
+    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
+  }
+
+  /// The body of a failure is in its error, up to a megabyte, and takes no file and no reader.
+  @Test func theBodyOfAnErrorIsAMegabyteAtMost() async throws {
+    let chunk = Data(count: 700_000)
+    let error = await #expect(throws: NetworkError.self) {
+      try await Self.script(404, [chunk, chunk]).networkBytes(for: Self.request)
+    }
+    #expect(error?.statusCode == 404 && error?.data?.count == 1_048_576)
+  }
+
+  @Test func aReaderThatWaitsIsToldTheEnd() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\nx\r\n"),
+        .pause(milliseconds: 200), Answer.text("0\r\n\r\n"),
+      ]))
+    var data = Data()
+    for try await chunk in try await bytes(server) { data += chunk }
+    #expect(data == Data("x".utf8))
   }
 
   @Test func aTransferOf4MBArrivesWhole() async throws {

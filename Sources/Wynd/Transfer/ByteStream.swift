@@ -19,27 +19,29 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     var request: (any NetworkRequestHandle)?
     var head: HTTPURLResponse?
     var hasStarted = false
-    var errorBody = Data()
-    /// Data that has not been read yet.
+    /// Data that has not been read yet, or the start of the body of an error.
     var buffer = Data()
     var overflow = OverflowFile()
     var isSuspended = false
     var end: Result<Void, NetworkError>?
-    var waiting: [CheckedContinuation<Void, Never>] = []
   }
   private let state = NetworkLock(State())
+  /// Wakes a waiting reader, so that it checks the state.
+  private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   private let startsWithHead: Bool
-  private let started: NetworkLock<ByteStream?>
+  private let started: NetworkLock<[ByteStream]>
   private let completion: NetworkTransport.Completion
 
-  /// `started` is set to the stream when the attempt succeeds.
+  /// The stream is added to `started` when the attempt succeeds.
   init(
-    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<ByteStream?>,
+    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<[ByteStream]>,
     _ completion: @escaping NetworkTransport.Completion
   ) {
     self.startsWithHead = startsWithHead
     self.started = started
     self.completion = completion
+    // Canceling the task of a waiting reader ends `changes`.
+    change.onTermination = { [weak self] end in if case .cancelled = end { self?.cancel() } }
     // Weak, so that the transfer does not keep the stream alive when it has no reader left.
     let transfer = StreamedBodies(
       onHead: { [weak self] in self?.receive($0) }, onData: { [weak self] in try self?.receive($0) },
@@ -58,63 +60,58 @@ nonisolated final class ByteStream: NetworkRequestHandle {
 
   private func receive(_ head: HTTPURLResponse) {
     state.withLock { $0.head = head }
-    if startsWithHead { start() }
+    if startsWithHead { start(head) }
   }
 
   private func receive(_ data: Data) throws {
     if data.isEmpty { return }
-    let result = update { state -> Result<Void, NetworkError> in
-      let isError = state.head?.statusCode ?? 0 >= 400
-      if isError { state.errorBody += data.prefix(max(0, Self.limit - state.errorBody.count)) }
-      if isError || state.end != nil { return .success(()) }
-      return Result { try state.append(data) }.mapError(NetworkError.init(transfer:))
+    let head = state.withLock { state in
+      Result {
+        if state.head?.statusCode ?? 0 >= 400 {
+          state.buffer += data.prefix(Self.limit - state.buffer.count)
+        } else if state.end == nil {
+          try state.append(data)
+        }
+        return state.head
+      }
     }
-    try result.get()
-    start()
+    change.yield()
+    if let head = try head.mapError(NetworkError.init(transfer:)).get() { start(head) }
   }
 
   /// Completes the call successfully. The body that follows is read from the stream.
-  private func start() {
-    let head = state.withLock { state -> HTTPURLResponse? in
-      guard !state.hasStarted, let head = state.head, head.statusCode < 400 else { return nil }
-      state.hasStarted = true
-      return head
+  private func start(_ head: HTTPURLResponse) {
+    if head.statusCode >= 400 { return }
+    let isFirst = state.withLock { state in
+      defer { state.hasStarted = true }
+      return !state.hasStarted
     }
-    guard let head else { return }
-    _ = started.exchange(self)
+    if !isFirst { return }
+    started.withLock { $0.append(self) }
     completion(NetworkOutcome(data: Data(), response: head, isAccepted: true))
   }
 
   private func finished(_ outcome: NetworkOutcome) {
-    let (hasStarted, errorBody) = state.withLock { ($0.hasStarted, $0.errorBody) }
     let result = outcome.result(isHead: false, allowEmptyData: true)
     end(result.map { _ in })
-    if hasStarted { return }
-    if case .success = result { _ = started.exchange(self) }
+    // A body without a byte.
+    if case .success(let head) = result { return start(head) }
+    // Without effect after the start: only the first completion counts.
     var outcome = outcome
-    outcome.data = errorBody
+    outcome.data = state.withLock { $0.buffer }
     completion(outcome)
   }
 
   /// Ends the stream, and cancels the request after a failure. Data that arrived before can still be read, unless the
   /// stream was canceled.
   private func end(_ result: Result<Void, NetworkError>) {
-    let request = update { state in
+    let request = state.withLock { state in
       if state.end == nil { state.end = result }
       defer { state.request = nil }
       return state.request
     }
+    change.finish()
     if case .failure = result { request?.cancel() }
-  }
-
-  /// Changes the state, and resumes the waiting readers so that they check it.
-  private func update<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
-    let (value, waiting) = state.withLock { state in
-      defer { state.waiting = [] }
-      return (change(&state), state.waiting)
-    }
-    for reader in waiting { reader.resume() }
-    return value
   }
 
   // MARK: Reading
@@ -125,18 +122,8 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     while true {
       if Task.isCancelled { cancel() }
       if let next = state.withLock({ $0.takeNext() }) { return try next.get() }
-      await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          let mustWait = state.withLock { state in
-            if state.pending > 0 || state.end != nil { return false }
-            state.waiting.append(continuation)
-            return true
-          }
-          if !mustWait { continuation.resume() }
-        }
-      } onCancel: {
-        cancel()
-      }
+      var changes = changes.makeAsyncIterator()
+      _ = await changes.next()
     }
   }
 }
@@ -169,16 +156,6 @@ nonisolated extension ByteStream.State {
       (request as? URLSessionTask)?.resume()
     }
     return next.mapError(NetworkError.init(transfer:))
-  }
-}
-
-nonisolated extension NetworkLock {
-  /// Sets the value and returns the old one, so that it is released outside the lock: releasing a stream can cancel it.
-  func exchange(_ new: Value) -> Value {
-    withLock { value in
-      defer { value = new }
-      return value
-    }
   }
 }
 

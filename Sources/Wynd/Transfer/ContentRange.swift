@@ -30,7 +30,7 @@ nonisolated struct ContentRange: Equatable, Sendable {
 
 /// What is known about a file that is being downloaded. It is stored next to the partial file.
 nonisolated struct DownloadState: Codable, Equatable, Sendable {
-  /// Identifies the file: its origin, its path and a hash of its query.
+  /// Identifies the file: a hash of the method and the URL.
   var source: String
   /// A strong entity tag or a strong date (RFC 9110 §13.1.5); nil if the rest of the file cannot be requested.
   var validator: String?
@@ -40,10 +40,9 @@ nonisolated struct DownloadState: Codable, Equatable, Sendable {
 
 /// What a response means for the partial file, according to RFC 9110 §§13–15.
 nonisolated enum DownloadDecision: Equatable, Sendable {
-  /// The body is the file from the beginning.
-  case fromStart(DownloadState)
-  /// The body continues the partial file, up to and including this byte.
-  case append(upTo: Int64, DownloadState)
+  /// The body is the file from this offset: 0, or that of the request. `end` is the offset of its own end; nil if the
+  /// response does not state it.
+  case write(from: Int64, end: Int64?, DownloadState)
   /// The partial file is complete.
   case complete
   /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
@@ -53,18 +52,22 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
   /// The status code is an error. The partial file is kept.
   case failed
 
-  /// `offset`: the first byte that was requested; 0 if the request had no Range. `field` reads a header field.
-  init(status: Int, offset: Int64, known: DownloadState, field: (String) -> String?) {
+  /// `offset`: the first byte that was requested; 0 if the request had no Range. `field` reads a header field. Only a
+  /// GET can be continued by a request for the rest.
+  init(status: Int, offset: Int64, known: DownloadState, isGET: Bool = true, field: (String) -> String?) {
     let isEncoded = Self.isEncoded(field)
     switch status {
+    case 206 where !isGET:
+      self = .invalid("a part, which was not requested")
     case 206 where isEncoded:
       self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
     case 206:
       self = Self.part(offset, known, field)
     case 200, 203:
       // An offset in a compressed body is not an offset in the file, so the rest could not be requested.
-      let validator = isEncoded ? nil : Self.validator(field)
-      self = .fromStart(DownloadState(source: known.source, validator: validator, total: Self.length(field)))
+      let validator = isEncoded || !isGET ? nil : Self.validator(field)
+      let length = Self.length(field)
+      self = .write(from: 0, end: length, DownloadState(source: known.source, validator: validator, total: length))
     case 416 where offset > 0:
       let range = field("Content-Range").flatMap(ContentRange.init)
       let isWhole = range?.first == nil && range?.total == offset && known.total ?? offset == offset
@@ -80,32 +83,26 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
     if offset > 0, isChanged(known, field, isPart: true) { return .startOver }
     if first != offset { return .invalid("a part from byte \(first), requested was \(offset)") }
     var state = offset > 0 ? known : DownloadState(source: known.source, validator: validator(field))
-    if let total = range.total {
-      if let expected = state.total, expected != total {
-        return .invalid("a part of \(total) bytes, not of \(expected)")
-      }
-      state.total = total
+    if let total = range.total, let expected = state.total, total != expected {
+      return .invalid("a part of \(total) bytes, not of \(expected)")
     }
+    state.total = range.total ?? state.total
     if let total = state.total, last >= total { return .invalid("a part beyond the end") }
-    return .append(upTo: last, state)
+    return .write(from: offset, end: last + 1, state)
   }
 
   /// Whether the file is complete with this size, after a body that ended without an error.
   func isWhole(_ size: Int64) -> Bool {
-    switch self {
-    case .complete: true
-    case .fromStart(let state): size == state.total ?? size
-    // If the total is unknown, more parts may follow.
-    case .append(_, let state): size == state.total
-    case .startOver, .invalid, .failed: false
-    }
+    guard case .write(_, let end, let state) = self else { return self == .complete }
+    // If the end of a part is known, but not the total, more parts may follow.
+    return size == state.total || state.total == nil && end == nil
   }
 
   /// Whether the body may have been cut off. CFNetwork reports success for a chunked body that ends between two chunks
   /// (FB24495140), so the download requests what follows: a 416 confirms that nothing is missing.
   func mayBeCutOff(_ field: (String) -> String?) -> Bool {
-    guard case .fromStart(let state) = self else { return false }
-    return state.total == nil && state.validator != nil && field("Accept-Ranges")?.lowercased() == "bytes"
+    guard case .write(_, nil, let state) = self else { return false }
+    return state.validator != nil && field("Accept-Ranges")?.lowercased() == "bytes"
   }
 
   private static func isEncoded(_ field: (String) -> String?) -> Bool {

@@ -17,8 +17,7 @@ nonisolated final class Download: Sendable {
     var offset = Int64(0)
     var step: DownloadDecision?
     var errorBody = Data()
-    /// Whether the end of the file has to be confirmed by another request, and whether that request was made.
-    var mustRequestEnd = false
+    /// Whether another request was made to confirm the end of the file.
     var hasRequestedEnd = false
     /// The largest size so far. Only bytes beyond it count as progress.
     var largest = Int64(0)
@@ -59,11 +58,8 @@ nonisolated final class Download: Sendable {
       // A success without a file: a middleware returned a response of its own.
       return result.flatMap { _ in .failure(.transferFailed(TransferError.invalidResponse(reason: "no file"))) }
     }
-    let attempts =
-      switch result {
-      case .success(let call): call.attempts
-      case .failure(let error): error.attempts
-      }
+    let attempts: [RetryFailure.Attempt]
+    do { attempts = try result.get().attempts } catch { attempts = error.attempts }
     return .success(NetworkDownload(file: destination, response: response, attempts: attempts))
   }
 
@@ -80,24 +76,23 @@ nonisolated final class Download: Sendable {
       throw NetworkError.invalidRequest(reason: "a response to HEAD has no body")
     }
     let isGET = request.httpMethod ?? "GET" == "GET"
-    let (attempt, offset, validator) = try locked { state in
-      // The call was canceled before the attempt began.
-      if state.isClosed { throw NetworkError.cancelled }
-      let partial = try state.partial ?? PartialFile(for: destination, from: request.url, options)
-      if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
-      let validator = partial.state.validator
-      state.offset = validator != nil && isGET ? partial.size : 0
-      (state.step, state.errorBody) = (nil, Data())
-      state.attempt += 1
-      return (state.attempt, state.offset, validator)
-    }
     var request = request
     // An offset in a compressed body is not an offset in the file, and a cache could return another part.
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     request.cachePolicy = .reloadIgnoringLocalCacheData
-    if let validator, offset > 0 {
-      request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
-      request.setValue(validator, forHTTPHeaderField: "If-Range")
+    let attempt = try locked { state in
+      // The call was canceled before the attempt began.
+      if state.isClosed { throw NetworkError.cancelled }
+      let partial = try state.partial ?? PartialFile(for: destination, from: request, options)
+      if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
+      (state.offset, state.step, state.errorBody) = (0, nil, Data())
+      if partial.size > 0, let validator = partial.state.validator {
+        state.offset = partial.size
+        request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
+        request.setValue(validator, forHTTPHeaderField: "If-Range")
+      }
+      state.attempt += 1
+      return state.attempt
     }
     let transfer = StreamedBodies(
       onHead: { head in try self.inAttempt(attempt) { try self.receive(head, isGET: isGET, &$0, $1) } },
@@ -107,20 +102,14 @@ nonisolated final class Download: Sendable {
   }
 
   private func receive(_ head: HTTPURLResponse, isGET: Bool, _ state: inout State, _ partial: PartialFile) throws {
-    let field = { head.value(forHTTPHeaderField: $0) }
-    let step = DownloadDecision(status: head.statusCode, offset: state.offset, known: partial.state, field: field)
+    let step = DownloadDecision(
+      status: head.statusCode, offset: state.offset, known: partial.state, isGET: isGET,
+      field: head.value(forHTTPHeaderField:))
     state.step = step
-    #if !canImport(FoundationNetworking)
-      // On Linux, libcurl reports a body that was cut off.
-      state.mustRequestEnd = isGET && step.mayBeCutOff(field) && !state.hasRequestedEnd
-    #endif
     switch step {
-    case .fromStart(let known):
-      state.offset = 0
-      try partial.begin(known)
-    case .append(_, let known):
-      guard isGET else { throw TransferError.invalidResponse(reason: "a part, which was not requested") }
-      if state.offset == 0 { try partial.begin(known) } else { try partial.save(known) }
+    case .write(let offset, _, let known):
+      state.offset = offset
+      if offset == 0 { try partial.begin(known) } else { try partial.save(known) }
     case .startOver:
       try startOver(partial)
       throw TransferError.changed(reason: "the response is a part of another version")
@@ -130,19 +119,17 @@ nonisolated final class Download: Sendable {
   }
 
   private func receive(_ data: Data, _ state: inout State, _ partial: PartialFile) throws {
-    var limit = partial.state.total
     switch state.step {
-    case .fromStart: break
-    case .append(let last, _): limit = last + 1
-    case .failed: return state.errorBody += data.prefix(max(0, 1_048_576 - state.errorBody.count))
-    default: return
+    case .write(_, let end, _):
+      if let end, partial.size + Int64(data.count) > end {
+        try partial.cut(to: state.offset)
+        throw TransferError.invalidResponse(reason: "it is too long")
+      }
+      try partial.append(data)
+      progress.report(partial.size, of: partial.state.total)
+    case .failed: state.errorBody += data.prefix(max(0, 1_048_576 - state.errorBody.count))
+    default: break
     }
-    if let limit, partial.size + Int64(data.count) > limit {
-      try partial.cut(to: state.offset)
-      throw TransferError.invalidResponse(reason: "it is too long")
-    }
-    try partial.append(data)
-    progress.report(partial.size, of: partial.state.total)
   }
 
   private func startOver(_ partial: PartialFile) throws {
@@ -154,42 +141,40 @@ nonisolated final class Download: Sendable {
 
   /// Completes the attempt, after moving a complete file to its destination.
   private func finish(_ outcome: NetworkOutcome, _ attempt: Int, _ completion: @escaping NetworkTransport.Completion) {
-    let (outcome, whole) = judge(outcome, attempt)
+    var outcome = outcome
+    let response = outcome.response as? HTTPURLResponse
+    let whole = state.withLock { state -> PartialFile? in
+      guard state.attempt == attempt, let partial = state.partial else { return nil }
+      // Later data of this attempt is ignored. A few bytes for each attempt do not count as progress.
+      state.attempt += 1
+      outcome.hasProgressed = partial.size - state.largest >= 16_384
+      state.largest = max(state.largest, partial.size)
+      outcome.data = state.errorBody
+      guard let step = state.step, step != .failed, step == .complete || outcome.error == nil else { return nil }
+      #if canImport(FoundationNetworking)
+        // libcurl reports a body that was cut off.
+        let mustRequestEnd = false
+      #else
+        let mustRequestEnd = !state.hasRequestedEnd && step.mayBeCutOff { response?.value(forHTTPHeaderField: $0) }
+      #endif
+      if step.isWhole(partial.size), !mustRequestEnd { return partial }
+      state.hasRequestedEnd = mustRequestEnd || state.hasRequestedEnd
+      outcome.error = URLError(.networkConnectionLost)
+      return nil
+    }
     guard let whole else { return completion(outcome) }
     // In the background, because it takes time to validate a large file and to flush it to the disk.
     DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
       do {
-        try putInPlace(whole, outcome.response as? HTTPURLResponse)
-        progress.afterReports {
-          completion(NetworkOutcome(data: Data(), response: outcome.response, isAccepted: true))
-        }
+        try putInPlace(whole, response)
+        progress.afterReports { completion(NetworkOutcome(data: Data(), response: response, isAccepted: true)) }
       } catch {
         completion(NetworkOutcome(error: error))
       }
     }
   }
 
-  private func judge(_ outcome: NetworkOutcome, _ attempt: Int) -> (NetworkOutcome, whole: PartialFile?) {
-    state.withLock { state in
-      var outcome = outcome
-      guard state.attempt == attempt, let partial = state.partial else { return (outcome, nil) }
-      // Later data of this attempt is ignored. A few bytes for each attempt do not count as progress.
-      state.attempt += 1
-      outcome.hasProgressed = partial.size - state.largest >= 16_384
-      state.largest = max(state.largest, partial.size)
-      outcome.data = state.errorBody
-      guard let step = state.step, step != .failed, step == .complete || outcome.error == nil else {
-        return (outcome, nil)
-      }
-      if step.isWhole(partial.size), !state.mustRequestEnd { return (outcome, partial) }
-      state.hasRequestedEnd = state.mustRequestEnd || state.hasRequestedEnd
-      outcome.error = URLError(.networkConnectionLost)
-      return (outcome, nil)
-    }
-  }
-
   private func putInPlace(_ partial: PartialFile, _ response: HTTPURLResponse?) throws {
-    if state.withLock({ $0.isClosed }) { return }
     do { try options.validate?(partial.url) } catch {
       try locked { state in
         if state.isClosed { return }

@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
   func networkStream(
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
-    let started = NetworkLock<ByteStream?>(nil)
+    let started = NetworkLock<[ByteStream]>([])
     let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) { base in
       TransferTransport(base: base) { request, completion in
         ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
@@ -45,10 +45,13 @@ nonisolated extension NetworkPerformer {
     }
     let result = await networkCaller.run(call)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
-    let stream = started.exchange(nil)
+    let streams = started.withLock { streams in
+      defer { streams = [] }
+      return streams
+    }
     let response = try result.get().response
     // A middleware may have returned a response without sending the request.
-    guard let stream else { throw .noResponse }
+    guard let stream = streams.last else { throw .noResponse }
     return NetworkBytes(response: response, stream: stream)
   }
 }
@@ -95,20 +98,21 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     var bytes: NetworkBytes.AsyncIterator
     var splitter = LineSplitter()
     var lines: ArraySlice<String> = []
-    var isAtEnd = false
 
     /// The next line, or nil at the end of the body.
     ///
     /// - Returns: A line without its line ending.
     /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
     public mutating func next() async throws -> String? {
-      while lines.isEmpty, !isAtEnd {
-        if let data = try await bytes.next() {
-          lines = try splitter.feed(data)[...]
-        } else {
-          isAtEnd = true
-          lines = splitter.finish()[...]
-        }
+      if let line = try await nextComplete() { return line }
+      return splitter.finish()
+    }
+
+    /// The next line that has a line ending.
+    mutating func nextComplete() async throws -> String? {
+      while lines.isEmpty {
+        guard let data = try await bytes.next() else { return nil }
+        lines = try splitter.feed(data)[...]
       }
       return lines.popFirst()
     }
@@ -143,8 +147,8 @@ nonisolated struct LineSplitter: Sendable {
   }
 
   /// The last line, if it has no line ending.
-  mutating func finish() -> [String] {
+  mutating func finish() -> String? {
     defer { line = [] }
-    return line.isEmpty ? [] : [String(decoding: line, as: UTF8.self)]
+    return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
   }
 }

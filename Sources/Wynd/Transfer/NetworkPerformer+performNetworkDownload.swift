@@ -12,7 +12,7 @@ nonisolated public struct DownloadOptions: Sendable {
   public var overwrites: Bool
   /// Whether to keep the partial file when the download fails or is canceled, or the process ends, and to resume it
   /// when the same URL is downloaded to the same destination again. A URL with a different query, such as a new
-  /// signature, counts as another file.
+  /// signature, counts as another file, and so does another method.
   public var resumes: Bool
   /// Receives the progress, on an internal queue.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
@@ -53,7 +53,10 @@ nonisolated public struct NetworkDownload: Sendable {
   }
 
   /// Removes the partial file for this destination, unless a download is writing to it.
-  public static func removePartialFile(for destination: URL) { PartialFile.remove(for: destination) }
+  public static func removePartialFile(for destination: URL) {
+    let options = DownloadOptions(overwrites: true)
+    try? PartialFile(for: destination, from: URLRequest(url: destination), options).close(isDone: false)
+  }
 }
 
 nonisolated extension NetworkPerformer {

@@ -52,25 +52,18 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-nonisolated extension UploadBody {
-  fileprivate var readsFiles: Bool {
-    switch content {
-    case .file, .assembled: true
-    case .data, .stream: false
-    }
-  }
-}
-
 /// One upload with all its attempts.
 nonisolated private struct Upload: Sendable {
   let body: UploadBody
   let progress: ProgressReporter
   /// The assembled body, kept for the retries.
-  private let assembled = NetworkLock<TemporaryFile?>(nil)
+  let assembled = NetworkLock<TemporaryFile?>(nil)
 
-  init(_ body: UploadBody, _ options: UploadOptions) {
-    self.body = body
-    progress = ProgressReporter(options.onProgress)
+  var readsFiles: Bool {
+    switch body.content {
+    case .file, .assembled: true
+    case .data, .stream: false
+    }
   }
 
   static func call(
@@ -85,18 +78,18 @@ nonisolated private struct Upload: Sendable {
     if case .assembled(let contentType, _) = body.content {
       request.setValue(contentType, forHTTPHeaderField: "Content-Type")
     }
-    let upload = Upload(body, options)
+    let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
     return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base in
       TransferTransport(base: base) { request, completion in
-        DeferredRequestHandle(isInBackground: body.readsFiles, completion) { handle in
-          try upload.send(request, on: base, for: handle, completion)
+        DeferredRequestHandle(isInBackground: upload.readsFiles, completion) { task in
+          try upload.send(request, on: base, for: task, completion)
         }
       }
     }
   }
 
   private func send(
-    _ request: URLRequest, on base: any NetworkTransport, for handle: DeferredRequestHandle,
+    _ request: URLRequest, on base: any NetworkTransport, for task: NetworkTask,
     _ completion: @escaping NetworkTransport.Completion
   ) throws -> any NetworkRequestHandle {
     var request = request
@@ -110,7 +103,7 @@ nonisolated private struct Upload: Sendable {
     case .file(let file):
       (transfer.file, length) = (file, try Self.size(of: file))
     case .assembled(_, let assemble):
-      let file = try assembled.withLock { $0 } ?? assemble { !handle.isCancelled }
+      let file = try assembled.withLock { $0 } ?? assemble { !task.isCancelled }
       assembled.withLock { $0 = file }
       (transfer.file, length) = (file.url, try Self.size(of: file.url))
     case .stream(let announced, let makeStream):

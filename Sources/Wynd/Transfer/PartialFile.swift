@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The part of a file that has been downloaded so far. It is a hidden file next to the destination, so that the
 /// download ends with an atomic rename. A second file stores the state that a later process needs to resume the
 /// download.
@@ -18,30 +22,25 @@ nonisolated final class PartialFile: @unchecked Sendable {
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
-  init(for destination: URL, from source: URL?, _ options: DownloadOptions) throws {
+  init(for destination: URL, from request: URLRequest, _ options: DownloadOptions) throws {
     try Self.check(destination, overwrites: options.overwrites)
     self.destination = destination
     isKept = options.resumes
     url = Self.url(for: destination)
-    // A query can contain a secret, so only its hash is stored.
-    let name = NetworkOrigin(source).text + (source?.path ?? "")
-    state = DownloadState(source: name + (source?.query.map { "?" + Self.digest(of: $0) } ?? ""))
     handle = try Self.openLocked(url)
-    do {
-      // Read after locking, because another download may have replaced it.
-      let stored = try? Self.file(Self.stateURL(url), O_RDONLY).readToEnd()
-      let known = stored.flatMap { try? JSONDecoder().decode(DownloadState.self, from: $0) }
-      let end = Int64(clamping: try handle.seekToEnd())
-      if isKept, let known, known.source == state.source, known.validator != nil, end <= known.total ?? end {
-        state = known
-      } else {
-        // The stored state would not describe the bytes that follow.
-        Self.remove(Self.stateURL(url))
-        try cut(to: 0)
-      }
-    } catch {
-      Self.close(handle, url)
-      throw error
+    // A URL can contain a secret, so only its hash is stored.
+    let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
+    state = DownloadState(source: Self.digest(of: source))
+    // Read after locking, because another download may have replaced it.
+    let stored = try? Self.file(stateURL, O_RDONLY).readToEnd()
+    let known = stored.flatMap { try? JSONDecoder().decode(DownloadState.self, from: $0) }
+    _ = try? handle.seekToEnd()
+    if isKept, let known, known.source == state.source, known.validator != nil, size <= known.total ?? size {
+      state = known
+    } else {
+      // The stored state would not describe the bytes that follow.
+      remove(stateURL)
+      try? cut(to: 0)
     }
   }
 
@@ -71,9 +70,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   }
 
   /// Removes everything after this offset.
-  func cut(to place: Int64) throws {
-    try handle.truncate(atOffset: UInt64(max(0, place)))
-  }
+  func cut(to place: Int64) throws { try handle.truncate(atOffset: UInt64(max(0, place))) }
 
   func append(_ data: Data) throws { try handle.write(contentsOf: data) }
 
@@ -83,8 +80,8 @@ nonisolated final class PartialFile: @unchecked Sendable {
     state = new
     guard isKept else { return }
     // A state that was only partly written is not valid JSON, so a later download starts over.
-    Self.remove(Self.stateURL(url))
-    try Self.file(Self.stateURL(url), O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+    remove(stateURL)
+    try Self.file(stateURL, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
       .write(contentsOf: JSONEncoder().encode(new))
   }
 
@@ -94,7 +91,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   /// Moves the file to its destination. The state is removed first: if the process is killed in between, no download
   /// appends to the complete file.
   func move(overwrites: Bool) throws {
-    Self.remove(Self.stateURL(url))
+    remove(stateURL)
     if overwrites { return try Self.replace(destination, by: url) }
     // Creating a hard link is atomic, and fails if another process creates the file at the same moment.
     do { try FileManager.default.linkItem(at: url, to: destination) } catch {
@@ -109,20 +106,16 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// `isDone`: whether the file is at its destination.
   func close(isDone: Bool) {
-    if !isDone, !isKept || size == 0 || state.validator == nil { Self.remove(url, Self.stateURL(url)) }
-    Self.close(handle, url)
+    if !isDone, !isKept || size == 0 || state.validator == nil { remove(url, stateURL) }
+    // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
+    _ = Self.lock(handle, LOCK_UN)
+    try? handle.close()
+    _ = Self.inUse.withLock { $0.remove(url.path) }
   }
 
   // MARK: Names
 
-  static func remove(for destination: URL) {
-    let url = url(for: destination)
-    guard let handle = try? openLocked(url) else { return }
-    remove(url, stateURL(url))
-    close(handle, url)
-  }
-
-  private static func remove(_ files: URL...) {
+  private func remove(_ files: URL...) {
     for file in files { try? FileManager.default.removeItem(at: file) }
   }
 
@@ -130,10 +123,10 @@ nonisolated final class PartialFile: @unchecked Sendable {
   static func url(for destination: URL) -> URL {
     let name = destination.lastPathComponent
     return destination.deletingLastPathComponent()
-      .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part")
+      .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part").standardizedFileURL
   }
 
-  private static func stateURL(_ url: URL) -> URL { url.appendingPathExtension("json") }
+  private var stateURL: URL { url.appendingPathExtension("json") }
 
   /// A hash (FNV-1a) that is the same in every process.
   private static func digest(of text: String) -> String {
@@ -146,42 +139,32 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// Opens the file for one download, and creates it if it does not exist.
   private static func openLocked(_ url: URL) throws -> FileHandle {
-    let path = url.standardizedFileURL.path
-    guard inUse.withLock({ $0.insert(path).inserted }) else { throw TransferError.inUse(url) }
+    guard inUse.withLock({ $0.insert(url.path).inserted }) else { throw TransferError.inUse(url) }
     do {
-      if let handle = try? file(url, O_RDWR), try isUsable(handle, url) { return handle }
-      let handle = try file(url, O_RDWR | O_CREAT | O_EXCL, mode: 0o666)
-      if lock(handle, LOCK_EX | LOCK_NB) == EWOULDBLOCK { throw TransferError.inUse(url) }
-      return handle
+      let handle = try locked(url, O_CREAT)
+      // Another download may have moved this file to its destination after it was opened here, and created a new one.
+      // If it is still the same file, it cannot be locked again.
+      let again = try file(url, O_RDWR)
+      defer { try? again.close() }
+      if lock(again, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
+      let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+      guard attributes[.type] as? FileAttributeType == .typeRegular else {
+        throw TransferError.unusableFile(url, reason: "not a regular file")
+      }
+      if (attributes[.referenceCount] as? NSNumber)?.intValue == 1 { return handle }
+      // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
+      try FileManager.default.removeItem(at: url)
+      return try locked(url, O_CREAT | O_EXCL)
     } catch {
-      _ = inUse.withLock { $0.remove(path) }
+      _ = inUse.withLock { $0.remove(url.path) }
       throw error
     }
   }
 
-  /// Locks the file. Returns false if the file has a second name; in that case, it removes this one.
-  private static func isUsable(_ handle: FileHandle, _ url: URL) throws -> Bool {
+  private static func locked(_ url: URL, _ flags: Int32) throws -> FileHandle {
+    let handle = try file(url, O_RDWR | flags, mode: 0o666)
     if lock(handle, LOCK_EX | LOCK_NB) == EWOULDBLOCK { throw TransferError.inUse(url) }
-    // Another download may have moved this file to its destination after it was opened here, and created a new one. If
-    // it is still the same file, it cannot be locked again.
-    let again = try file(url, O_RDWR)
-    defer { try? again.close() }
-    if lock(again, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
-    let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
-    guard attributes[.type] as? FileAttributeType == .typeRegular else {
-      throw TransferError.unusableFile(url, reason: "not a regular file")
-    }
-    if (attributes[.referenceCount] as? NSNumber)?.intValue == 1 { return true }
-    // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
-    try FileManager.default.removeItem(at: url)
-    return false
-  }
-
-  private static func close(_ handle: FileHandle, _ url: URL) {
-    // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
-    _ = lock(handle, LOCK_UN)
-    try? handle.close()
-    _ = inUse.withLock { $0.remove(url.standardizedFileURL.path) }
+    return handle
   }
 
   /// Returns 0 or an error number. Only `EWOULDBLOCK` means that the file is in use: not every file system has locks.

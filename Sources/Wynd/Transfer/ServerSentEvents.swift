@@ -73,8 +73,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     public private(set) var response: HTTPURLResponse?
     private let events: ServerSentEvents
     private var parser: ServerSentEventParser
-    private var bytes: NetworkBytes.AsyncIterator?
-    private var pending: ArraySlice<ServerSentEvent> = []
+    private var lines: NetworkLines.AsyncIterator?
     /// The number of consecutive connections without an event.
     private var fruitless = 0
     private var isAtEnd = false
@@ -89,22 +88,22 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// - Returns: An event, or nil at the end.
     /// - Throws: ``NetworkError``, if the connection fails, or the response is not an event stream.
     public mutating func next() async throws -> ServerSentEvent? {
-      while pending.isEmpty, !isAtEnd {
-        if bytes == nil { try await connect() }
+      while !isAtEnd {
+        if lines == nil { try await connect() }
         do {
-          if let data = try await bytes?.next() {
-            pending = try parser.feed(data)[...]
-            if !pending.isEmpty { fruitless = 0 }
-          } else {
-            bytes = nil
-            isAtEnd = isAtEnd || !events.mayReconnect
+          while let line = try await lines?.nextComplete() {
+            guard let event = try parser.take(line) else { continue }
+            fruitless = 0
+            return event
           }
+          lines = nil
+          isAtEnd = isAtEnd || !events.mayReconnect
         } catch let error as NetworkError {
-          bytes = nil
+          lines = nil
           if error.isCancellation || !error.shouldRetry || !events.mayReconnect { throw error }
         }
       }
-      return pending.popFirst()
+      return nil
     }
 
     private mutating func connect() async throws(NetworkError) {
@@ -117,7 +116,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.request)).clock
         do { try await clock.sleep(for: wait) } catch { throw .cancelled }
       }
-      parser.reconnect()
+      // Without the unfinished event of the previous connection.
+      parser = ServerSentEventParser(lastID: parser.lastID, retry: parser.retry)
       var request = events.request
       request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
       request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
@@ -135,9 +135,11 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         // The field can be long, and can contain control characters.
         let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
         let error = TransferError.invalidResponse(reason: "no event stream, but \"\(text)\"")
-        throw .undecodable(error, stream.response, await stream.start())
+        var (body, chunks) = (Data(), stream.makeAsyncIterator())
+        while body.count < ByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
+        throw .undecodable(error, stream.response, body.prefix(ByteStream.limit))
       }
-      bytes = stream.makeAsyncIterator()
+      lines = stream.lines.makeAsyncIterator()
     }
   }
 
@@ -145,48 +147,24 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
-nonisolated extension NetworkBytes {
-  /// The first bytes of the body, up to 1 MB.
-  fileprivate func start() async -> Data {
-    var data = Data()
-    var iterator = makeAsyncIterator()
-    while data.count < ByteStream.limit, let chunk = try? await iterator.next() { data += chunk }
-    return data.prefix(ByteStream.limit)
-  }
-}
-
-/// Parses events, which can be spread over several chunks (WHATWG HTML §9.2.6).
+/// Parses the lines of one connection (WHATWG HTML §9.2.6).
 nonisolated struct ServerSentEventParser: Sendable {
   private(set) var lastID: String
   private(set) var retry: Duration?
-  private var splitter = LineSplitter()
   private var id: String
   private var type = ""
   private var data = ""
   private var isAtStart = true
 
-  /// `lastID`: the ID of the last event that was received before.
-  init(lastID: String = "") { (self.lastID, id) = (lastID, lastID) }
+  /// `lastID` and `retry`: what the server sent on an earlier connection.
+  init(lastID: String = "", retry: Duration? = nil) { (self.lastID, id, self.retry) = (lastID, lastID, retry) }
 
-  mutating func feed(_ bytes: some Sequence<UInt8>) throws(NetworkError) -> [ServerSentEvent] {
-    var events: [ServerSentEvent] = []
-    for line in try splitter.feed(bytes) {
-      var text = Substring(line)
-      // A byte order mark is removed by its scalar, whatever character follows it.
-      if isAtStart, line.unicodeScalars.first == "\u{FEFF}" { text = Substring(line.unicodeScalars.dropFirst()) }
-      isAtStart = false
-      if let event = try take(text.utf8) { events.append(event) }
-    }
-    return events
-  }
-
-  /// Prepares for a new connection: drops an unfinished event, and keeps the last ID and the reconnection time.
-  mutating func reconnect() {
-    splitter = LineSplitter()
-    (id, type, data, isAtStart) = (lastID, "", "", true)
-  }
-
-  private mutating func take(_ line: Substring.UTF8View) throws(NetworkError) -> ServerSentEvent? {
+  /// Returns the event that ends with this line, if it has data.
+  mutating func take(_ line: String) throws(NetworkError) -> ServerSentEvent? {
+    // A byte order mark is removed by its scalar, whatever character follows it.
+    let hasMark = isAtStart && line.unicodeScalars.first == "\u{FEFF}"
+    isAtStart = false
+    let line = Substring(line.unicodeScalars.dropFirst(hasMark ? 1 : 0)).utf8
     if line.isEmpty { return dispatch() }
     let parts = line.split(separator: 58, maxSplits: 1, omittingEmptySubsequences: false)
     var value = parts.count > 1 ? parts[1] : line.suffix(0)

@@ -54,7 +54,5 @@ nonisolated final class ProgressReporter: Sendable {
   }
 
   /// Runs the work after the closure has received the last report.
-  func afterReports(_ work: @escaping @Sendable () -> Void) {
-    if closure == nil { work() } else { queue.async(execute: work) }
-  }
+  func afterReports(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 }
