@@ -43,7 +43,7 @@
         #expect(LinuxConnections.mayExist(session, url, now: start + .seconds(seconds)) == mayHold, "\(seconds)")
       }
       #expect(!LinuxConnections.mayExist(other, url, now: start), "each session has its own connections")
-      #expect(!LinuxConnections.mayExist(session, URL(string: "http://b.example/x"), now: start))
+      #expect(!LinuxConnections.mayExist(session, URL(string: "http://other.example/x"), now: start))
       #expect(!LinuxConnections.mayExist(session, URL(string: "http://kept.example:81/x"), now: start))
       #expect(LinuxConnections.mayExist(session, URL(string: "http://kept.example:80/y?z"), now: start))
       // Each response renews it.
