@@ -193,7 +193,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     !text.isEmpty && text.utf8.allSatisfy { tokenCharacters.contains($0) }
   }
   private static let tokenCharacters =
-    "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8
 }
 
 #if !canImport(FoundationNetworking)
