@@ -261,6 +261,20 @@ extension DownloadTests {
     #expect(server.requests.last?.value("Range") == "bytes=20000-" && folder.names == [file.lastPathComponent])
   }
 
+  /// A part in another folder could be on another file system, where it cannot be renamed to its destination.
+  @Test func thePartLiesBesideItsDestinationBehindALinkToo() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Content-Length", "9"), ("ETag", "\"1\"")])), Answer.text("part"), .close,
+      ]))
+    let (folder, other) = (try Folder(), try Folder())
+    try FileManager.default.createDirectory(at: other.file("inner"), withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: other.file("inner"))
+    let file = URL(fileURLWithPath: folder.file("link").path + "/../file.bin")
+    #expect(await download(server, to: file, DownloadOptions(resumes: true), policy: .never).error != nil)
+    #expect(folder.names == ["link"] && other.names.contains(".file.bin.wynd-part"))
+  }
+
   /// Finding E12: two files of one path, with the same tag.
   @Test func partOfAnotherQueryIsNotResumed() async throws {
     let server = try LoopbackServer { request in

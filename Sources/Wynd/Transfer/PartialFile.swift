@@ -110,7 +110,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
     _ = Self.lock(handle, LOCK_UN)
     try? handle.close()
-    _ = Self.inUse.withLock { $0.remove(url.path) }
+    _ = Self.inUse.withLock { $0.remove(Self.key(url)) }
   }
 
   // MARK: Names
@@ -123,7 +123,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   static func url(for destination: URL) -> URL {
     let name = destination.lastPathComponent
     return destination.deletingLastPathComponent()
-      .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part").standardizedFileURL
+      .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part")
   }
 
   private var stateURL: URL { url.appendingPathExtension("json") }
@@ -137,9 +137,12 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   private static let inUse = NetworkLock<Set<String>>([])
 
+  /// For comparison only: after a symbolic link, “..” is in another folder than the text suggests.
+  private static func key(_ url: URL) -> String { url.standardizedFileURL.path }
+
   /// Opens the file for one download, and creates it if it does not exist.
   private static func openLocked(_ url: URL) throws -> FileHandle {
-    guard inUse.withLock({ $0.insert(url.path).inserted }) else { throw TransferError.inUse(url) }
+    guard inUse.withLock({ $0.insert(key(url)).inserted }) else { throw TransferError.inUse(url) }
     do {
       let handle = try locked(url, O_CREAT)
       // Another download may have moved this file to its destination after it was opened here, and created a new one.
@@ -156,7 +159,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
       try FileManager.default.removeItem(at: url)
       return try locked(url, O_CREAT | O_EXCL)
     } catch {
-      _ = inUse.withLock { $0.remove(url.path) }
+      _ = inUse.withLock { $0.remove(key(url)) }
       throw error
     }
   }
