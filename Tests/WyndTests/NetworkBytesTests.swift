@@ -254,4 +254,27 @@ import Wynd
     #expect(server.openRequests == 0)
     withExtendedLifetime(bytes) {}
   }
+
+  /// The first answer, which has not ended, is not held until the call has ended.
+  @Test func anAnswerThatAMiddlewareRejectsIsCanceled() async throws {
+    struct RejectFirst: NetworkMiddleware {
+      let server: LoopbackServer
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        let response = try await next(request)
+        if server.requests.count == 1 { throw NetworkError.urlError(URLError(.networkConnectionLost)) }
+        await until { server.openRequests == 1 }
+        return response
+      }
+    }
+    let server = try LoopbackServer { request in
+      Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("\(request.index)"), .hang])
+    }
+    let policy = RetryPolicy(backoff: .constant(.zero))
+    let client = NetworkClient(policy: policy, middleware: [RejectFirst(server: server)])
+    let bytes = try await client.networkBytes(for: URLRequest(url: server.url()))
+    var reader = bytes.makeAsyncIterator()
+    #expect(try await reader.next() == Data("1".utf8))
+  }
 }

@@ -29,12 +29,12 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   /// Wakes a waiting reader, so that it checks the state.
   private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   private let startsWithHead: Bool
-  private let started: NetworkLock<[ByteStream]>
+  private let started: NetworkLock<ByteStream?>
   private let completion: NetworkTransport.Completion
 
-  /// The stream is added to `started` when the attempt succeeds.
+  /// `started` is set to the stream when the attempt succeeds.
   init(
-    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<[ByteStream]>,
+    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<ByteStream?>,
     _ completion: @escaping NetworkTransport.Completion
   ) {
     self.startsWithHead = startsWithHead
@@ -87,7 +87,9 @@ nonisolated final class ByteStream: NetworkRequestHandle {
       return !state.hasStarted
     }
     if !isFirst { return }
-    started.withLock { $0.append(self) }
+    // The stream of an earlier attempt is released outside the lock: that can cancel it.
+    var stream: ByteStream? = self
+    started.withLock { swap(&$0, &stream) }
     completion(NetworkOutcome(data: Data(), response: head, isAccepted: true))
   }
 

@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
   func networkStream(
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
-    let started = NetworkLock<[ByteStream]>([])
+    let started = NetworkLock<ByteStream?>(nil)
     let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) { base in
       TransferTransport(base: base) { request, completion in
         ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
@@ -45,13 +45,11 @@ nonisolated extension NetworkPerformer {
     }
     let result = await networkCaller.run(call)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
-    let streams = started.withLock { streams in
-      defer { streams = [] }
-      return streams
-    }
+    var stream: ByteStream?
+    started.withLock { swap(&$0, &stream) }
     let response = try result.get().response
     // A middleware may have returned a response without sending the request.
-    guard let stream = streams.last else { throw .noResponse }
+    guard let stream else { throw .noResponse }
     return NetworkBytes(response: response, stream: stream)
   }
 }
