@@ -114,8 +114,8 @@ public struct URL: Sendable, Hashable, Codable {
 public struct URLComponents: Sendable {
   public init() {}
   public var host: String?
+  public var encodedHost: String?
   public init?(url: URL, resolvingAgainstBaseURL: Bool) {}
-  public var scheme: String?
   public var user: String?
   public var password: String?
   public var fragment: String?

@@ -82,9 +82,9 @@ nonisolated enum EndpointURL {
     guard 1...65_535 ~= port ?? 1 else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
     let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
     let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
-    guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")) else {
-      throw .invalidRequest(reason: "host and path do not make a URL")
-    }
+    // Foundation encodes a character that does not belong in a path, or ends the path there.
+    guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")), url.path(percentEncoded: true) == path
+    else { throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded") }
     return url
   }
 
@@ -95,14 +95,10 @@ nonisolated enum EndpointURL {
     if inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains), inner.utf8.filter({ $0 == 58 }).count > 1 {
       return "[\(inner)]"
     }
-    var ascii = host
-    if !host.utf8.allSatisfy({ $0 < 128 }) {
-      // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
-      var components = URLComponents()
-      components.scheme = "https"
-      components.host = host
-      ascii = components.url?.host ?? ""
-    }
+    // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
+    var components = URLComponents()
+    components.host = host
+    let ascii = components.encodedHost ?? ""
     // Only the last label may be empty.
     let hasEmptyLabel = zip(".\(ascii)".utf8, ascii.utf8).contains { $0 == 46 && $1 == 46 }
     guard 1...254 ~= ascii.utf8.count, !hasEmptyLabel, PercentEncoding.text(ascii) == ascii else {
@@ -116,10 +112,6 @@ nonisolated enum EndpointURL {
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
-    let escapes = path.split(separator: "%", omittingEmptySubsequences: false).dropFirst()
-    guard PercentEncoding.isEncoded(path), escapes.allSatisfy({ $0.prefix(2).filter(\.isHexDigit).count == 2 }) else {
-      throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded")
-    }
     if path.split(separator: "/").contains(where: { dots.contains($0.lowercased()) }) {
       throw .invalidRequest(reason: "a segment of the path is “.” or “..” and would change the path")
     }
@@ -136,15 +128,12 @@ nonisolated enum PercentEncoding {
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
-  /// Whether a path is already encoded. Such a path may contain `+` and `;` (RFC 3986 §3.3).
-  static func isEncoded(_ path: String) -> Bool { path.unicodeScalars.allSatisfy(encodedCharacters.contains) }
 
   private static let unreserved = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
   /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
   /// them as a space and as the end of the segment.
   private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
-  private static let encodedCharacters = pathCharacters.union(CharacterSet(charactersIn: "%+;"))
 
   private static func encode(_ text: String, _ kept: CharacterSet) -> String {
     // Foundation takes microseconds even if there is nothing to encode.
