@@ -73,21 +73,18 @@ nonisolated enum ClientDecoder {
 }
 
 nonisolated extension HTTPURLResponse {
-  /// The body as text, in the charset of Content-Type if it is one of these five. The default is UTF-8.
+  private static let encodings: [Substring: String.Encoding] = [
+    "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "iso-8859-1": .isoLatin1, "latin1": .isoLatin1,
+    "windows-1252": .windowsCP1252, "utf-16": .utf16, "shift_jis": .shiftJIS,
+  ]
+
+  /// The body as text, in the charset of Content-Type if it is one of these. The default is UTF-8.
   fileprivate func text(of data: Data) throws -> String {
     let parameters = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
-    let charset = parameters?.dropFirst().first?.split { "; \"".contains($0) }.first
-    let encoding: String.Encoding? =
-      switch charset {
-      case nil, "utf-8", "utf8", "us-ascii": .utf8
-      case "iso-8859-1", "latin1": .isoLatin1
-      case "windows-1252": .windowsCP1252
-      case "utf-16": .utf16
-      case "shift_jis": .shiftJIS
-      // Most other charsets are supersets of ASCII.
-      default: data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil
-      }
+    let charset = parameters?.dropFirst().first?.split { "; \"".contains($0) }.first ?? "utf-8"
+    // Most other charsets are supersets of ASCII.
+    let encoding = Self.encodings[charset] ?? (data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil)
     if let encoding, let text = String(data: data, encoding: encoding) { return text }
-    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset ?? "utf-8")"))
+    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset)"))
   }
 }
