@@ -13,7 +13,6 @@ nonisolated extension Endpoint where Response: Decodable {
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
-    do { return try parse(data) } catch is MemberNotImplemented {}
     do { return try parse(data: data, urlResponse: response) } catch is MemberNotImplemented {}
     if data.isEmpty, let none = (Response.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Response
     {

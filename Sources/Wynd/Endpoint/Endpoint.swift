@@ -125,9 +125,9 @@ nonisolated extension Endpoint {
   /// Changes nothing.
   public func prepare(_ request: inout URLRequest) {}
   /// Not implemented.
-  public func parse(_ data: Data) throws -> Response { try notImplemented() }
-  /// Not implemented.
-  public func parse(data: Data, urlResponse: URLResponse) throws -> Response { try notImplemented() }
+  public func parse(_ data: Data) throws -> Response { throw MemberNotImplemented() }
+  /// Calls ``parse(_:)``.
+  public func parse(data: Data, urlResponse: URLResponse) throws -> Response { try parse(data) }
 
   /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
   public static func percentEncoded(segment: String) -> String { PercentEncoding.text(segment) }

@@ -35,7 +35,7 @@ nonisolated extension EndpointMemberAlternatives {
   /// nil.
   @_disfavoredOverload public var host: String? { nil }
   /// Not implemented.
-  @_disfavoredOverload public var port: Int { get throws(MemberNotImplemented) { try notImplemented() } }
+  @_disfavoredOverload public var port: Int { get throws(MemberNotImplemented) { throw .init() } }
   /// GET.
   @_disfavoredOverload public var method: String { "GET" }
   /// nil.
@@ -43,11 +43,9 @@ nonisolated extension EndpointMemberAlternatives {
   /// None.
   @_disfavoredOverload public var headers: [String: String] { [:] }
   /// Not implemented.
-  @_disfavoredOverload public var body: URLRequest.Body { get throws(MemberNotImplemented) { try notImplemented() } }
+  @_disfavoredOverload public var body: URLRequest.Body { get throws(MemberNotImplemented) { throw .init() } }
   /// Not implemented.
-  @_disfavoredOverload public var policy: RetryPolicy { get throws(MemberNotImplemented) { try notImplemented() } }
-
-  func notImplemented<Value>() throws(MemberNotImplemented) -> Value { throw MemberNotImplemented() }
+  @_disfavoredOverload public var policy: RetryPolicy { get throws(MemberNotImplemented) { throw .init() } }
 
   /// `self`, without the members of ``Endpoint`` that have the same names.
   var alternatives: some EndpointMemberAlternatives { self }
