@@ -40,8 +40,7 @@ nonisolated public struct QueryEncoder: Sendable {
   public func encode(_ value: some Encodable) throws -> [URLQueryItem] {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = dates
-    let node = try JSONDecoder().decode(Node.self, from: encoder.encode(value))
-    if case .text(nil) = node { return [] }
+    guard let node = try JSONDecoder().decode(Node?.self, from: encoder.encode(value)) else { return [] }
     guard case .object(let fields) = node else {
       throw EncodingError.invalidValue(
         value, .init(codingPath: [], debugDescription: "only a struct or a dictionary has names"))
@@ -58,36 +57,32 @@ nonisolated public struct QueryEncoder: Sendable {
 
   private func items(_ node: Node, _ name: String) -> [URLQueryItem] {
     switch node {
-    case .text(let text): return text.map { [URLQueryItem(name: name, value: $0)] } ?? []
+    case .text(let text): return [URLQueryItem(name: name, value: text)]
     case .object(let fields):
       return fields.sorted { $0.key < $1.key }.flatMap { items($0.value, "\(name)[\($0.key)]") }
-    case .array(let nodes) where nodes.contains(where: \.isNested):
-      return nodes.enumerated().flatMap { items($1, $1.isNested ? "\(name)[\($0)]" : name) }
     case .array(let nodes):
       let texts = nodes.compactMap(\.text)
+      if texts.count < nodes.count { return nodes.enumerated().flatMap { items($1, "\(name)[\($0)]") } }
       let values = arrays == .commas && !texts.isEmpty ? [texts.joined(separator: ",")] : texts
       return values.map { URLQueryItem(name: arrays == .brackets ? name + "[]" : name, value: $0) }
     }
   }
 
-  /// JSON with its numbers as text, because a `Double` would round long ones.
+  /// JSON without nulls, and with its numbers as text, because a `Double` would round long ones.
   private enum Node: Decodable {
-    /// nil means null.
-    case text(String?)
+    case text(String)
     case array([Node])
     case object([String: Node])
 
     var text: String? { if case .text(let text) = self { text } else { nil } }
-    var isNested: Bool { if case .text = self { false } else { true } }
 
     init(from decoder: any Decoder) throws {
       let value = try decoder.singleValueContainer()
       func text<Value: Decodable>(_ type: Value.Type) -> Node? { (try? value.decode(type)).map { .text("\($0)") } }
       self =
-        try value.decodeNil()
-        ? .text(nil)
-        : text(Bool.self) ?? text(String.self) ?? text(Decimal.self) ?? text(Double.self)
-          ?? (try? .array(value.decode([Node].self))) ?? .object(value.decode([String: Node].self))
+        try text(Bool.self) ?? text(String.self) ?? text(Decimal.self) ?? text(Double.self)
+        ?? (try? .array(value.decode([Node?].self).compactMap { $0 }))
+        ?? .object(value.decode([String: Node?].self).compactMapValues { $0 })
     }
   }
 }
