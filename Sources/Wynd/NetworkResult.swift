@@ -31,7 +31,7 @@ nonisolated public struct NetworkResponse: Sendable {
   }
   // Two properties in place of an array: a call that succeeds at once allocates none.
   let failures: [RetryFailure.Attempt]
-  let success: RetryFailure.Attempt?
+  var success: RetryFailure.Attempt?
 }
 
 nonisolated extension NetworkResponse: CustomStringConvertible {
@@ -42,6 +42,6 @@ nonisolated extension NetworkResponse: CustomStringConvertible {
 
   /// Makes a response that no server sent, for tests, and for middleware that responds without sending the request.
   public init(data: Data, response: HTTPURLResponse) {
-    self.init(data: data, response: response, failures: [], success: nil)
+    self.init(data: data, response: response, failures: [])
   }
 }

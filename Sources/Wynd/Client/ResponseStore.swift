@@ -121,7 +121,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
     return head.map {
-      NetworkResponse(data: body, response: $0, source: source, revalidationError: error, failures: [], success: nil)
+      NetworkResponse(data: body, response: $0, source: source, revalidationError: error, failures: [])
     }
   }
 

@@ -23,7 +23,7 @@ nonisolated extension Endpoint {
     for field in headers { try field.add(to: &request) }
     if let body { try body.add(to: &request, encoder: encoder) }
     if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
-      try URLRequest.Header.accept("application/json").add(to: &request)
+      request.setValue("application/json", forHTTPHeaderField: "Accept")
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .middlewareError(error) }
     if let invalid = SessionTransport.validationError(for: request) { throw .invalidRequest(reason: invalid) }

@@ -49,7 +49,7 @@ nonisolated extension Endpoint {
 
   private func typed(_ error: NetworkError) -> NetworkError {
     switch error {
-    case .endpointError(let response, let data?) where ServiceError.self != NoServiceError.self && !data.isEmpty:
+    case .endpointError(let response, let data?) where ServiceError.self != NoServiceError.self:
       return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
     case .inaccessible(var failure):
       failure.lastError = typed(failure.lastError)

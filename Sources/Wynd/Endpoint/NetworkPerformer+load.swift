@@ -29,8 +29,7 @@ nonisolated extension EndpointResponse {
   ) {
     self.value = value
     network = NetworkResponse(
-      data: data, response: response, source: source, revalidationError: revalidationError, failures: attempts,
-      success: nil)
+      data: data, response: response, source: source, revalidationError: revalidationError, failures: attempts)
   }
 }
 
