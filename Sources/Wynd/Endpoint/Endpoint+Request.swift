@@ -22,6 +22,8 @@ nonisolated extension Endpoint {
     if method != .get { request.httpMethod = method.rawValue }
     for field in headers { try field.add(to: &request) }
     if let body { try body.add(to: &request, encoder: encoder) }
+    // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
+    let acceptsJSON = Response.self is any Decodable.Type && !(Data() is Response) && !("" is Response)
     if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
       request.setValue("application/json", forHTTPHeaderField: "Accept")
     }
@@ -32,11 +34,6 @@ nonisolated extension Endpoint {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
     return request
-  }
-
-  /// `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
-  private var acceptsJSON: Bool {
-    Response.self is any Decodable.Type && !(Data() is Response) && !("" is Response)
   }
 
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
@@ -92,7 +89,7 @@ nonisolated enum EndpointURL {
   private static func host(_ host: String) throws(NetworkError) -> String {
     let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     // A single colon precedes a port. Connecting to an address that is malformed in any other way fails.
-    if inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains), inner.utf8.filter({ $0 == 58 }).count > 1 {
+    if inner.utf8.filter({ $0 == 58 }).count > 1, inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains) {
       return "[\(inner)]"
     }
     // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
