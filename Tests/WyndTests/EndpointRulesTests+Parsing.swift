@@ -137,6 +137,7 @@ extension EndpointRulesTests {
     (.init(), ["a": [[1, 2], [3]]], "a[0]=1&a[0]=2&a[1]=3"),
     (.init(arrays: .brackets), ["a": [[1, 2], [3]]], "a[0][]=1&a[0][]=2&a[1][]=3"),
     (.init(arrays: .commas), ["a": [[1, 2], [3]]], "a[0]=1,2&a[1]=3"),
+    (.init(), ["a": [1, nil, [2]] as JSONValue], "a[0]=1&a[1]=2"),
     (.init(), ["a": ["c": ["d": 1]]], "a[c][d]=1"), (.init(), ["a": [1, nil, 2] as [Int?]], "a=1&a=2"),
     (.init(arrays: .commas), ["a": [1, nil, 2] as [Int?]], "a=1,2"),
     (.init(arrays: .commas), ["a": [true, false]], "a=true,false"),
