@@ -24,10 +24,8 @@ nonisolated public struct NetworkTask: Sendable {
 
   /// Sets what `cancel()` does. Runs it now if the call is canceled already.
   func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
-    let isCancelled = state.withLock { state in
-      state.cancel = cancel
-      return state.isCancelled
-    }
+    state.withLock { $0.cancel = cancel }
+    // If `cancel()` is called in between, the closure is called twice, which has no effect.
     if isCancelled { cancel() }
   }
 
