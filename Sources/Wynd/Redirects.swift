@@ -8,7 +8,6 @@ import Foundation
 nonisolated struct NetworkOrigin: Hashable, Sendable {
   let scheme, host: String
   let port: Int
-  var text: String { "\(scheme)://\(host):\(port)" }
 
   init(_ url: URL?) {
     scheme = url?.scheme?.lowercased() ?? ""
@@ -83,23 +82,22 @@ nonisolated enum Redirects {
 
 /// The delegate of a task. It rewrites the requests of redirects.
 nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
-  private let state: NetworkLock<(current: URLRequest, hasFollowed: Bool)>
+  private let first: URLRequest
+  /// The request after the latest redirect.
+  private let latest = NetworkLock<URLRequest?>(nil)
 
-  init(_ request: URLRequest) { state = NetworkLock((request, false)) }
+  init(_ request: URLRequest) { first = request }
 
-  var hasFollowed: Bool { state.withLock { $0.hasFollowed } }
+  var hasFollowed: Bool { latest.withLock { $0 != nil } }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    let current = state.withLock { state in
-      state.hasFollowed = true
-      return state.current
-    }
-    let next = Redirects.request(request, after: current, additional: session.configuration.httpAdditionalHeaders)
-    session.askDelegateAboutRedirect(task: task, redirect: response, to: next) { [state] chosen in
-      if let chosen { state.withLock { $0.current = chosen } }
+    let previous = latest.withLock { $0 } ?? first
+    let next = Redirects.request(request, after: previous, additional: session.configuration.httpAdditionalHeaders)
+    session.askDelegateAboutRedirect(task: task, redirect: response, to: next) { [latest] chosen in
+      if let chosen { latest.withLock { $0 = chosen } }
       completionHandler(chosen)
     }
   }
