@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// Time, waits and random numbers. Tests replace it, so that they do not have to wait.
