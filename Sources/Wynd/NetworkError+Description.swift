@@ -110,10 +110,8 @@ nonisolated extension NetworkError {
   }
 
   static func oneLine(_ text: String, _ limit: Int) -> String {
-    let scalars = text.unicodeScalars
-    let hidden: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator]
-    let line = scalars.prefix(limit).map { hidden.contains($0.properties.generalCategory) ? " " : Character($0) }
-    return String(line) + (scalars.count > limit ? "…" : "")
+    let line = String(text.unicodeScalars.prefix(limit)).components(separatedBy: .controlCharacters.union(.newlines))
+    return line.joined(separator: " ") + (text.unicodeScalars.count > limit ? "…" : "")
   }
 }
 
@@ -206,11 +204,10 @@ nonisolated extension URL {
     parts.user = nil
     parts.password = nil
     parts.fragment = nil
-    let query = parts.percentEncodedQuery
-    parts.percentEncodedQuery = nil
-    let names = query?.split(separator: "&").map { item -> String in
-      item.firstIndex(of: "=").map { item[...$0] + "…" } ?? "…"
+    let query = parts.percentEncodedQuery.map {
+      "?" + $0.replacingOccurrences(of: "([^&=]*=)[^&]*|[^&]+", with: "$1…", options: .regularExpression)
     }
-    return (parts.string ?? "(URL)") + (names.map { "?" + $0.joined(separator: "&") } ?? "")
+    parts.percentEncodedQuery = nil
+    return (parts.string ?? "(URL)") + (query ?? "")
   }
 }

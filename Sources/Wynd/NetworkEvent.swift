@@ -72,7 +72,6 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
 nonisolated extension Duration {
   /// "0.52 s", "60 s": at most two decimals.
   var logText: String {
-    let seconds = "\((min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100)"
-    return (seconds.hasSuffix(".0") ? String(seconds.dropLast(2)) : seconds) + " s"
+    String(format: "%.15g s", (min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100)
   }
 }
