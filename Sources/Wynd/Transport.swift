@@ -66,21 +66,19 @@ nonisolated struct NetworkOutcome: Sendable {
   static func urlError(_ error: any Error) -> URLError? {
     if let error = error as? URLError { return error }
     let original = error as NSError
-    let code: URLError.Code?
-    switch (original.domain, original.code) {
-    case ("kCFErrorDomainCFNetwork", 303): code = .cannotParseResponse
-    case ("kCFErrorDomainCFNetwork", -3000 ... -900): code = URLError.Code(rawValue: original.code)
-    case (NSPOSIXErrorDomain, let posix):
-      switch POSIXErrorCode(rawValue: Int32(clamping: posix)) {
-      case .ECONNABORTED, .ECONNRESET, .ENOTCONN, .EPIPE: code = .networkConnectionLost
-      case .ETIMEDOUT: code = .timedOut
-      case .EPROTO: code = .cannotParseResponse
-      default: return nil
+    let code: URLError.Code? =
+      switch (original.domain, original.code) {
+      case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
+      case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
+      case (NSPOSIXErrorDomain, let code): POSIXErrorCode(rawValue: Int32(clamping: code)).flatMap { posixCodes[$0] }
+      default: nil
       }
-    default: return nil
-    }
     return code.map { URLError($0, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 }) }
   }
+  private static let posixCodes: [POSIXErrorCode: URLError.Code] = [
+    .ECONNABORTED: .networkConnectionLost, .ECONNRESET: .networkConnectionLost, .ENOTCONN: .networkConnectionLost,
+    .EPIPE: .networkConnectionLost, .ETIMEDOUT: .timedOut, .EPROTO: .cannotParseResponse,
+  ]
 }
 
 /// The bodies of a transfer that are not in memory: the source of the request's body, and closures that receive the
