@@ -90,7 +90,7 @@ nonisolated extension NetworkCaller {
     let task = NetworkTask()
     let work = Task {
       let value = await work()
-      task.end()
+      task.setCancellation(nil)
       source.completionQueue.addOperation { completion(value) }
     }
     task.setCancellation { work.cancel() }

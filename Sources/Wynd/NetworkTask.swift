@@ -22,20 +22,16 @@ nonisolated public struct NetworkTask: Sendable {
   @available(*, unavailable, message: "The call has started already: remove `.resume()`")
   public func resume() {}
 
-  /// Sets what `cancel()` does. Runs it now if the call is canceled already.
-  func setCancellation(_ cancel: @escaping @Sendable () -> Void) {
-    state.withLock { $0.cancel = cancel }
-    // If `cancel()` is called in between, the closure is called twice, which has no effect.
-    if isCancelled { cancel() }
-  }
-
-  /// Called at the end of the call, so that a handle that is kept does not keep the call in memory.
-  func end() {
+  /// Sets what `cancel()` does, and does it now if the call is canceled already. Nil at the end of the call, so that a
+  /// handle that is kept does not keep the call in memory.
+  func setCancellation(_ cancel: (@Sendable () -> Void)?) {
     // Released outside the lock: a deinit of what it captured may cancel another call. The whole state is returned,
     // because a closure alone would be wrapped in another one, which is allocated.
     _ = state.withLock { state in
-      defer { state.cancel = nil }
+      defer { state.cancel = cancel }
       return state
     }
+    // If `cancel()` is called in between, the closure is called twice, which has no effect.
+    if isCancelled { cancel?() }
   }
 }

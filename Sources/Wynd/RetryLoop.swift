@@ -54,7 +54,7 @@ nonisolated final class RetryLoop: Sendable {
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
     let finish: @Sendable (CallResult, Bool) -> Void = { [events] result, isOnQueue in
-      task.end()
+      task.setCancellation(nil)
       if isOnQueue, events == nil { return completion(result) }
       let complete: @Sendable () -> Void = { queue.addOperation { completion(result) } }
       if let events { events.async(execute: complete) } else { complete() }
