@@ -24,9 +24,13 @@ nonisolated public protocol NetworkPerformer: Sendable {
   var networkCaller: NetworkCaller { get }
 }
 
-nonisolated extension URLSession: NetworkPerformer {
+nonisolated extension URLSession: NetworkPerformer, RetryLoopFactory {
   /// Makes the calls of this session.
   public var networkCaller: NetworkCaller { NetworkCaller(source: self) }
+  var completionQueue: OperationQueue { delegateQueue }
+  func loop(for call: NetworkCallPlan) -> RetryLoop {
+    RetryLoop(call, on: SessionTransport(session: self, sessionMayHaveEnded: call.sessionMayHaveEnded))
+  }
 }
 
 /// Makes the calls of a ``NetworkPerformer``.
@@ -61,13 +65,6 @@ nonisolated struct NetworkCallPlan: Sendable {
   var endpoint: (any Sendable)?
   /// Wraps the session's transport, for a download, an upload or a stream.
   var transfer: (@Sendable (any NetworkTransport) -> any NetworkTransport)?
-}
-
-nonisolated extension URLSession: RetryLoopFactory {
-  var completionQueue: OperationQueue { delegateQueue }
-  func loop(for call: NetworkCallPlan) -> RetryLoop {
-    RetryLoop(call, on: SessionTransport(session: self, sessionMayHaveEnded: call.sessionMayHaveEnded))
-  }
 }
 
 nonisolated extension NetworkCaller {
