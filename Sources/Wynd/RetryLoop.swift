@@ -139,21 +139,17 @@ nonisolated final class RetryLoop: Sendable {
       attempt.error = error
       // The deadline may have passed between two attempts.
       if call.history.count < call.attempts { call.history.append(attempt) }
-      if outcome.interruption == .deadline { return stop(.deadline, call) }
-      note(error, outcome, at: now, &call)
+      if let reason = outcome.interruption { return stop(reason, call) }
+      call.note(error, outcome, elapsed: now)
+      if error.indicatesOverload, !outcome.hasProgressed {
+        call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)
+      } else if error.response != nil || outcome.hasProgressed {
+        policy.budget?.responded(request.url, now: clock.now)
+      }
+      if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call) }
       let mayBeRetried = policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
       return mayBeRetried ? nil : stop(.notRetryable, call)
     }
-  }
-
-  private func note(_ error: NetworkError, _ outcome: NetworkOutcome, at now: Duration, _ call: inout RetryCallState) {
-    call.note(error, outcome, elapsed: now)
-    if error.indicatesOverload, !outcome.hasProgressed {
-      call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)
-    } else if error.response != nil || outcome.hasProgressed {
-      policy.budget?.responded(request.url, now: clock.now)
-    }
-    if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call) }
   }
 
   private func decide(_ call: inout RetryCallState) async -> RetryDecision {
