@@ -55,6 +55,9 @@ nonisolated struct RetryAttempt: Sendable {
     guard let ended else { return }
     ended.cancelTimer?()
     if end.interruption != nil { ended.handle?.cancel() }
+    var end = end
+    // A task's own completion handler could ask this only of a task that it keeps.
+    if let task = ended.handle as? URLSessionTask, task.countOfBytesSent > 0 { end.mayHaveSent = true }
     ended.completion?(end)
   }
 }

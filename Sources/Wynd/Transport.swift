@@ -127,14 +127,12 @@ nonisolated struct SessionTransport: NetworkTransport {
     #else
       if let transfer { return transfer.makeTask(session, request, transfer, completion) }
       let redirects = RedirectHandler(request)
-      let sender = NetworkLock(WeakTask())
       let task = session.dataTask(with: request) { data, response, error in
         completion(
           NetworkOutcome(
             data: data, response: response, error: error, hasFollowedRedirect: redirects.hasFollowed,
-            mayHaveSent: sender.withLock { $0.task?.countOfBytesSent ?? 0 > 0 }, isOnDelegateQueue: true))
+            isOnDelegateQueue: true))
       }
-      sender.withLock { $0.task = task }
       task.delegate = redirects
       return task
     #endif
@@ -195,7 +193,4 @@ nonisolated struct SessionTransport: NetworkTransport {
 
 #if !canImport(FoundationNetworking)
   nonisolated extension URLSessionTask: NetworkRequestHandle {}
-
-  /// Lets a completion handler refer to its own task without retaining it.
-  nonisolated private struct WeakTask: Sendable { weak var task: URLSessionTask? }
 #endif
