@@ -6,7 +6,7 @@ public import Foundation
 
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
-nonisolated extension NetworkError: CustomStringConvertible, CustomDebugStringConvertible {
+nonisolated extension NetworkError: LoggableError, CustomStringConvertible, CustomDebugStringConvertible {
   /// One line for a log.
   public var description: String {
     // The text of an inner error names its own response.
@@ -77,7 +77,6 @@ nonisolated protocol LoggableError: Error, CustomStringConvertible {}
 nonisolated protocol ResponseError: LoggableError {
   var response: NetworkResponse { get }
 }
-nonisolated extension NetworkError: LoggableError {}
 
 nonisolated extension NetworkError {
   /// The text of an error of the app may contain anything, also a token, so only its type and code are printed, and of
