@@ -56,7 +56,7 @@ nonisolated struct RetryAttempt: Sendable {
     ended.cancelTimer?()
     if end.interruption != nil { ended.handle?.cancel() }
     var end = end
-    // A task's own completion handler could ask this only of a task that it keeps.
+    // On Apple's platforms the handle is a task. Its completion handler cannot ask this: it would retain its own task.
     if let task = ended.handle as? URLSessionTask, task.countOfBytesSent > 0 { end.mayHaveSent = true }
     ended.completion?(end)
   }

@@ -227,11 +227,16 @@ public struct CharacterSet: Sendable, ExpressibleByArrayLiteral {
   public init(arrayLiteral elements: Unicode.Scalar...) {}
   public static var whitespaces: CharacterSet { CharacterSet() }
   public static var letters: CharacterSet { CharacterSet() }
+  public static var controlCharacters: CharacterSet { CharacterSet() }
+  public static var newlines: CharacterSet { CharacterSet() }
   public var inverted: CharacterSet { self }
   init() {}
   public init(charactersIn string: String) {}
   public func union(_ other: CharacterSet) -> CharacterSet { self }
   public func contains(_ member: Unicode.Scalar) -> Bool { false }
+}
+extension String {
+  public init(format: String, _ arguments: any CVarArg...) { self = "" }
 }
 extension StringProtocol {
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
