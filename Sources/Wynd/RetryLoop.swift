@@ -53,7 +53,8 @@ nonisolated final class RetryLoop: Sendable {
   /// that its success does not depend on threads that the app may have blocked. Only retries need one.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
-    let finish: @Sendable (CallResult, Bool) -> Void = { [events] result, isOnQueue in
+    // Not a closure: that would be allocated for every call.
+    @Sendable func finish(_ result: CallResult, _ isOnQueue: Bool) {
       task.setCancellation(nil)
       if isOnQueue, events == nil { return completion(result) }
       let complete: @Sendable () -> Void = { queue.addOperation { completion(result) } }
