@@ -53,8 +53,8 @@ nonisolated final class RetryLoop: Sendable {
   /// that its success does not depend on threads that the app may have blocked. Only retries need one.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let task = NetworkTask()
-    // Not a closure: that would be allocated for every call.
-    @Sendable func finish(_ result: CallResult, _ isOnQueue: Bool) {
+    // Not a closure, which would be allocated for every call, and not inlined: it would be compiled once for each use.
+    @inline(never) @Sendable func finish(_ result: CallResult, _ isOnQueue: Bool) {
       task.setCancellation(nil)
       if isOnQueue, events == nil { return completion(result) }
       let complete: @Sendable () -> Void = { queue.addOperation { completion(result) } }
