@@ -140,7 +140,7 @@ nonisolated final class RetryLoop: Sendable {
       attempt.error = error
       // The deadline may have passed between two attempts.
       if call.history.count < call.attempts { call.history.append(attempt) }
-      if let reason = outcome.interruption { return stop(reason, call) }
+      if outcome.interruption == .deadline { return stop(.deadline, call) }
       call.note(error, outcome, elapsed: now)
       if error.indicatesOverload, !outcome.hasProgressed {
         call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)

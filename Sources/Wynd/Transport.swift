@@ -39,9 +39,10 @@ nonisolated struct NetworkOutcome: Sendable {
   var isOnDelegateQueue = false
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
-  /// Why the attempt ended without an outcome of its own: the deadline or a cancellation.
-  var interruption: RetryFailure.StopReason?
+  /// Why the attempt ended without an outcome of its own.
+  var interruption: Interruption?
 
+  enum Interruption { case deadline, cancelled }
   static var deadline: Self { Self(error: URLError(.timedOut), interruption: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, interruption: .cancelled) }
 
