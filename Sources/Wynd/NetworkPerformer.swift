@@ -63,8 +63,8 @@ nonisolated struct NetworkCallPlan: Sendable {
   var sessionMayHaveEnded = false
   /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
-  /// Wraps the session's transport, for a download, an upload or a stream.
-  var transfer: (@Sendable (any NetworkTransport) -> any NetworkTransport)?
+  /// Makes the attempts of a download, an upload or a stream, and those with middleware. Nil sends the request alone.
+  var makeAttempt: NetworkTransport.MakeAttempt?
 }
 
 nonisolated extension NetworkCaller {
@@ -85,12 +85,11 @@ nonisolated extension NetworkCaller {
     _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
   ) -> NetworkTask {
     let task = NetworkTask()
-    let work = Task {
+    task.run {
       let value = await work()
       task.setCancellation(nil)
       source.completionQueue.addOperation { completion(value) }
     }
-    task.setCancellation { work.cancel() }
     return task
   }
 }

@@ -34,4 +34,10 @@ nonisolated public struct NetworkTask: Sendable {
     // If `cancel()` is called in between, the closure is called twice, which has no effect.
     if isCancelled { cancel?() }
   }
+
+  /// Runs async work, which `cancel()` cancels.
+  func run(_ work: @escaping @Sendable () async -> Void) {
+    let running = Task { await work() }
+    setCancellation { running.cancel() }
+  }
 }

@@ -15,8 +15,9 @@ nonisolated struct RetryAttempt: Sendable {
   private let state = NetworkLock(State())
 
   /// Prepares the attempt without sending anything, so that a session that is invalidated later can still send it.
-  init(_ request: URLRequest, _ transport: any NetworkTransport) {
-    let handle = transport.prepare(request, nil) { [self] in finish($0) }
+  init(_ request: URLRequest, _ transport: any NetworkTransport, _ make: NetworkTransport.MakeAttempt?) {
+    let finish: NetworkTransport.Completion = { [self] in finish($0) }
+    let handle = make?(transport, request, finish) ?? transport.prepare(request, nil, completion: finish)
     state.withLock { if $0.end == nil { $0.handle = handle } }
   }
 

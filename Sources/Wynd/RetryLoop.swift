@@ -12,6 +12,7 @@ nonisolated final class RetryLoop: Sendable {
   let policy: RetryPolicy
   let allowEmptyData: Bool
   let transport: any NetworkTransport
+  private let makeAttempt: NetworkTransport.MakeAttempt?
   let clock: any RetryClock
   private let began: Duration
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
@@ -26,7 +27,8 @@ nonisolated final class RetryLoop: Sendable {
     request = call.request
     self.policy = policy
     allowEmptyData = call.allowEmptyData
-    self.transport = call.transfer?(transport) ?? transport
+    self.transport = transport
+    makeAttempt = call.makeAttempt
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
@@ -45,7 +47,7 @@ nonisolated final class RetryLoop: Sendable {
 
   private func sendAndRetry(_ call: inout RetryCallState) async -> CallResult {
     if let result = resultWithoutAttempt(call) { return result }
-    if let result = conclude(await send(RetryAttempt(request, transport), &call), &call) { return result }
+    if let result = conclude(await send(RetryAttempt(request, transport, makeAttempt), &call), &call) { return result }
     return await retry(&call)
   }
 
@@ -65,17 +67,16 @@ nonisolated final class RetryLoop: Sendable {
       finish(result, false)
       return task
     }
-    let attempt = RetryAttempt(request, transport)
+    let attempt = RetryAttempt(request, transport, makeAttempt)
     task.setCancellation { attempt.cancel() }
     begin(&call)
     attempt.start(deadline: policy.deadline, clock: clock) { [self, call] outcome in
       var call = call
       if let result = conclude(outcome, &call) { return finish(result, outcome.isOnDelegateQueue) }
-      let retries = Task { [self, call] in
+      task.run { [self, call] in
         var call = call
-        finish(await self.retry(&call), false)
+        finish(await retry(&call), false)
       }
-      task.setCancellation { retries.cancel() }
     }
     return task
   }
@@ -100,7 +101,7 @@ nonisolated final class RetryLoop: Sendable {
           return fail(.urlError(URLError(.cancelled)), .notRetryable, call)
         }
         // Prepared before the wait: a session that is finished during the wait still sends it.
-        let attempt = RetryAttempt(request, transport)
+        let attempt = RetryAttempt(request, transport, makeAttempt)
         call.askedFor += asked
         await pause(delay, source, &call)
         if let result = conclude(await send(attempt, &call), &call) { return result }

@@ -7,6 +7,8 @@ import Foundation
 /// Sends a request once. The retry loop uses the network only through this protocol, so a test can replace it.
 nonisolated protocol NetworkTransport: Sendable {
   typealias Completion = @Sendable (NetworkOutcome) -> Void
+  /// Makes an attempt that does more than send its request: a transfer, or one with middleware.
+  typealias MakeAttempt = @Sendable (any NetworkTransport, URLRequest, @escaping Completion) -> any NetworkRequestHandle
   /// Why the request cannot be sent; nil if it can.
   func validationError(for request: URLRequest) -> String?
   /// The transport for attempts that are not made at once: the caller's session may be invalidated meanwhile. Nil if
@@ -24,6 +26,18 @@ nonisolated protocol NetworkRequestHandle: AnyObject, Sendable {
   func resume()
   /// Can be called before `resume()`, which then does nothing.
   func cancel()
+}
+
+/// An attempt that begins with work of its own. The work can see from its argument whether the attempt is canceled in
+/// the meantime.
+nonisolated final class DeferredRequestHandle: NetworkRequestHandle {
+  private let task = NetworkTask()
+  private let start: @Sendable (NetworkTask) -> Void
+
+  init(_ start: @escaping @Sendable (NetworkTask) -> Void) { self.start = start }
+
+  func resume() { start(task) }
+  func cancel() { task.cancel() }
 }
 
 /// The result of one attempt, as URLSession reports it.

@@ -107,19 +107,15 @@ nonisolated extension NetworkClient: EndpointCallRunner {
       // The call runs in its own task, so its session may have been invalidated since it began.
       plan.sessionMayHaveEnded = true
       plan.policy = plan.policy ?? policy
-      let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.transfer != nil)
+      let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil)
       let ofAttempt = middleware.filter { $0.stage == .attempt }
-      if !ofAttempt.isEmpty {
-        plan.transfer = { [plan] base in
-          MiddlewareTransport(
-            base: plan.transfer?(base) ?? base, middleware: ofAttempt, call: call, allowEmptyData: plan.allowEmptyData)
-        }
-      }
+      if !ofAttempt.isEmpty { plan.makeAttempt = plan.attempt(through: ofAttempt, in: call) }
       let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan, source] request in
         var plan = plan
         plan.request = request
         if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
         let loop = source.loop(for: plan)
+        // The session has been invalidated.
         if loop.transport.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
         return try await loop.run().get()
       }

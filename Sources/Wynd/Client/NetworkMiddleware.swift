@@ -130,44 +130,39 @@ nonisolated extension NetworkError {
   }
 }
 
-/// Runs one attempt through middleware. For the retry loop it is an ordinary attempt. The deadline and a cancellation
-/// apply to the middleware too, and additional requests that a middleware sends do not count as retries.
-nonisolated struct MiddlewareTransport: NetworkTransport {
-  let base: any NetworkTransport
-  let middleware: [any NetworkMiddleware]
-  let call: NetworkCall
-  let allowEmptyData: Bool
-
-  var forLaterAttempts: (any NetworkTransport)? { base.forLaterAttempts.map { _ in self } }
-  func validationError(for request: URLRequest) -> String? { base.validationError(for: request) }
-
-  func prepare(
-    _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion
-  ) -> any NetworkRequestHandle {
-    // Combines the outcomes of all requests of this attempt for the retry decision.
-    let facts = NetworkLock(NetworkOutcome())
-    let next = NetworkMiddlewareNext(middleware, in: call) { [base, call, allowEmptyData] request in
-      if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
-      if base.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
-      let outcome = await RetryAttempt(request, base).run(clock: ContinuousRetryClock())
-      let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-      let mayBeApplied = Self.mayBeApplied(outcome, result)
-      facts.withLock {
-        $0.hasProgressed = $0.hasProgressed || outcome.hasProgressed
-        // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
-        $0.hasFollowedRedirect = $0.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
+nonisolated extension NetworkCallPlan {
+  /// Makes attempts that run through middleware. For the retry loop they are ordinary attempts. The deadline and a
+  /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
+  func attempt(through middleware: [any NetworkMiddleware], in call: NetworkCall) -> NetworkTransport.MakeAttempt {
+    { [makeAttempt, allowEmptyData] base, request, completion in
+      // Combines the outcomes of all requests of this attempt for the retry decision.
+      let facts = NetworkLock(NetworkOutcome())
+      let next = NetworkMiddlewareNext(middleware, in: call) { request in
+        if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
+        // The session has been invalidated.
+        if base.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
+        let outcome = await RetryAttempt(request, base, makeAttempt).run(clock: ContinuousRetryClock())
+        let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
+        let mayBeApplied = Self.mayBeApplied(outcome, result)
+        facts.withLock {
+          $0.hasProgressed = $0.hasProgressed || outcome.hasProgressed
+          // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
+          $0.hasFollowedRedirect = $0.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
+        }
+        call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
+        return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
       }
-      call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
-      return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
-    }
-    return TaskHandle {
-      do {
-        let response = try await next(request)
-        facts.withLock { ($0.data, $0.response, $0.isAccepted) = (response.data, response.response, true) }
-      } catch {
-        facts.withLock { $0.error = NetworkError(thrown: error) }
+      return DeferredRequestHandle { task in
+        task.run {
+          do {
+            let response = try await next(request)
+            facts.withLock { ($0.data, $0.response, $0.isAccepted) = (response.data, response.response, true) }
+          } catch {
+            facts.withLock { $0.error = NetworkError(thrown: error) }
+          }
+          completion(facts.withLock { $0 })
+        }
       }
-      completion(facts.withLock { $0 })
     }
   }
 
@@ -178,18 +173,4 @@ nonisolated struct MiddlewareTransport: NetworkTransport {
     let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
     return error.statusCode != 401 && state.proof(in: error) == nil
   }
-}
-
-/// Runs async work as an attempt.
-nonisolated final class TaskHandle: NetworkRequestHandle {
-  private let work: @Sendable () async -> Void
-  private let task = NetworkTask()
-
-  init(_ work: @escaping @Sendable () async -> Void) { self.work = work }
-
-  func resume() {
-    let running = Task { [work] in await work() }
-    task.setCancellation { running.cancel() }
-  }
-  func cancel() { task.cancel() }
 }

@@ -89,17 +89,19 @@ nonisolated private struct ScriptTransport: NetworkTransport {
   func prepare(
     _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
-    TaskHandle { [self] in
-      switch script.step(for: request) {
-      case .response(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
-      case .chunks(let status, let headers, let chunks, let isCut):
-        let error = isCut ? URLError(.networkConnectionLost) : nil
-        completion(outcome(request, transfer, status, headers, chunks, error))
-      case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
-      case .silence:
-        let timeout = Duration.bounded(seconds: request.timeoutInterval)
-        clock.pass(timeout) { completion(NetworkOutcome(error: URLError(.timedOut))) }
-      }
+    DeferredRequestHandle { task in task.run { perform(request, transfer, completion) } }
+  }
+
+  private func perform(_ request: URLRequest, _ transfer: StreamedBodies?, _ completion: @escaping Completion) {
+    switch script.step(for: request) {
+    case .response(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
+    case .chunks(let status, let headers, let chunks, let isCut):
+      let error = isCut ? URLError(.networkConnectionLost) : nil
+      completion(outcome(request, transfer, status, headers, chunks, error))
+    case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
+    case .silence:
+      let timeout = Duration.bounded(seconds: request.timeoutInterval)
+      clock.pass(timeout) { completion(NetworkOutcome(error: URLError(.timedOut))) }
     }
   }
 

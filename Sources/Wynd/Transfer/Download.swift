@@ -40,10 +40,8 @@ nonisolated final class Download: Sendable {
   }
 
   func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
-    NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base in
-      TransferTransport(base: base) { request, completion in
-        DeferredRequestHandle(completion) { _ in try self.send(request, on: base, completion) }
-      }
+    NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
+      DeferredRequestHandle(completion) { _ in try self.send(request, on: base, completion) }
     }
   }
 

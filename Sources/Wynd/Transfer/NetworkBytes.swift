@@ -38,10 +38,8 @@ nonisolated extension NetworkPerformer {
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
     let started = NetworkLock<ByteStream?>(nil)
-    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) { base in
-      TransferTransport(base: base) { request, completion in
-        ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
-      }
+    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) { base, request, completion in
+      ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
     }
     let result = await networkCaller.run(call)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.

@@ -79,11 +79,9 @@ nonisolated private struct Upload: Sendable {
       request.setValue(contentType, forHTTPHeaderField: "Content-Type")
     }
     let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
-    return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base in
-      TransferTransport(base: base) { request, completion in
-        DeferredRequestHandle(isInBackground: upload.readsFiles, completion) { task in
-          try upload.send(request, on: base, for: task, completion)
-        }
+    return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
+      DeferredRequestHandle(isInBackground: upload.readsFiles, completion) { task in
+        try upload.send(request, on: base, for: task, completion)
       }
     }
   }
