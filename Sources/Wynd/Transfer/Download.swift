@@ -13,8 +13,7 @@ nonisolated final class Download: Sendable {
     var partial: PartialFile?
     /// The number of the current attempt. An earlier attempt that was canceled must not write any more.
     var attempt = 0
-    /// Where the response begins in the file, what the response means, and the body of an error response.
-    var offset = Int64(0)
+    /// What the response means, and the body of an error response.
     var step: DownloadDecision?
     var errorBody = Data()
     /// Whether another request was made to confirm the end of the file.
@@ -78,35 +77,38 @@ nonisolated final class Download: Sendable {
     // An offset in a compressed body is not an offset in the file, and a cache could return another part.
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     request.cachePolicy = .reloadIgnoringLocalCacheData
-    let attempt = try locked { state in
-      // The call was canceled before the attempt began.
-      if state.isClosed { throw NetworkError.cancelled }
-      let partial = try state.partial ?? PartialFile(for: destination, from: request, options)
-      if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
-      (state.offset, state.step, state.errorBody) = (0, nil, Data())
-      if partial.size > 0, let validator = partial.state.validator {
-        state.offset = partial.size
+    let (attempt, offset) = try state.withLock { state in
+      Result {
+        // The call was canceled before the attempt began.
+        if state.isClosed { throw NetworkError.cancelled }
+        let partial = try state.partial ?? PartialFile(for: destination, from: request, options)
+        if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
+        (state.step, state.errorBody) = (nil, Data())
+        state.attempt += 1
+        guard partial.size > 0, let validator = partial.state.validator else { return (state.attempt, Int64(0)) }
         request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
         request.setValue(validator, forHTTPHeaderField: "If-Range")
+        return (state.attempt, partial.size)
       }
-      state.attempt += 1
-      return state.attempt
-    }
+    }.get()
     let transfer = StreamedBodies(
-      onHead: { head in try self.inAttempt(attempt) { try self.receive(head, isGET: isGET, &$0, $1) } },
+      onHead: { head in
+        try self.inAttempt(attempt) { state, partial in
+          let step = DownloadDecision(
+            status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
+            field: head.value(forHTTPHeaderField:))
+          state.step = step
+          try self.begin(step, partial)
+        }
+      },
       onData: { data in try self.inAttempt(attempt) { try self.receive(data, &$0, $1) } },
       makeTask: TransferDelegate.makeTask)
     return base.prepare(request, transfer) { self.finish($0, attempt, completion) }
   }
 
-  private func receive(_ head: HTTPURLResponse, isGET: Bool, _ state: inout State, _ partial: PartialFile) throws {
-    let step = DownloadDecision(
-      status: head.statusCode, offset: state.offset, known: partial.state, isGET: isGET,
-      field: head.value(forHTTPHeaderField:))
-    state.step = step
+  private func begin(_ step: DownloadDecision, _ partial: PartialFile) throws {
     switch step {
     case .write(let offset, _, let known):
-      state.offset = offset
       if offset == 0 { try partial.begin(known) } else { try partial.save(known) }
     case .startOver:
       try startOver(partial)
@@ -118,9 +120,9 @@ nonisolated final class Download: Sendable {
 
   private func receive(_ data: Data, _ state: inout State, _ partial: PartialFile) throws {
     switch state.step {
-    case .write(_, let end, _):
+    case .write(let offset, let end, _):
       if let end, partial.size + Int64(data.count) > end {
-        try partial.cut(to: state.offset)
+        try partial.cut(to: offset)
         throw TransferError.invalidResponse(reason: "it is too long")
       }
       try partial.append(data)
@@ -143,8 +145,7 @@ nonisolated final class Download: Sendable {
     let response = outcome.response as? HTTPURLResponse
     let whole = state.withLock { state -> PartialFile? in
       guard state.attempt == attempt, let partial = state.partial else { return nil }
-      // Later data of this attempt is ignored. A few bytes for each attempt do not count as progress.
-      state.attempt += 1
+      // A few bytes for each attempt do not count as progress.
       outcome.hasProgressed = partial.size - state.largest >= 16_384
       state.largest = max(state.largest, partial.size)
       outcome.data = state.errorBody
@@ -164,45 +165,39 @@ nonisolated final class Download: Sendable {
     // In the background, because it takes time to validate a large file and to flush it to the disk.
     DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
       do {
-        try putInPlace(whole, response)
+        try putInPlace(whole, response, attempt)
         progress.afterReports { completion(NetworkOutcome(data: Data(), response: response, isAccepted: true)) }
       } catch {
-        completion(NetworkOutcome(error: error))
+        completion(NetworkOutcome(error: NetworkError(transfer: error)))
       }
     }
   }
 
-  private func putInPlace(_ partial: PartialFile, _ response: HTTPURLResponse?) throws {
-    do { try options.validate?(partial.url) } catch {
-      try locked { state in
-        if state.isClosed { return }
+  private func putInPlace(_ file: PartialFile, _ response: HTTPURLResponse?, _ attempt: Int) throws {
+    do { try options.validate?(file.url) } catch {
+      try inAttempt(attempt) { state, partial in
         try startOver(partial)
-        // The partial file may have been damaged: download the file again from the beginning, but only once.
+        if case .write(0, _, _)? = state.step { return }
+        // An earlier part may have been damaged: download the file again from the beginning, but only once.
         defer { state.wasInvalid = true }
-        if state.offset > 0, !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
+        if !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
       }
-      throw NetworkError.transferFailed(TransferError.invalidFile(error))
+      throw TransferError.invalidFile(error)
     }
-    partial.synchronize()
-    try locked { state in
-      // A canceled download must not leave a file.
-      if state.isClosed { return }
+    file.synchronize()
+    try inAttempt(attempt) { state, partial in
       try partial.move(overwrites: options.overwrites)
       state.response = response
       progress.report(partial.size, of: partial.size)
     }
   }
 
-  // MARK: Locking
-
-  private func locked<Value: Sendable>(_ body: (inout State) throws -> Value) throws -> Value {
-    try state.withLock { state in Result { try body(&state) }.mapError(NetworkError.init(transfer:)) }.get()
-  }
-
-  /// Does nothing if the attempt is no longer the current one.
+  /// Does nothing if the attempt is no longer the current one, or the call has ended: a canceled download must not leave
+  /// a file.
   private func inAttempt(_ attempt: Int, _ body: (inout State, PartialFile) throws -> Void) throws {
-    try locked { state in
-      if state.attempt == attempt, let partial = state.partial { try body(&state, partial) }
-    }
+    try state.withLock { state in
+      Result { if state.attempt == attempt, let partial = state.partial { try body(&state, partial) } }
+        .mapError(NetworkError.init(transfer:))
+    }.get()
   }
 }
