@@ -21,8 +21,11 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     var hasStarted = false
     /// Data that has not been read yet, or the start of the body of an error.
     var buffer = Data()
-    var overflow = OverflowFile()
-    var isSuspended = false
+    /// What arrived after the buffer was full.
+    var overflow: OverflowFile?
+    /// The number of bytes that have not been read yet.
+    var unread = 0
+    var suspended: URLSessionTask?
     var end: Result<Void, NetworkError>?
   }
   private let state = NetworkLock(State())
@@ -131,18 +134,19 @@ nonisolated final class ByteStream: NetworkRequestHandle {
 }
 
 nonisolated extension ByteStream.State {
-  fileprivate var pending: Int { buffer.count + overflow.count }
-
   fileprivate mutating func append(_ data: Data) throws {
     // To keep the order, data goes through the file until everything in it has been read.
-    if overflow.count > 0 || buffer.count + data.count > ByteStream.limit {
-      try overflow.append(data)
+    if overflow != nil || buffer.count + data.count > ByteStream.limit {
+      let file = try overflow ?? OverflowFile()
+      overflow = file
+      try file.writer.handle.write(contentsOf: data)
     } else {
       buffer.append(data)
     }
+    unread += data.count
     // The handle is a task only on Apple's platforms.
-    if !isSuspended, pending > ByteStream.limit / 2, let task = request as? URLSessionTask {
-      isSuspended = true
+    if suspended == nil, unread > ByteStream.limit / 2, let task = request as? URLSessionTask {
+      suspended = task
       task.suspend()
     }
   }
@@ -150,42 +154,33 @@ nonisolated extension ByteStream.State {
   /// Nil if there is no data yet.
   fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
-    if pending == 0 { return end.map { $0.map { nil } } }
-    let next = Result { try buffer.isEmpty ? overflow.next() : buffer }
-    buffer = Data()
-    if isSuspended, pending <= ByteStream.limit / 2 {
-      isSuspended = false
-      (request as? URLSessionTask)?.resume()
+    if unread == 0 { return end.map { $0.map { nil } } }
+    do {
+      let next = try buffer.isEmpty ? overflow?.reader.read(upToCount: min(unread, 262_144)) ?? Data() : buffer
+      if next.isEmpty { throw CocoaError(.fileReadCorruptFile) }
+      buffer = Data()
+      unread -= next.count
+      if unread == 0 { overflow = nil }
+      if unread <= ByteStream.limit / 2 {
+        suspended?.resume()
+        suspended = nil
+      }
+      return .success(next)
+    } catch {
+      return .failure(NetworkError(transfer: error))
     }
-    return next.mapError(NetworkError.init(transfer:))
   }
 }
 
-/// A first-in, first-out buffer in a temporary file.
+/// A temporary file that is read while it is written.
 nonisolated private struct OverflowFile: Sendable {
-  private var file: TemporaryFile?
-  private var written = UInt64(0)
-  private var read = UInt64(0)
+  let writer: TemporaryFile
+  let reader: FileHandle
 
-  var count: Int { Int(written - read) }
-
-  mutating func append(_ data: Data) throws {
-    let file = try self.file ?? TemporaryFile()
+  init() throws {
+    writer = try TemporaryFile()
+    reader = try FileHandle(forReadingFrom: writer.url)
     // An open file can be used after its name is removed, and does not remain on the disk if the process crashes.
-    if self.file == nil { try FileManager.default.removeItem(at: file.url) }
-    self.file = file
-    try file.handle.seek(toOffset: written)
-    try file.handle.write(contentsOf: data)
-    written += UInt64(data.count)
-  }
-
-  mutating func next() throws -> Data? {
-    try file?.handle.seek(toOffset: read)
-    guard let data = try file?.handle.read(upToCount: 262_144), !data.isEmpty else {
-      throw CocoaError(.fileReadCorruptFile)
-    }
-    read += UInt64(data.count)
-    if read == written { self = OverflowFile() }
-    return data
+    try FileManager.default.removeItem(at: writer.url)
   }
 }
