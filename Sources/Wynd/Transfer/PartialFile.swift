@@ -32,8 +32,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
     state = DownloadState(source: Self.digest(of: source))
     // Read after locking, because another download may have replaced it.
-    let stored = try? Self.file(stateURL, O_RDONLY).readToEnd()
-    let known = stored.flatMap { try? JSONDecoder().decode(DownloadState.self, from: $0) }
+    let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL))
     _ = try? handle.seekToEnd()
     if isKept, let known, known.source == state.source, known.validator != nil, size <= known.total ?? size {
       state = known
@@ -81,8 +80,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     guard isKept else { return }
     // A state that was only partly written is not valid JSON, so a later download starts over.
     remove(stateURL)
-    try Self.file(stateURL, O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-      .write(contentsOf: JSONEncoder().encode(new))
+    try JSONEncoder().encode(new).write(to: stateURL, options: .withoutOverwriting)
   }
 
   /// Flushes the file to the disk, which takes time.
@@ -144,36 +142,35 @@ nonisolated final class PartialFile: @unchecked Sendable {
   private static func openLocked(_ url: URL) throws -> FileHandle {
     guard inUse.withLock({ $0.insert(key(url)).inserted }) else { throw TransferError.inUse(url) }
     do {
-      let handle = try locked(url, O_CREAT)
-      // Another download may have moved this file to its destination after it was opened here, and created a new one.
-      // If it is still the same file, it cannot be locked again.
-      let again = try file(url, O_RDWR)
-      defer { try? again.close() }
-      if lock(again, LOCK_EX | LOCK_NB) == 0 { throw TransferError.inUse(url) }
-      let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
-      guard attributes[.type] as? FileAttributeType == .typeRegular else {
-        throw TransferError.unusableFile(url, reason: "not a regular file")
+      while true {
+        let handle = try locked(url)
+        let found = try FileManager.default.attributesOfItem(atPath: url.path)
+        guard found[.type] as? FileAttributeType == .typeRegular else {
+          throw TransferError.unusableFile(url, reason: "not a regular file")
+        }
+        if (found[.referenceCount] as? NSNumber)?.intValue == 1 { return handle }
+        // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
+        try FileManager.default.removeItem(at: url)
       }
-      if (attributes[.referenceCount] as? NSNumber)?.intValue == 1 { return handle }
-      // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
-      try FileManager.default.removeItem(at: url)
-      return try locked(url, O_CREAT | O_EXCL)
     } catch {
       _ = inUse.withLock { $0.remove(key(url)) }
       throw error
     }
   }
 
-  private static func locked(_ url: URL, _ flags: Int32) throws -> FileHandle {
-    let handle = try file(url, O_RDWR | flags, mode: 0o666)
-    if lock(handle, LOCK_EX | LOCK_NB) == EWOULDBLOCK { throw TransferError.inUse(url) }
+  private static func locked(_ url: URL) throws -> FileHandle {
+    var handle = try file(url)
+    if lock(handle, LOCK_EX) == EWOULDBLOCK { throw TransferError.inUse(url) }
+    // Another download may have moved this file to its destination after it was opened here. If the name still belongs
+    // to the same file, it cannot be locked again.
+    while case let other = try file(url), lock(other, LOCK_EX) == 0 { handle = other }
     return handle
   }
 
   /// Returns 0 or an error number. Only `EWOULDBLOCK` means that the file is in use: not every file system has locks.
   private static func lock(_ handle: FileHandle, _ operation: Int32) -> Int32 {
     #if os(Linux) || os(macOS) || os(Android)
-      flock(handle.fileDescriptor, operation) == 0 ? 0 : errno
+      flock(handle.fileDescriptor, operation | LOCK_NB) == 0 ? 0 : errno
     #else
       ENOTSUP
     #endif
@@ -183,11 +180,12 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// Opens a file without following symbolic links, which someone else may have planted. Child processes do not inherit
   /// the descriptor.
-  private static func file(_ url: URL, _ flags: Int32, mode: mode_t = 0) throws -> FileHandle {
+  private static func file(_ url: URL) throws -> FileHandle {
+    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
     #if compiler(>=6.2)
-      let descriptor = unsafe open(url.path, flags | O_NOFOLLOW | O_CLOEXEC, mode)
+      let descriptor = unsafe open(url.path, flags, 0o666)
     #else
-      let descriptor = open(url.path, flags | O_NOFOLLOW | O_CLOEXEC, mode)
+      let descriptor = open(url.path, flags, 0o666)
     #endif
     if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
