@@ -2,10 +2,6 @@ import Dispatch
 import Foundation
 import Wynd
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// `wynd`: the demonstration without arguments, otherwise one request to a URL.
 enum Command {
   static let version = "1.0.0-dev"

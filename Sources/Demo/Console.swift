@@ -1,10 +1,6 @@
 import Foundation
 import Wynd
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// What goes to stderr: one line if the call fails, and every event with `-v` or `--json`. On a terminal, a line with
 /// the progress or the wait is shown while the call runs.
 final class Console: @unchecked Sendable {

@@ -2,10 +2,6 @@ import Foundation
 import LoopbackServer
 import Wynd
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// A request to a server in this process that misbehaves three times.
 enum Demonstration {
   static func run() async -> Int32 {

@@ -1,10 +1,6 @@
 import Foundation
 import Wynd
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The call that the options describe.
 struct Fetch {
   let options: Options

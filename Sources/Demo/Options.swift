@@ -1,10 +1,6 @@
 import Foundation
 import Wynd
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The parsed command line. Options have the names and the meaning that they have in curl.
 ///
 /// A value that is wrong may be a secret in the wrong place, so no message repeats it.

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
 nonisolated extension NetworkError: LoggableError, CustomStringConvertible, CustomDebugStringConvertible {

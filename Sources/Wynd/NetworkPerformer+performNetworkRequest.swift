@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 nonisolated extension NetworkPerformer {
   /// Sends the request, retries it when that is useful and safe, and calls back exactly once.
   ///

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// The result of a call: the body of the response, or the error.
 public typealias NetworkResult = Result<Data, NetworkError>
 

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where the URL has none.
 nonisolated struct NetworkOrigin: Hashable, Sendable {
   let scheme, host: String

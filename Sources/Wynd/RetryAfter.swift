@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Parses the header fields in which a server asks clients to wait. The result is bounded, whatever bytes a server
 /// sends.
 nonisolated enum RetryAfter {

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled. Copies are the same attempt.
 nonisolated struct RetryAttempt: Sendable {
   private struct State: Sendable {
@@ -16,7 +12,7 @@ nonisolated struct RetryAttempt: Sendable {
 
   /// Prepares the attempt without sending anything, so that a session that is invalidated later can still send it.
   init(_ request: URLRequest, _ transport: any NetworkTransport, _ make: NetworkTransport.MakeAttempt?) {
-    let finish: NetworkTransport.Completion = { [self] in finish($0) }
+    let finish: NetworkTransport.Completion = { [self] in self.finish($0) }
     let handle = make?(transport, request, finish) ?? transport.prepare(request, nil, completion: finish)
     state.withLock { if $0.end == nil { $0.handle = handle } }
   }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// One call: sends the request, asks the policy about a failure, waits, and sends again.
 nonisolated final class RetryLoop: Sendable {
   typealias CallResult = Result<NetworkResponse, NetworkError>

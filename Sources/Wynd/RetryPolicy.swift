@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Which failures are retried, how often, how soon and for how long.
 ///
 /// ```swift

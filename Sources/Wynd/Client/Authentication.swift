@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// A credential that authenticates requests and is sent in a header field.
 ///
 /// ```swift

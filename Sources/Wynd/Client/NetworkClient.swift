@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Sends requests to one web service with shared settings. It is a value type: to change a setting, copy the client.
 ///
 /// ```swift
@@ -107,7 +103,8 @@ nonisolated extension NetworkClient: EndpointCallRunner {
       // The call runs in its own task, so its session may have been invalidated since it began.
       plan.sessionMayHaveEnded = true
       plan.policy = plan.policy ?? policy
-      let call = NetworkCall(client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil)
+      let call = NetworkCall(
+        client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil)
       let ofAttempt = middleware.filter { $0.stage == .attempt }
       if !ofAttempt.isEmpty { plan.makeAttempt = plan.attempt(through: ofAttempt, in: call) }
       let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan, source] request in

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Responds to requests in a test, in place of a session. It uses no network and no global state, and time is
 /// simulated: a wait of a minute ends at once.
 ///

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Stores the responses of a ``ResponseCache``. Its methods are called on any thread.
 ///
 /// A key consists of a URL, a space, and text that distinguishes requests to this URL, such as a hash of the

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Rejects responses that are not acceptable. A status of 400 and up is an error even without it.
 ///
 /// ```swift

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// An endpoint without a type of its own, made by `get`, `post`, `put`, `patch` or `delete`.
 ///
 /// ```swift

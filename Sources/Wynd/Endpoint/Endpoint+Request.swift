@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 nonisolated extension Endpoint {
   /// The URL, made from scheme, host, port, path and query.
   ///

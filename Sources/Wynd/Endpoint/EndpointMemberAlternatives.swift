@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Alternative types for the members of an ``Endpoint``.
 ///
 /// If the type of a member differs from the requirement, Swift silently uses the default of the protocol. So the likely

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// A parsed response with its status code, its header fields (for paging or rate limits) and its attempts.
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   /// The value that the response was parsed into.

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 nonisolated extension URLRequest {
   /// The body of a request, with its Content-Type.
   ///

@@ -1,7 +1,5 @@
 #if canImport(FoundationNetworking)
-  import Dispatch
   import Foundation
-  import FoundationNetworking
 
   /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects. It always completes, can
   /// be canceled at any time, fails at once on a dead connection, follows redirects as in RFC 9110, and times out in

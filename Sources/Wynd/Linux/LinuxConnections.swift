@@ -1,6 +1,5 @@
 #if canImport(FoundationNetworking)
   import Foundation
-  import FoundationNetworking
 
   /// Remembers to which origins a kept-alive connection may exist.
   ///

@@ -1,6 +1,5 @@
 #if canImport(FoundationNetworking)
   import Foundation
-  import FoundationNetworking
 
   nonisolated extension URLRequest {
     /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused, but with an empty body if that

@@ -1,9 +1,4 @@
-import Dispatch
 import Foundation
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
 /// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed

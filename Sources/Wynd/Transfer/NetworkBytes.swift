@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 nonisolated extension NetworkPerformer {
   /// Sends the request, and returns the body as it arrives, in chunks.
   ///
@@ -38,7 +34,8 @@ nonisolated extension NetworkPerformer {
     for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
   ) async throws(NetworkError) -> NetworkBytes {
     let started = NetworkLock<ByteStream?>(nil)
-    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) { base, request, completion in
+    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) {
+      base, request, completion in
       ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
     }
     let result = await networkCaller.run(call)

@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Options for a download.
 nonisolated public struct DownloadOptions: Sendable {
   /// Whether to replace an existing file, in one step, when the download is complete. A symbolic link is replaced, not
