@@ -2,7 +2,7 @@ import Foundation
 
 #if canImport(FoundationNetworking)
   // On Linux, URLSession is in a module of its own. All files of this module, and those that import it, get it from here.
-  @_exported public import FoundationNetworking
+  @_documentation(visibility: internal) @_exported public import FoundationNetworking
 #endif
 
 /// Sends a request once. The retry loop uses the network only through this protocol, so a test can replace it.

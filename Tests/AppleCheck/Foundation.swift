@@ -43,6 +43,7 @@ public struct Data: Sendable, Hashable, Codable, RandomAccessCollection, Mutable
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
     public static var atomic: WritingOptions { [] }
+    public static var withoutOverwriting: WritingOptions { [] }
   }
   public func write(to url: URL, options: WritingOptions = []) throws {}
   public init(contentsOf url: URL) throws {}
