@@ -29,8 +29,9 @@ import h2.stream
 # A body that is shorter than its Content-Length is what this server is here to see.
 h2.stream.H2Stream._track_content_length = lambda *_: None
 
-# With a third argument, all streams of a connection share a window of 64 KB. A request that waits for it when it is refused
-# loses what libcurl has read of its body and not sent: nothing in URLSession can tell.
+# All streams of a connection share a window of 64 KB until the client knows of a wider one, or always, with a third
+# argument. A request that waits for it when it is refused loses what libcurl has read of its body and not sent: nothing in
+# URLSession can tell. So nothing is refused before the window is wide.
 NARROW = len(sys.argv) > 3
 
 LOGIN = "Basic " + base64.b64encode(b"wynd:secret").decode()
@@ -110,6 +111,9 @@ class NewHTTP:
         config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
         self.connection = h2.connection.H2Connection(config)
         self.requests = {}
+        # The requests that began before the client knew of the wide window, and whose bodies may wait for it.
+        self.is_wide = False
+        self.waiting = set()
 
     def run(self):
         self.connection.initiate_connection()
@@ -134,20 +138,27 @@ class NewHTTP:
         if isinstance(event, h2.events.RequestReceived):
             headers = dict(event.headers)
             mode, name = headers[":path"].split("/")[1], headers.get("x-id", "")
-            if mode == "goaway" and records.refuses(name):
+            if not self.is_wide:
+                self.waiting.add(event.stream_id)
+            may_refuse = NARROW or self.is_wide and not self.waiting
+            if mode == "goaway" and may_refuse and records.refuses(name):
                 self.connection.close_connection(last_stream_id=max(0, event.stream_id - 2))
                 return False
-            if mode == "refuse-head" and records.refuses(name):
+            if mode == "refuse-head" and may_refuse and records.refuses(name):
                 self.refuse(event.stream_id)
             else:
                 self.requests[event.stream_id] = (headers, [])
+        elif isinstance(event, h2.events.SettingsAcknowledged):
+            self.is_wide = True
         elif isinstance(event, h2.events.DataReceived):
+            self.waiting.discard(event.stream_id)
             self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             if not NARROW and event.flow_controlled_length:
                 self.connection.increment_flow_control_window(event.flow_controlled_length)
             if event.stream_id in self.requests:
                 self.requests[event.stream_id][1].append(event.data)
         elif isinstance(event, h2.events.StreamEnded) and event.stream_id in self.requests:
+            self.waiting.discard(event.stream_id)
             headers, chunks = self.requests.pop(event.stream_id)
             if headers[":path"] == "/refuse-body" and records.refuses(headers.get("x-id", "")):
                 self.refuse(event.stream_id)
@@ -160,6 +171,7 @@ class NewHTTP:
                 self.connection.send_data(event.stream_id, answer[start : start + (1 << 14)])
             self.connection.end_stream(event.stream_id)
         elif isinstance(event, h2.events.StreamReset):
+            self.waiting.discard(event.stream_id)
             self.requests.pop(event.stream_id, None)
         elif isinstance(event, h2.events.ConnectionTerminated):
             return False
