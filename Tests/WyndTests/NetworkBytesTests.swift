@@ -52,7 +52,7 @@ import Wynd
     let server = try LoopbackServer(
       script: Answer([
         .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .pause(milliseconds: 50),
-        Answer.text("second"), .close,
+        Answer.text("second"), .pause(milliseconds: 50), .close,
       ]))
     var data = Data()
     do {
