@@ -86,7 +86,7 @@ extension DownloadTests {
     let options = DownloadOptions(resumes: true)
     let first = Task { await download(slow, to: folder.file(), options) }
     await until { folder.partialSize == 6 }
-    guard case .inUse? = transferError(await download(server, to: folder.file(), options)) else {
+    guard case .inUse(folder.file())? = transferError(await download(server, to: folder.file(), options)) else {
       Issue.record("not refused")
       return
     }

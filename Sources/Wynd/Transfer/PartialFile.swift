@@ -23,7 +23,9 @@ nonisolated final class PartialFile: @unchecked Sendable {
     self.destination = destination
     isKept = options.resumes
     url = Self.url(for: destination)
-    handle = try Self.openLocked(url)
+    do { handle = try Self.openLocked(url) } catch TransferError.inUse {
+      throw TransferError.inUse(destination)
+    }
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
     state = DownloadState(source: Self.digest(of: source))
