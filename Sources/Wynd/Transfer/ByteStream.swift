@@ -107,7 +107,9 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   /// stream was canceled.
   private func end(_ result: Result<Void, NetworkError>) {
     let request = state.withLock { state in
-      if state.end == nil { state.end = result }
+      // What arrived before a cancellation is not read any more, even if the body is complete.
+      if case .failure(.cancelled) = result, state.unread > 0 { state.end = result }
+      state.end = state.end ?? result
       defer { state.request = nil }
       return state.request
     }

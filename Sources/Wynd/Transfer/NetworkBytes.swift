@@ -103,6 +103,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
 
     /// The next line that has a line ending.
     mutating func nextComplete() async throws -> String? {
+      if Task.isCancelled { throw NetworkError.cancelled }
       while lines.isEmpty {
         guard let data = try await bytes.next() else { return nil }
         lines = try splitter.feed(data)[...]
