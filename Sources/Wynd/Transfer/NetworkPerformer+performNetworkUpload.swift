@@ -36,7 +36,8 @@ nonisolated extension NetworkPerformer {
     _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
-    try await networkCaller.run(Upload.call(urlRequest, body, policy, maxRetries, options)).get()
+    let upload = Upload(body, options)
+    return try upload.end(await networkCaller.run(upload.call(urlRequest, policy, maxRetries))).get()
   }
 
   /// Like ``performNetworkUpload(_:from:maxRetries:options:policy:)``, with a completion handler that is called on the
@@ -47,7 +48,8 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    networkCaller.start(Upload.call(urlRequest, body, policy, maxRetries, options), completion: completionHandler)
+    let upload = Upload(body, options)
+    return networkCaller.start(upload.call(urlRequest, policy, maxRetries)) { completionHandler(upload.end($0)) }
   }
 }
 
@@ -58,16 +60,24 @@ nonisolated private struct Upload: Sendable {
   /// The assembled body, kept for the retries.
   let assembled = NetworkLock<TemporaryFile?>(nil)
 
-  var readsFiles: Bool {
+  init(_ body: UploadBody, _ options: UploadOptions) {
+    (self.body, progress) = (body, ProgressReporter(options.onProgress))
+  }
+
+  /// The result of the call, after removing the assembled body.
+  func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
+    assembled.withLock { $0 = nil }
+    return result
+  }
+
+  private var readsFiles: Bool {
     switch body.content {
     case .file, .assembled: true
     case .data, .stream: false
     }
   }
 
-  static func call(
-    _ request: URLRequest, _ body: UploadBody, _ policy: RetryPolicy?, _ maxRetries: Int?, _ options: UploadOptions
-  ) -> NetworkCallPlan {
+  func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     var request = request
     // The request's own stream could not be sent twice. With a wrong Content-Length, the server would read the rest of
     // the body as the next request.
@@ -77,10 +87,9 @@ nonisolated private struct Upload: Sendable {
     if case .assembled(let contentType, _) = body.content {
       request.setValue(contentType, forHTTPHeaderField: "Content-Type")
     }
-    let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
     return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
-      DeferredRequestHandle(isInBackground: upload.readsFiles, completion) { task in
-        try upload.send(request, on: base, for: task, completion)
+      DeferredRequestHandle(isInBackground: readsFiles, completion) { task in
+        try send(request, on: base, for: task, completion)
       }
     }
   }
