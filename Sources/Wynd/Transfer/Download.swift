@@ -1,8 +1,8 @@
 import Foundation
 
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
-/// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed
-/// attempt, and the retry loop decides about the next one.
+/// checks the file when it is complete. It does not retry: an incomplete response is a failed attempt, and the retry
+/// loop decides about the next one. The file is moved to its destination when the call ends successfully.
 nonisolated final class Download: Sendable {
   private struct State: Sendable {
     var partial: PartialFile?
@@ -19,7 +19,7 @@ nonisolated final class Download: Sendable {
     var wasInvalid = false
     /// Whether the call has ended.
     var isClosed = false
-    /// The last response, once the file is at its destination.
+    /// The response that completed the file.
     var response: HTTPURLResponse?
   }
   private let state = NetworkLock(State())
@@ -39,20 +39,25 @@ nonisolated final class Download: Sendable {
     }
   }
 
-  /// The result of the call. If the file is at its destination, a cancellation at the same moment has no effect.
+  /// The result of the call, after moving the file to its destination if it is a success.
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
-    let response = state.withLock { state in
-      state.partial?.close(isDone: state.response != nil)
+    state.withLock { state in
+      let partial = state.partial
       (state.isClosed, state.partial) = (true, nil)
-      return state.response
+      let ended = Result {
+        let attempts = try result.get().attempts
+        // A middleware may return a response of its own.
+        guard let partial, let response = state.response else {
+          throw TransferError.invalidResponse(reason: "no file")
+        }
+        try partial.move(overwrites: options.overwrites)
+        return NetworkDownload(file: destination, response: response, attempts: attempts)
+      }.mapError(NetworkError.init(transfer:))
+      // A complete file that a middleware rejected must not be resumed.
+      if case .failure(let error) = result, state.response != nil, !error.isCancellation { try? partial?.cut(to: 0) }
+      partial?.close(isDone: (try? ended.get()) != nil)
+      return ended
     }
-    guard let response else {
-      // A success without a file: a middleware returned a response of its own.
-      return result.flatMap { _ in .failure(.transferFailed(TransferError.invalidResponse(reason: "no file"))) }
-    }
-    let attempts: [RetryFailure.Attempt]
-    do { attempts = try result.get().attempts } catch { attempts = error.attempts }
-    return .success(NetworkDownload(file: destination, response: response, attempts: attempts))
   }
 
   // MARK: Attempt
@@ -78,7 +83,9 @@ nonisolated final class Download: Sendable {
         if state.isClosed { throw NetworkError.cancelled }
         let partial = try state.partial ?? PartialFile(for: destination, from: request, options)
         if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
-        (state.step, state.errorBody) = (nil, Data())
+        // A middleware rejected the complete file, or requests it once more.
+        if state.response != nil { try startOver(partial) }
+        (state.step, state.errorBody, state.response) = (nil, Data(), nil)
         state.attempt += 1
         guard partial.size > 0, let validator = partial.state.validator else { return (state.attempt, Int64(0)) }
         request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
@@ -134,7 +141,7 @@ nonisolated final class Download: Sendable {
 
   // MARK: Completion
 
-  /// Completes the attempt, after moving a complete file to its destination.
+  /// Completes the attempt, after checking a complete file.
   private func finish(_ outcome: NetworkOutcome, _ attempt: Int, _ completion: @escaping NetworkTransport.Completion) {
     var outcome = outcome
     let response = outcome.response as? HTTPURLResponse
@@ -160,7 +167,7 @@ nonisolated final class Download: Sendable {
     // In the background, because it takes time to validate a large file and to flush it to the disk.
     DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
       do {
-        try putInPlace(whole, response, attempt)
+        try check(whole, response, attempt)
         progress.afterReports { completion(NetworkOutcome(data: Data(), response: response, isAccepted: true)) }
       } catch {
         completion(NetworkOutcome(error: NetworkError(transfer: error)))
@@ -168,7 +175,7 @@ nonisolated final class Download: Sendable {
     }
   }
 
-  private func putInPlace(_ file: PartialFile, _ response: HTTPURLResponse?, _ attempt: Int) throws {
+  private func check(_ file: PartialFile, _ response: HTTPURLResponse?, _ attempt: Int) throws {
     do { try options.validate?(file.url) } catch {
       try inAttempt(attempt) { state, partial in
         try startOver(partial)
@@ -181,7 +188,6 @@ nonisolated final class Download: Sendable {
     }
     file.synchronize()
     try inAttempt(attempt) { state, partial in
-      try partial.move(overwrites: options.overwrites)
       state.response = response
       progress.report(partial.size, of: partial.size)
     }
