@@ -4,7 +4,8 @@ public import Foundation
 
 nonisolated extension NetworkError: LoggableError, CustomStringConvertible, CustomDebugStringConvertible {
   /// One line for a log.
-  public var description: String {
+  public var description: String { Self.oneLine(text, 10_000) }
+  private var text: String {
     // The text of an inner error names its own response.
     let own = inner == nil ? received : nil
     let from = own.map { " from \(Self.name(of: $0.response.url)), \($0.data?.count ?? 0) bytes" } ?? ""

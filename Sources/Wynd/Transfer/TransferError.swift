@@ -6,7 +6,7 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.
   case unusableFile(URL, reason: String)
-  /// Another download is writing to the same destination.
+  /// Another download is writing to the same destination. One that was canceled may do so for a moment.
   case inUse(URL)
   /// A file operation failed, for example because the disk is full or a permission is missing.
   case fileSystem(any Error)
@@ -21,7 +21,8 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
   public var shouldRetry: Bool { if case .changed = self { true } else { false } }
 
   /// One line for a log.
-  public var description: String {
+  public var description: String { NetworkError.oneLine(text, 1_000) }
+  private var text: String {
     switch self {
     case .destinationExists(let file): "\(file.path) exists"
     case .unusableFile(let file, let reason): "\(file.path): \(reason)"
