@@ -16,8 +16,7 @@ import Wynd
   /// Does something with the complete response.
   struct Inspector: NetworkMiddleware {
     var stage: MiddlewareStage
-    var inspect:
-      @Sendable (NetworkResponse, URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse
+    var inspect: @Sendable (NetworkResponse, URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse { try await inspect(try await next(request), request, next) }
