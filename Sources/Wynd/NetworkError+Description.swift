@@ -1,5 +1,3 @@
-public import Foundation
-
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
 nonisolated extension NetworkError: LoggableError, CustomStringConvertible, CustomDebugStringConvertible {

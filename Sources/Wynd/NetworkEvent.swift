@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 /// One thing that happened in a call, for logs, metrics, progress texts and tests.
 ///
 /// ```swift

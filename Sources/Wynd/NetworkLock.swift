@@ -1,5 +1,3 @@
-import Foundation
-
 /// A value that several threads share, protected by a mutex.
 ///
 /// One allocation holds both; `NSLock` alone takes four on Linux, and a call needs three locks. Synchronization's Mutex

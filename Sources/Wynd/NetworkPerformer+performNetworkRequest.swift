@@ -1,5 +1,3 @@
-public import Foundation
-
 nonisolated extension NetworkPerformer {
   /// Sends the request, retries it when that is useful and safe, and calls back exactly once.
   ///

@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 /// Carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
 ///
 /// The calls are methods in extensions of this protocol, so code that takes a performer works with all three:

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The result of a call: the body of the response, or the error.
 public typealias NetworkResult = Result<Data, NetworkError>
 

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where the URL has none.
 nonisolated struct NetworkOrigin: Hashable, Sendable {
   let scheme, host: String

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Parses the header fields in which a server asks clients to wait. The result is bounded, whatever bytes a server
 /// sends.
 nonisolated enum RetryAfter {

@@ -1,5 +1,3 @@
-import Foundation
-
 /// One attempt. It ends once: with its outcome, at the deadline, or when it is canceled. Copies are the same attempt.
 nonisolated struct RetryAttempt: Sendable {
   private struct State: Sendable {

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Skips retries while an origin fails for several calls.
 ///
 /// In an outage, each call alone would send up to eleven requests, and multiply the load that the server could not

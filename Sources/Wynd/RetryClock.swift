@@ -1,5 +1,3 @@
-import Foundation
-
 /// Time, waits and random numbers. Tests replace it, so that they do not have to wait.
 nonisolated protocol RetryClock: Sendable {
   /// The time since a fixed moment. It includes the time that the device sleeps.

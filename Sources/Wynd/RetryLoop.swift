@@ -1,5 +1,3 @@
-import Foundation
-
 /// One call: sends the request, asks the policy about a failure, waits, and sends again.
 nonisolated final class RetryLoop: Sendable {
   typealias CallResult = Result<NetworkResponse, NetworkError>

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Which failures are retried, how often, how soon and for how long.
 ///
 /// ```swift

@@ -1,7 +1,8 @@
-import Foundation
+// Imported once: all files of this module, and those that import it, get Foundation from here.
+@_documentation(visibility: internal) @_exported public import Foundation
 
 #if canImport(FoundationNetworking)
-  // On Linux, URLSession is in a module of its own. All files of this module, and those that import it, get it from here.
+  // On Linux, URLSession is in a module of its own.
   @_documentation(visibility: internal) @_exported public import FoundationNetworking
 #endif
 

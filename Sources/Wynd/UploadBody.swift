@@ -1,5 +1,3 @@
-public import Foundation
-
 /// The body of an upload. It does not have to be in memory.
 ///
 /// ```swift

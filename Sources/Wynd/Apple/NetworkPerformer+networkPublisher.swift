@@ -1,11 +1,5 @@
 #if canImport(Combine)
   public import Combine
-  #if canImport(FoundationNetworking)
-    public import Foundation
-    public import FoundationNetworking
-  #else
-    public import Foundation
-  #endif
 
   nonisolated extension NetworkPerformer {
     /// A Combine publisher for `performNetworkRequest`.

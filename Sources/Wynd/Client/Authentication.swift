@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A credential that authenticates requests and is sent in a header field.
 ///
 /// ```swift

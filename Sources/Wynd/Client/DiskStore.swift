@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Stores responses in a folder, up to a capacity in bytes. The least recently used response is evicted first.
 ///
 /// The process may end while a file is written, so an incomplete or modified file is deleted when it is read. File

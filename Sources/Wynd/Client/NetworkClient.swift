@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Sends requests to one web service with shared settings. It is a value type: to change a setting, copy the client.
 ///
 /// ```swift

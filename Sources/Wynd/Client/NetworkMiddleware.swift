@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 /// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or
 /// replace the response or the error, or send the request again.
 ///

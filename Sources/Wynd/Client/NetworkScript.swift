@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Responds to requests in a test, in place of a session. It uses no network and no global state, and time is
 /// simulated: a wait of a minute ends at once.
 ///

@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 /// Stores responses to GET requests and revalidates them (RFC 9111), also on Linux, where `URLCache` stores nothing.
 /// Downloads, uploads and streams are not cached.
 ///

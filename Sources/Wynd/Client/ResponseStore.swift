@@ -1,5 +1,3 @@
-import Foundation
-
 /// Stores the responses of a ``ResponseCache``. Its methods are called on any thread.
 ///
 /// A key consists of a URL, a space, and text that distinguishes requests to this URL, such as a hash of the

@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Rejects responses that are not acceptable. A status of 400 and up is an error even without it.
 ///
 /// ```swift

@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 nonisolated extension URLRequest {
   /// A `curl` command that sends the same request. See ``cURL(redacting:)``.
   public var cURL: String { cURL(redacting: []) }

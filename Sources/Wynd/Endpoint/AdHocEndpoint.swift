@@ -1,5 +1,3 @@
-public import Foundation
-
 /// An endpoint without a type of its own, made by `get`, `post`, `put`, `patch` or `delete`.
 ///
 /// ```swift

@@ -1,5 +1,3 @@
-public import Foundation
-
 nonisolated extension Endpoint {
   /// The URL, made from scheme, host, port, path and query.
   ///

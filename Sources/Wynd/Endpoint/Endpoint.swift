@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A request to a web service, and the type of its response.
 ///
 /// ```swift

@@ -1,5 +1,3 @@
-import Foundation
-
 /// Untyped JSON. Read it with subscripts, and write it as literals.
 ///
 /// ```swift

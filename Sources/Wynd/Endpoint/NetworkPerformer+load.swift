@@ -1,5 +1,3 @@
-public import Foundation
-
 /// A parsed response with its status code, its header fields (for paging or rate limits) and its attempts.
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   /// The value that the response was parsed into.

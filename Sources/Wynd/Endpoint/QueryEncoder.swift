@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Encodes any `Encodable` as query items or form fields.
 ///
 /// ```swift

@@ -1,5 +1,3 @@
-public import Foundation
-
 nonisolated extension URLRequest {
   /// The body of a request, with its Content-Type.
   ///

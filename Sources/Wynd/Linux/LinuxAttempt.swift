@@ -1,6 +1,4 @@
 #if canImport(FoundationNetworking)
-  import Foundation
-
   /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects. It always completes, can
   /// be canceled at any time, fails at once on a dead connection, follows redirects as in RFC 9110, and times out in
   /// fractions of a second. OnLinux.md lists the defects.

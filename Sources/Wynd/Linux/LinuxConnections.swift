@@ -1,6 +1,4 @@
 #if canImport(FoundationNetworking)
-  import Foundation
-
   /// Remembers to which origins a kept-alive connection may exist.
   ///
   /// If such a connection turns out to be dead after the request was sent, libcurl connects again. If that is refused,

@@ -1,6 +1,4 @@
 #if canImport(FoundationNetworking)
-  import Foundation
-
   nonisolated extension URLRequest {
     /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused, but with an empty body if that
     /// was in memory. A stream can be made unreadable instead.

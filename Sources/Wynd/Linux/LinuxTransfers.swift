@@ -1,6 +1,4 @@
 #if canImport(FoundationNetworking)
-  import Foundation
-
   /// The session for tasks whose response is received in chunks. URLSession on Linux passes the chunks to the delegate
   /// of a session only, not to that of a task. So there is a session of ours for each session of the caller, with the
   /// same configuration. Redirects and challenges are passed to the caller's delegate.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// One attempt of a streamed call, and then the buffer between the connection and the reader. The attempt succeeds with
 /// the first byte of the body, or, with `startsWithHead`, with the header fields. A stream without a reader is
 /// canceled.

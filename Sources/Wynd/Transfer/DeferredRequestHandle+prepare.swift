@@ -1,5 +1,3 @@
-import Foundation
-
 nonisolated extension DeferredRequestHandle {
   /// The request of a transfer is prepared in `resume()`. If that reads or writes files, it happens in the background,
   /// so that the caller's thread does not wait for the disk.

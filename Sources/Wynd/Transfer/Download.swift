@@ -1,5 +1,3 @@
-import Foundation
-
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
 /// checks the file when it is complete. It does not retry: an incomplete response is a failed attempt, and the retry
 /// loop decides about the next one. The file is moved to its destination when the call ends successfully.

@@ -1,5 +1,3 @@
-public import Foundation
-
 nonisolated extension NetworkPerformer {
   /// Sends the request, and returns the body as it arrives, in chunks.
   ///

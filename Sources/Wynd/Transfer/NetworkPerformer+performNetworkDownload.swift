@@ -1,5 +1,3 @@
-public import Foundation
-
 /// Options for a download.
 nonisolated public struct DownloadOptions: Sendable {
   /// Whether to replace an existing file, in one step, when the download is complete. A symbolic link is replaced, not

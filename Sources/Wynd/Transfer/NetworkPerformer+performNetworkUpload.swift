@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 /// Options for an upload.
 nonisolated public struct UploadOptions: Sendable {
   /// Receives the progress, on an internal queue. It starts at 0 for each attempt.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The part of a file that has been downloaded so far. It is a hidden file next to the destination, so that the
 /// download ends with an atomic rename. A second file stores the state that a later process needs to resume the
 /// download.

@@ -1,9 +1,3 @@
-#if canImport(FoundationNetworking)
-  import Foundation
-#else
-  public import Foundation
-#endif
-
 /// A server-sent event (WHATWG HTML §9.2).
 nonisolated public struct ServerSentEvent: Sendable, Equatable {
   /// The last event ID that the server sent, with this event or an earlier one.

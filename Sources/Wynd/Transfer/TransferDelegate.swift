@@ -1,5 +1,3 @@
-import Foundation
-
 /// The delegate of a transfer's task on Apple's platforms, which passes on the response as it arrives. URLSession calls
 /// the methods for one task serially, even on a concurrent delegate queue. It is not a subclass of `RedirectHandler`,
 /// because methods that a subclass adds to an inherited conformance are never called.
