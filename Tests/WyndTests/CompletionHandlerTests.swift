@@ -87,7 +87,7 @@ import Wynd
       })
     let error = await result(of: URLRequest(url: server.url()), policy).error
     #expect(error?.stopReason == .deadline)
-    #expect(error?.attempts.count == server.requests.count)
+    #expect(error?.attempts.count == 1 && server.requests.count <= 1)
   }
 
   @Test func aSessionThatFinishesDuringAWaitStillSendsTheRetry() async throws {

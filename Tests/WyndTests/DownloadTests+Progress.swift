@@ -62,15 +62,22 @@ extension DownloadTests {
 
   /// It goes back where the file has to be fetched from its beginning.
   @Test func progressFollowsARestart() async throws {
+    let told = Box<[TransferProgress]>([])
     let server = try LoopbackServer { request in
       switch request.index {
-      case 0: Answer([.send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close])
-      case 1: Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
-      default: .file(Self.new, for: request, [("ETag", "\"2\"")])
+      case 0:
+        return Answer([
+          .send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close,
+        ])
+      case 1:
+        // A report that still waits for its queue would be replaced by the next.
+        let end = ContinuousClock.now + .seconds(60)
+        while told.value?.isEmpty == true, ContinuousClock.now < end { usleep(1_000) }
+        return Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
+      default: return .file(Self.new, for: request, [("ETag", "\"2\"")])
       }
     }
     let folder = try Folder()
-    let told = Box<[TransferProgress]>([])
     let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
     _ = try await download(server, to: folder.file(), options).get()
     let all = try #require(told.value)

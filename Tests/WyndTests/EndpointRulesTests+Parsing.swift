@@ -183,9 +183,17 @@ extension EndpointRulesTests {
 
   /// Finding E9: each kind of value is read in a multiple of the time of its own type, in nested arrays too.
   @Test func jsonWithoutATypeIsReadInLittleTime() throws {
+    // Of this thread: other tests and programs have most of the processor.
+    func now() -> Duration {
+      var time = timespec()
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
     func time<Value: Decodable>(_ type: Value.Type, _ body: String) throws -> Duration {
       try [0, 1, 2].map { _ in
-        try ContinuousClock().measure { _ = try JSONDecoder().decode(type, from: Data(body.utf8)) }
+        let began = now()
+        _ = try JSONDecoder().decode(type, from: Data(body.utf8))
+        return now() - began
       }.min() ?? .zero
     }
     func check<Value: Decodable>(_ type: Value.Type, _ element: String) throws {

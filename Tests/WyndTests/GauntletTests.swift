@@ -66,7 +66,8 @@ import Wynd
 
     if kind != .post || fault.isRefusal {
       #expect(try String(decoding: result.get(), as: UTF8.self) == "the whole body")
-      #expect(server.requests.count == 3)
+      // A busy machine may take the good answer for silence.
+      #expect(fault.isSilence ? server.requests.count >= 3 : server.requests.count == 3)
       #expect(Set(server.requests.map(\.text)) == [kind == .get ? "" : "the body"])
       #expect(Set(server.requests.map { $0.value("Idempotency-Key") }) == [kind == .postWithKey ? "\"k-1\"" : nil])
     } else {

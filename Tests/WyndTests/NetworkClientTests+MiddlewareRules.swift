@@ -129,7 +129,7 @@ extension NetworkClientTests {
     }
     let server = try LoopbackServer(script: .ok("x"))
     let client = NetworkClient(
-      policy: RetryPolicy(deadline: hasDeadline ? .milliseconds(50) : nil), middleware: [waiting])
+      policy: RetryPolicy(deadline: hasDeadline ? .seconds(1) : nil), middleware: [waiting])
     let task = client.performNetworkRequest(server.url()) { _ in }
     await began.wait()
     if !hasDeadline { task.cancel() }

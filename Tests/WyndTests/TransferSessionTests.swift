@@ -103,17 +103,15 @@ import Wynd
     let server = try LoopbackServer { request in
       request.target == "/slow" ? .hang : .status(200, [("Set-Cookie", "a=1")], body: "ok")
     }
-    let (session, _) = Self.session { configuration in
-      configuration.httpAdditionalHeaders = ["X-Mine": "1"]
-      configuration.timeoutIntervalForRequest = 1
-    }
+    let (session, _) = Self.session { $0.httpAdditionalHeaders = ["X-Mine": "1"] }
     for _ in 0..<2 { _ = try await Self.run(kind, session, server.url()) }
     #expect(server.requests.map { $0.value("X-Mine") } == ["1", "1"])
     #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1"])
     var request = URLRequest(url: server.url("/slow"))
     request.httpMethod = "PUT"
+    let (hasty, _) = Self.session { $0.timeoutIntervalForRequest = 1 }
     let error = await #expect(throws: NetworkError.self) {
-      try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
+      try await hasty.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
     }
     #expect(error?.urlError?.code == .timedOut)
   }
