@@ -1,6 +1,6 @@
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
-nonisolated extension NetworkError: LoggableError, CustomStringConvertible, CustomDebugStringConvertible {
+nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugStringConvertible {
   /// One line for a log.
   public var description: String { Self.oneLine(text, 10_000) }
   private var text: String {
@@ -64,16 +64,7 @@ nonisolated extension NetworkError: LoggableError, CustomStringConvertible, Cust
     default: nil
     }
   }
-}
 
-/// An error of this library, whose text contains no secret.
-nonisolated protocol LoggableError: Error, CustomStringConvertible {}
-/// A ``LoggableError`` about a response.
-nonisolated protocol ResponseError: LoggableError {
-  var response: NetworkResponse { get }
-}
-
-nonisolated extension NetworkError {
   /// The text of an error of the app may contain anything, also a token, so only its type and code are printed, and of
   /// a `DecodingError` the place and the types: "users[3].email: expected String, found null".
   private static func reason(of error: any Error) -> String {
@@ -84,8 +75,7 @@ nonisolated extension NetworkError {
       let words = context.debugDescription.components(separatedBy: " found ").last?.components(separatedBy: " ") ?? []
       let found = words.first { ["string", "number", "bool", "array", "dictionary"].contains($0) }
       return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
-    case .valueNotFound(let type, let context):
-      return "\(place(context.codingPath)): expected \(type), found null"
+    case .valueNotFound(let type, let context): return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
     case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
     default: return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
@@ -107,9 +97,7 @@ nonisolated extension NetworkError {
     let line = String(text.unicodeScalars.prefix(limit)).components(separatedBy: .controlCharacters.union(.newlines))
     return line.joined(separator: " ") + (text.unicodeScalars.count > limit ? "…" : "")
   }
-}
 
-nonisolated extension NetworkError: LocalizedError {
   /// A sentence for the person in front of the screen, without codes. On Apple's platforms that of a `URLError` is the
   /// system's own, in the person's language.
   public var errorDescription: String? {
@@ -146,25 +134,21 @@ nonisolated extension NetworkError: LocalizedError {
         return error.localizedDescription
       #endif
     case .endpointError(let response, _), .serviceError(_, let response, _):
-      return Self.sentence(for: response.statusCode)
+      switch response.statusCode {
+      case 401: return "The server requires a valid sign-in."
+      case 403: return "The server denied access."
+      case 404, 410: return "The server could not find the requested item."
+      case 413: return "The server does not accept this much data."
+      case 429, 502...504, 529: return "The server is busy or not available."
+      case 408, 500...: return "The server could not process the request."
+      default: return "The server rejected the request."
+      }
     case .noResponse, .noResponseData, .invalidResponseType, .undecodable, .responseTooLarge:
       return "The server sent a response that could not be read."
     case .invalidRequest: return "The request is not valid, and was not sent."
     case .transferFailed: return "The file could not be transferred."
     case .cancelled: return "The request was canceled."
     default: return "The request failed."
-    }
-  }
-
-  private static func sentence(for status: Int) -> String {
-    switch status {
-    case 401: "The server requires a valid sign-in."
-    case 403: "The server denied access."
-    case 404, 410: "The server could not find the requested item."
-    case 413: "The server does not accept this much data."
-    case 429, 502...504, 529: "The server is busy or not available."
-    case 408, 500...: "The server could not process the request."
-    default: "The server rejected the request."
     }
   }
 }
@@ -188,6 +172,11 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
   }
 }
 
+/// An error of this library, whose text contains no secret.
+nonisolated protocol LoggableError: Error, CustomStringConvertible {}
+/// A ``LoggableError`` about a response.
+nonisolated protocol ResponseError: LoggableError { var response: NetworkResponse { get } }
+
 // This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URL {
   /// The URL without user, password, fragment and the values of its query.
@@ -195,9 +184,7 @@ nonisolated extension URL {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
     // A URL without a host is all content: "data:text/plain,secret".
     if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
-    parts.user = nil
-    parts.password = nil
-    parts.fragment = nil
+    for part in [\URLComponents.user, \.password, \.fragment] { parts[keyPath: part] = nil }
     let query = parts.percentEncodedQuery.map {
       "?" + $0.replacingOccurrences(of: "([^&=]*=)[^&]*|[^&]+", with: "$1…", options: .regularExpression)
     }

@@ -61,10 +61,3 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     return "[\(callID)] \(method) \(url) #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }
-
-nonisolated extension Duration {
-  /// "0.52 s", "60 s": at most two decimals.
-  var logText: String {
-    String(format: "%.15g s", (min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100)
-  }
-}

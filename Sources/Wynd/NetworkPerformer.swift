@@ -31,44 +31,13 @@ nonisolated public struct NetworkCaller: Sendable {
   let source: any RetryLoopFactory
   /// Runs calls through the middleware of a client. Nil for a session or a script alone.
   var client: (any NetworkCallRunner)?
-}
 
-/// Makes the retry loop of a call: a session or a script.
-nonisolated protocol RetryLoopFactory: AnyObject, Sendable {
-  /// Where completion handlers are called.
-  var completionQueue: OperationQueue { get }
-  func loop(for call: NetworkCallPlan) -> RetryLoop
-}
-
-/// Runs a call with everything that a client adds around its retry loop.
-nonisolated protocol NetworkCallRunner: Sendable {
-  func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult
-}
-
-/// Describes a call before it starts.
-nonisolated struct NetworkCallPlan: Sendable {
-  var request: URLRequest
-  /// Nil is the policy of the client, or the default.
-  var policy: RetryPolicy?
-  var maxRetries: Int?
-  var allowEmptyData = true
-  /// The caller's session may have been invalidated since the call began.
-  var sessionMayHaveEnded = false
-  /// The endpoint of the call, for the middleware.
-  var endpoint: (any Sendable)?
-  /// Makes the attempts of a download, an upload or a stream, and those with middleware. Nil sends the request alone.
-  var makeAttempt: NetworkTransport.MakeAttempt?
-}
-
-nonisolated extension NetworkCaller {
   func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult {
     if let client { return await client.run(call) }
     return await source.loop(for: call).run()
   }
 
-  func start(
-    _ call: NetworkCallPlan, completion: @escaping @Sendable (RetryLoop.CallResult) -> Void
-  ) -> NetworkTask {
+  func start(_ call: NetworkCallPlan, completion: @escaping @Sendable (RetryLoop.CallResult) -> Void) -> NetworkTask {
     guard let client else { return source.loop(for: call).start(on: source.completionQueue, completion: completion) }
     return start(completion) { await client.run(call) }
   }
@@ -85,4 +54,29 @@ nonisolated extension NetworkCaller {
     }
     return task
   }
+}
+
+/// Makes the retry loop of a call: a session or a script.
+nonisolated protocol RetryLoopFactory: AnyObject, Sendable {
+  /// Where completion handlers are called.
+  var completionQueue: OperationQueue { get }
+  func loop(for call: NetworkCallPlan) -> RetryLoop
+}
+
+/// Runs a call with everything that a client adds around its retry loop.
+nonisolated protocol NetworkCallRunner: Sendable { func run(_ call: NetworkCallPlan) async -> RetryLoop.CallResult }
+
+/// Describes a call before it starts.
+nonisolated struct NetworkCallPlan: Sendable {
+  var request: URLRequest
+  /// Nil is the policy of the client, or the default.
+  var policy: RetryPolicy?
+  var maxRetries: Int?
+  var allowEmptyData = true
+  /// The caller's session may have been invalidated since the call began.
+  var sessionMayHaveEnded = false
+  /// The endpoint of the call, for the middleware.
+  var endpoint: (any Sendable)?
+  /// Makes the attempts of a download, an upload or a stream, and those with middleware. Nil sends the request alone.
+  var makeAttempt: NetworkTransport.MakeAttempt?
 }

@@ -35,7 +35,5 @@ nonisolated extension NetworkResponse: CustomStringConvertible {
   }
 
   /// Makes a response that no server sent, for tests, and for middleware that responds without sending the request.
-  public init(data: Data, response: HTTPURLResponse) {
-    self.init(data: data, response: response, failures: [])
-  }
+  public init(data: Data, response: HTTPURLResponse) { self.init(data: data, response: response, failures: []) }
 }

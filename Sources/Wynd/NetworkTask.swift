@@ -11,11 +11,8 @@ nonisolated public struct NetworkTask: Sendable {
   /// further request is sent, but one that is in flight may still reach the server. Does nothing after the end of the
   /// call.
   public func cancel() {
-    let cancel = state.withLock { state in
-      state.isCancelled = true
-      return state.cancel
-    }
-    cancel?()
+    state.withLock { $0.isCancelled = true }
+    state.withLock { $0 }.cancel?()
   }
 
   /// A call starts at once.

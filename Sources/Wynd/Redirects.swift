@@ -17,7 +17,14 @@ nonisolated enum SensitiveHeader {
   static func matches(_ name: String, _ value: String = "") -> Bool {
     let lowercased = name.lowercased()
     if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
-    return hasSecretWord(name) || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
+    // "accessToken" and "APIKey" become "access-Token" and "API-Key". Whole words are compared, so X-Author and
+    // X-Keyboard are ordinary fields.
+    let separated = name.replacingOccurrences(
+      of: "(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])", with: "-", options: .regularExpression)
+    let isSecret = separated.lowercased().components(separatedBy: .letters.inverted).contains { word in
+      secrets.contains { "-\(word)".hasSuffix($0) || "-\(word)".hasSuffix($0 + "s") }
+    }
+    return isSecret || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
       || added.withLock { $0.contains(lowercased) }
   }
 
@@ -28,15 +35,6 @@ nonisolated enum SensitiveHeader {
   }
   private static let added = NetworkLock<[String]>([])
 
-  /// Compares whole words, so X-Author and X-Keyboard are ordinary fields.
-  private static func hasSecretWord(_ name: String) -> Bool {
-    // "accessToken" and "APIKey" become "access-Token" and "API-Key".
-    let separated = name.replacingOccurrences(
-      of: "(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])", with: "-", options: .regularExpression)
-    return separated.lowercased().components(separatedBy: .letters.inverted).contains { word in
-      secrets.contains { "-\(word)".hasSuffix($0) || "-\(word)".hasSuffix($0 + "s") }
-    }
-  }
   // With a hyphen, only the whole word matches; without, also the end of a word (authtoken).
   private static let secrets = [
     "-authorization", "-authentication", "-authenticate", "-key", "-sig", "-sid", "-pin", "-pwd", "-otp", "-assertion",
@@ -66,46 +64,42 @@ nonisolated enum Redirects {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add these again to a request without them; a blank value is not sent.
-    for case (let name as String, let value as String) in additional ?? [:]
-    where SensitiveHeader.matches(name, value) {
+    for case (let name as String, let value as String) in additional ?? [:] where SensitiveHeader.matches(name, value) {
       next.setValue(" ", forHTTPHeaderField: name)
     }
     return next
+  }
+
+  /// A method that the delegate of a task implements is no longer called on the session's delegate.
+  static func askDelegate(
+    of session: URLSession, task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    // An optional method on Apple's platforms.
+    let ask = (session.delegate as? any URLSessionTaskDelegate)?
+      .urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
+    if let ask { ask(session, task, response, request, completionHandler) } else { completionHandler(request) }
   }
 }
 
 /// The delegate of a task. It rewrites the requests of redirects.
 nonisolated final class RedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
-  private let first: URLRequest
   /// The request after the latest redirect.
-  private let latest = NetworkLock<URLRequest?>(nil)
+  private let latest: NetworkLock<(request: URLRequest, hasFollowed: Bool)>
 
-  init(_ request: URLRequest) { first = request }
+  init(_ request: URLRequest) { latest = NetworkLock((request, false)) }
 
-  var hasFollowed: Bool { latest.withLock { $0 != nil } }
+  var hasFollowed: Bool { latest.withLock { $0.hasFollowed } }
 
   func urlSession(
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    let previous = latest.withLock { $0 } ?? first
+    let previous = latest.withLock { $0.request }
     let next = Redirects.request(request, after: previous, additional: session.configuration.httpAdditionalHeaders)
-    session.askDelegateAboutRedirect(task: task, redirect: response, to: next) { [latest] chosen in
-      if let chosen { latest.withLock { $0 = chosen } }
+    Redirects.askDelegate(of: session, task: task, redirect: response, to: next) { [latest] chosen in
+      if let chosen { latest.withLock { $0 = (chosen, true) } }
       completionHandler(chosen)
     }
-  }
-}
-
-// A method that the delegate of a task implements is no longer called on the session's delegate.
-nonisolated extension URLSession {
-  func askDelegateAboutRedirect(
-    task: URLSessionTask, redirect response: HTTPURLResponse, to request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    // An optional method on Apple's platforms.
-    let ask = (delegate as? any URLSessionTaskDelegate)?
-      .urlSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)
-    if let ask { ask(self, task, response, request, completionHandler) } else { completionHandler(request) }
   }
 }

@@ -10,34 +10,27 @@ nonisolated enum RetryAfter {
   /// off.
   static func wait(asked response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
     if let value = response.value(forHTTPHeaderField: "Retry-After") {
-      return seconds(value, after: serverTime(response, now: now), now: now).map { (.seconds($0), "Retry-After") }
+      let wait = digits(value).map { min($0, longest) } ?? httpDate(value, now: now).map { left($0, response, now) }
+      return wait.map { (.seconds($0), "Retry-After") }
     }
     // Many services send these with every response, so they are used only if a rate limit refused the request.
     guard response.statusCode == 429 else { return nil }
     for field in ["RateLimit-Reset", "X-RateLimit-Reset"] {
       guard let reset = response.value(forHTTPHeaderField: field).flatMap(digits) else { continue }
       // From 10⁹ on it is a point in time (2001 and later), below that a number of seconds.
-      return (.seconds(reset < longest ? reset : seconds(from: serverTime(response, now: now), to: reset)), field)
+      return (.seconds(reset < longest ? reset : left(reset, response, now)), field)
     }
     return nil
   }
 
-  /// delay-seconds or an HTTP-date (RFC 9110 §10.2.3) → seconds from `reference`, 0 … `longest`.
-  static func seconds(_ value: String, after reference: @autoclosure () -> Date, now: Date) -> Int? {
-    if let seconds = digits(value) { return min(seconds, longest) }
-    return httpDate(value, now: now).map { seconds(from: reference(), to: $0) }
-  }
-
-  private static func seconds(from reference: Date, to end: Int) -> Int {
-    Int(min(max((Double(end) - reference.timeIntervalSince1970).rounded(.up), 0), Double(longest)))
-  }
-
-  /// The server's time. A device whose clock is an hour off would otherwise wait an hour in place of 2 s.
-  private static func serverTime(_ response: HTTPURLResponse, now: Date) -> Date {
-    guard let date = response.value(forHTTPHeaderField: "Date").flatMap({ httpDate($0, now: now) }) else { return now }
+  /// The seconds from the server's time to `end`, 0 … `longest`. A device whose clock is an hour off would otherwise
+  /// wait an hour in place of 2 s.
+  private static func left(_ end: Int, _ response: HTTPURLResponse, _ now: Date) -> Int {
+    let date = response.value(forHTTPHeaderField: "Date").flatMap { httpDate($0, now: now) }
     // A cached response is older than its Date by its Age (RFC 9111 §5.1).
     let age = response.value(forHTTPHeaderField: "Age").flatMap(digits) ?? 0
-    return Date(timeIntervalSince1970: Double(date + age))
+    let left = Double(end) - (date.map { Double($0 + age) } ?? now.timeIntervalSince1970)
+    return Int(min(max(left.rounded(.up), 0), Double(longest)))
   }
 
   /// `1*DIGIT` between optional white space, ASCII digits only. Larger numbers become 10¹⁵.

@@ -29,9 +29,7 @@ nonisolated struct RetryAttempt: Sendable {
   /// The same for an async caller. Canceling its task cancels the attempt.
   func run(deadline: Duration? = nil, clock: any RetryClock) async -> NetworkOutcome {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        start(deadline: deadline, clock: clock) { continuation.resume(returning: $0) }
-      }
+      await withCheckedContinuation { reply in start(deadline: deadline, clock: clock) { reply.resume(returning: $0) } }
     } onCancel: {
       cancel()
     }
@@ -42,12 +40,11 @@ nonisolated struct RetryAttempt: Sendable {
 
   private func finish(_ end: NetworkOutcome) {
     // Released outside the lock: a deinit may cancel another call.
-    let ended = state.withLock { state -> State? in
-      guard state.end == nil else { return nil }
-      defer { state = State(end: end) }
+    let ended = state.withLock { state in
+      defer { if state.end == nil { state = State(end: end) } }
       return state
     }
-    guard let ended else { return }
+    if ended.end != nil { return }
     ended.cancelTimer?()
     if end.interruption != nil { ended.handle?.cancel() }
     var end = end

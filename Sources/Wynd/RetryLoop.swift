@@ -2,11 +2,10 @@
 nonisolated final class RetryLoop: Sendable {
   typealias CallResult = Result<NetworkResponse, NetworkError>
 
-  let request: URLRequest
-  let policy: RetryPolicy
-  let allowEmptyData: Bool
+  private let plan: NetworkCallPlan
+  private var request: URLRequest { plan.request }
+  private let policy: RetryPolicy
   let transport: any NetworkTransport
-  private let makeAttempt: NetworkTransport.MakeAttempt?
   let clock: any RetryClock
   private let began: Duration
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
@@ -15,14 +14,12 @@ nonisolated final class RetryLoop: Sendable {
   private let callID: Int
   private static let callIDs = NetworkLock((1...Int.max).makeIterator())
 
-  init(_ call: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
-    var policy = call.policy ?? .default
-    if let maxRetries = call.maxRetries { policy.maxRetries = maxRetries }
-    request = call.request
+  init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
+    var policy = plan.policy ?? .default
+    policy.maxRetries = plan.maxRetries ?? policy.maxRetries
+    self.plan = plan
     self.policy = policy
-    allowEmptyData = call.allowEmptyData
     self.transport = transport
-    makeAttempt = call.makeAttempt
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
@@ -34,15 +31,11 @@ nonisolated final class RetryLoop: Sendable {
   /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
     var call = RetryCallState()
-    let result = await sendAndRetry(&call)
+    var early = resultWithoutAttempt(call)
+    if early == nil { early = await send(RetryAttempt(request, transport, plan.makeAttempt), &call) }
+    let result = if let early { early } else { await retry(call) }
     if let events { await withCheckedContinuation { continuation in events.async { continuation.resume() } } }
     return result
-  }
-
-  private func sendAndRetry(_ call: inout RetryCallState) async -> CallResult {
-    if let result = resultWithoutAttempt(call) { return result }
-    if let result = conclude(await send(RetryAttempt(request, transport, makeAttempt), &call), &call) { return result }
-    return await retry(&call)
   }
 
   /// For a completion handler, which is called once, on `queue`. The first attempt is made without a Swift `Task`, so
@@ -52,65 +45,69 @@ nonisolated final class RetryLoop: Sendable {
     // Not a closure, which would be allocated for every call, and not inlined: it would be compiled once for each use.
     @inline(never) @Sendable func finish(_ result: CallResult, _ isOnQueue: Bool) {
       task.setCancellation(nil)
-      if isOnQueue, events == nil { return completion(result) }
-      let complete: @Sendable () -> Void = { queue.addOperation { completion(result) } }
-      if let events { events.async(execute: complete) } else { complete() }
+      if let events { return events.async { queue.addOperation { completion(result) } } }
+      if isOnQueue { completion(result) } else { queue.addOperation { completion(result) } }
     }
     var call = RetryCallState()
     if let result = resultWithoutAttempt(call) {
       finish(result, false)
       return task
     }
-    let attempt = RetryAttempt(request, transport, makeAttempt)
+    let attempt = RetryAttempt(request, transport, plan.makeAttempt)
     task.setCancellation { attempt.cancel() }
     begin(&call)
     attempt.start(deadline: policy.deadline, clock: clock) { [self, call] outcome in
       var call = call
       if let result = conclude(outcome, &call) { return finish(result, outcome.isOnDelegateQueue) }
-      task.run { [self, call] in
-        var call = call
-        finish(await retry(&call), false)
-      }
+      task.run { [self, call] in finish(await retry(call), false) }
     }
     return task
   }
 
   /// The result of a call that sends nothing; nil if an attempt can be made.
   private func resultWithoutAttempt(_ call: RetryCallState) -> CallResult? {
-    if let reason = transport.validationError(for: request) {
-      return fail(.invalidRequest(reason: reason), .notRetryable, call)
-    }
+    let invalid = transport.validationError(for: request).map(NetworkError.invalidRequest)
+    if let invalid { return fail(invalid, .notRetryable, call) }
     return policy.deadline ?? .seconds(1) <= .zero ? stop(.deadline, call) : nil
   }
 
   // MARK: - The loop
 
-  private func retry(_ call: inout RetryCallState) async -> CallResult {
-    while true {
-      switch await decide(&call) {
-      case .stop(let reason):
-        return stop(reason, call)
+  private func retry(_ failed: RetryCallState) async -> CallResult {
+    var call = failed
+    while let error = call.history.last?.error {
+      var verdict: Bool?
+      if let shouldRetry = policy.shouldRetry, !error.isCancellation {
+        // On a queue of its own, so that a slow closure delays only its own call.
+        verdict = await withCheckedContinuation { continuation in
+          DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
+        }
+        call.elapsed = clock.now - began
+      }
+      switch policy.decision(error, request, call, verdict: verdict, now: clock.date, random: clock.random()) {
+      case .stop(let reason): return stop(reason, call)
       case .retry(let delay, let source, let asked):
         guard let transport = transport.forLaterAttempts else {
           return fail(.urlError(URLError(.cancelled)), .notRetryable, call)
         }
         // Prepared before the wait: a session that is finished during the wait still sends it.
-        let attempt = RetryAttempt(request, transport, makeAttempt)
+        let attempt = RetryAttempt(request, transport, plan.makeAttempt)
         call.askedFor += asked
         await pause(delay, source, &call)
-        if let result = conclude(await send(attempt, &call), &call) { return result }
+        if let result = await send(attempt, &call) { return result }
       }
     }
+    return stop(.notRetryable, call)
   }
 
-  private func send(_ attempt: RetryAttempt, _ call: inout RetryCallState) async -> NetworkOutcome {
+  private func send(_ attempt: RetryAttempt, _ call: inout RetryCallState) async -> CallResult? {
     let left = policy.deadline.map { $0 - (clock.now - began) }
     if Task.isCancelled || left ?? .seconds(1) <= .zero {
       attempt.cancel()
-      return Task.isCancelled ? .cancelled : .deadline
+      return conclude(Task.isCancelled ? .cancelled : .deadline, &call)
     }
     begin(&call)
-    return await attempt.run(deadline: left, clock: clock)
+    return conclude(await attempt.run(deadline: left, clock: clock), &call)
   }
 
   private func begin(_ call: inout RetryCallState) {
@@ -122,10 +119,9 @@ nonisolated final class RetryLoop: Sendable {
   /// The result of the call, if it ends with this attempt; nil if the policy has to decide about a failure.
   private func conclude(_ outcome: NetworkOutcome, _ call: inout RetryCallState) -> CallResult? {
     if outcome.interruption == .cancelled { return fail(.cancelled, .cancelled, call) }
-    let now = clock.now - began
-    var attempt = RetryFailure.Attempt(
-      number: call.attempts, startedAt: call.attemptBegan, duration: now - call.attemptBegan)
-    switch outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData) {
+    let (start, now) = (call.attemptBegan, clock.now - began)
+    var attempt = RetryFailure.Attempt(number: call.attempts, startedAt: start, duration: now - start)
+    switch outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
     case .success(let response):
       policy.budget?.responded(request.url, now: clock.now)
       emit(.succeeded(statusCode: response.statusCode), call)
@@ -146,19 +142,6 @@ nonisolated final class RetryLoop: Sendable {
       let mayBeRetried = policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
       return mayBeRetried ? nil : stop(.notRetryable, call)
     }
-  }
-
-  private func decide(_ call: inout RetryCallState) async -> RetryDecision {
-    guard let error = call.history.last?.error else { return .stop(.notRetryable) }
-    var verdict: Bool?
-    if let shouldRetry = policy.shouldRetry, !error.isCancellation {
-      // On a queue of its own, so that a slow closure delays only its own call.
-      verdict = await withCheckedContinuation { continuation in
-        DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
-      }
-      call.elapsed = clock.now - began
-    }
-    return policy.decision(error, request, call, verdict: verdict, now: clock.date, random: clock.random())
   }
 
   /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
@@ -185,13 +168,9 @@ nonisolated final class RetryLoop: Sendable {
     let failure = RetryFailure(lastError: error, attempts: call.history, stopReason: reason)
     // An error that no retry can help is returned directly, and so is one that was not retried because `maxRetries` is
     // 0. Other reasons are reported even after a single attempt, because the error alone does not show them.
-    let isWrapped =
-      switch reason {
-      case .notRetryable: false
-      case .deadline, .retryAfterTooLong, .notSafeToRepeat, .bodyNotReplayable: true
-      default: call.history.count > 1
-      }
-    return fail(isWrapped ? .inaccessible(failure) : error, reason, call)
+    let mayBeDirect = [.maxRetries, .maxRetryTime, .maxUnreachableTime].contains(reason)
+    let isDirect = reason == .notRetryable || mayBeDirect && call.history.count < 2
+    return fail(isDirect ? error : .inaccessible(failure), reason, call)
   }
 
   private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason, _ call: RetryCallState) -> CallResult {

@@ -66,48 +66,115 @@ nonisolated public struct RetryPolicy: Sendable {
   public static let immediate = RetryPolicy(backoff: .none, maxRetryAfter: .zero, budget: nil)
   /// For work that nobody waits for: retries for two minutes even if no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxUnreachableTime: nil)
+
+  // MARK: - The decision: pure functions
+
+  /// The first rule that applies decides. `verdict` is the result of ``shouldRetry``.
+  func decision(
+    _ error: NetworkError, _ request: URLRequest, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
+    random: Double
+  ) -> RetryDecision {
+    // The session may have been invalidated, and creating a task on it would crash.
+    if error.isCancellation { return .stop(.notRetryable) }
+    // A server that supports the key reports that an earlier attempt is still in progress.
+    let isInProgress = error.statusCode == 409 && hasIdempotencyKey(request) && call.mayHaveReachedServer
+    guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
+    guard safety(error, request, call).isSafe else {
+      return .stop(.notSafeToRepeat(method: request.httpMethod ?? "GET"))
+    }
+    if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
+    if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
+    if call.history.count(where: { $0.error?.isPersistent == true }) > 2 { return .stop(.persistentFailure) }
+
+    var delay = backoff.delay(retry: call.backoffStep, random: random)
+    let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
+    if let asked = server?.wait {
+      if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
+      if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
+      // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
+      // do not return together, but no more of it than the call has time for.
+      delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
+    } else if delay > waitLeft(call) {
+      return .stop(.maxRetries)
+    }
+    if error.isUnreachable, let limit = maxUnreachableTime {
+      let left = limit - (call.elapsed - (call.unreachableSince ?? call.elapsed))
+      if left <= .zero { return .stop(.maxUnreachableTime) }
+      // The last retry is made at the limit, so a call survives every shorter outage.
+      delay = min(delay, left)
+    }
+    if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
+      // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
+      let mayBeSuspended = call.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
+      let hasPassed = call.elapsed - call.progressedAt > maxRetryTime && maxRetryTime > .zero
+      if !mayBeSuspended || !hasPassed { return .stop(.maxRetryTime) }
+    }
+    if let deadline, call.elapsed + delay >= deadline { return .stop(.deadline) }
+    return .retry(after: delay, server.map { .server(field: $0.field) } ?? .backoff, asked: server?.wait ?? .zero)
+  }
+
+  /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.
+  ///
+  /// The call continues for as long as its own retries could have taken with the longest jitter. The last wait ends at
+  /// a random moment before that, and is followed by a retry that is not skipped.
+  func delayOfSkippedRetry(_ call: inout RetryCallState, random: Double) -> Duration? {
+    let left = min(waitLeft(call), timeLeft(call))
+    // Without waits, retries cannot be spread.
+    if call.mustNotSkip || left <= .zero { return nil }
+    call.skippedRetries += 1
+    let delay = backoff.delay(retry: call.backoffStep, random: random)
+    if delay < left { return delay }
+    call.mustNotSkip = true
+    return left * min(max(random, 0), 1)
+  }
+
+  /// What is left of the time that the waits of the call's own retries can take, with the longest jitter.
+  private func waitLeft(_ call: RetryCallState) -> Duration {
+    backoff.longest(retries: maxRetries) + call.askedFor - call.waited
+  }
+
+  /// The time until the first limit.
+  private func timeLeft(_ call: RetryCallState) -> Duration {
+    min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + call.progressedAt) - call.elapsed
+  }
+
+  /// Whether it is safe to repeat the request after this failure. The method is that of the caller's request: after a
+  /// redirect, the last request may be a GET, although a POST before it was applied.
+  func safety(_ error: NetworkError, _ request: URLRequest, _ call: RetryCallState) -> RepeatSafety {
+    if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.httpMethod ?? "GET") {
+      return .idempotentMethod
+    }
+    if hasIdempotencyKey(request) { return .idempotencyKey }
+    return call.proof(in: error) ?? (retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied)
+  }
+
+  /// A blank value is not sent, so it protects nothing.
+  private func hasIdempotencyKey(_ request: URLRequest) -> Bool {
+    let keys = ["Idempotency-Key", "X-Idempotency-Key"].compactMap(request.value(forHTTPHeaderField:))
+    return keys.contains { !$0.allSatisfy(\.isWhitespace) }
+  }
 }
 
 /// Whether it is safe to send a request again, and why (RFC 9110 §9.2.2).
-nonisolated public enum RepeatSafety: Sendable, Equatable, CustomStringConvertible {
+nonisolated public enum RepeatSafety: String, Sendable, CustomStringConvertible {
   /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
-  case idempotentMethod
+  case idempotentMethod = "the method is idempotent"
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
-  case idempotencyKey
+  case idempotencyKey = "the request has an Idempotency-Key"
   /// The failure proves that no server received the request.
-  case nothingSent
+  case nothingSent = "nothing was sent"
   /// The server refused the request before processing it (413, 421, 425, 429).
-  case refusedBeforeProcessing
+  case refusedBeforeProcessing = "the server refused it before processing"
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
-  case allowedByPolicy
+  case allowedByPolicy = "the policy allows it"
   /// The server may have applied the request: a repetition could place an order twice.
-  case mayHaveBeenApplied
+  case mayHaveBeenApplied = "the server may have applied it"
 
   /// False only for ``mayHaveBeenApplied``.
   public var isSafe: Bool { self != .mayHaveBeenApplied }
 
   /// The reason in words.
-  public var description: String {
-    switch self {
-    case .idempotentMethod: "the method is idempotent"
-    case .idempotencyKey: "the request has an Idempotency-Key"
-    case .nothingSent: "nothing was sent"
-    case .refusedBeforeProcessing: "the server refused it before processing"
-    case .allowedByPolicy: "the policy allows it"
-    case .mayHaveBeenApplied: "the server may have applied it"
-    }
-  }
-}
-
-// MARK: - The decision: pure functions
-
-nonisolated extension URLRequest {
-  /// A blank value is not sent, so it protects nothing.
-  fileprivate var hasIdempotencyKey: Bool {
-    ["Idempotency-Key", "X-Idempotency-Key"].contains {
-      value(forHTTPHeaderField: $0)?.contains { !$0.isWhitespace } == true
-    }
-  }
+  public var description: String { rawValue }
 }
 
 /// The state of a call.
@@ -124,6 +191,7 @@ nonisolated struct RetryCallState: Sendable {
   var attemptsBeforeProgress = 0
   var progressedAt = Duration.zero
   var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
+  var backoffStep: Int { attemptsWithoutProgress - 1 + skippedRetries }
   /// The time since the call began, and when the first of the latest consecutive attempts did that reached no server.
   var elapsed = Duration.zero
   var unreachableSince: Duration?
@@ -150,8 +218,7 @@ nonisolated struct RetryCallState: Sendable {
   mutating func note(_ error: NetworkError, _ outcome: NetworkOutcome, elapsed: Duration) {
     self.elapsed = elapsed
     unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
-    hasFollowedRedirect = outcome.hasFollowedRedirect
-    mayHaveSent = outcome.mayHaveSent
+    (hasFollowedRedirect, mayHaveSent) = (outcome.hasFollowedRedirect, outcome.mayHaveSent)
     if outcome.hasProgressed {
       (attemptsBeforeProgress, progressedAt) = (attempts - 1, elapsed)
       (waited, askedFor, skippedRetries, mustNotSkip) = (.zero, .zero, 0, false)
@@ -163,90 +230,4 @@ nonisolated enum RetryDecision: Sendable, Equatable {
   /// `asked`: the part of the wait that the server asked for.
   case retry(after: Duration, NetworkEvent.DelaySource, asked: Duration = .zero)
   case stop(RetryFailure.StopReason)
-}
-
-nonisolated extension RetryPolicy {
-  /// The first rule that applies decides. `verdict` is the result of ``shouldRetry``.
-  func decision(
-    _ error: NetworkError, _ request: URLRequest, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
-    random: Double
-  ) -> RetryDecision {
-    // The session may have been invalidated, and creating a task on it would crash.
-    if error.isCancellation { return .stop(.notRetryable) }
-    // A server that supports the key reports that an earlier attempt is still in progress.
-    let isInProgress = error.statusCode == 409 && request.hasIdempotencyKey && call.mayHaveReachedServer
-    guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
-    guard safety(error, request, call).isSafe else {
-      return .stop(.notSafeToRepeat(method: request.httpMethod ?? "GET"))
-    }
-    if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
-    if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
-    if call.history.count(where: { $0.error?.isPersistent == true }) > 2 { return .stop(.persistentFailure) }
-
-    var delay = backoffDelay(call, random)
-    let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
-    if let asked = server?.wait {
-      if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
-      if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
-      // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
-      // do not return together, but no more of it than the call has time for.
-      delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
-    } else if delay > waitLeft(call) {
-      return .stop(.maxRetries)
-    }
-    if error.isUnreachable, let limit = maxUnreachableTime {
-      let left = limit - (call.elapsed - (call.unreachableSince ?? call.elapsed))
-      if left <= .zero { return .stop(.maxUnreachableTime) }
-      // The last retry is made at the limit, so a call survives every shorter outage.
-      delay = min(delay, left)
-    }
-    if let maxRetryTime, call.elapsed - call.progressedAt + delay > maxRetryTime {
-      // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
-      let mayBeSuspended = call.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
-      let hasPassed = call.elapsed - call.progressedAt > maxRetryTime && maxRetryTime > .zero
-      if !mayBeSuspended || !hasPassed { return .stop(.maxRetryTime) }
-    }
-    if let deadline, call.elapsed + delay >= deadline { return .stop(.deadline) }
-    return .retry(
-      after: delay, server.map { .server(field: $0.field) } ?? .backoff, asked: server?.wait ?? .zero)
-  }
-
-  /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.
-  ///
-  /// The call continues for as long as its own retries could have taken with the longest jitter. The last wait ends at
-  /// a random moment before that, and is followed by a retry that is not skipped.
-  func delayOfSkippedRetry(_ call: inout RetryCallState, random: Double) -> Duration? {
-    let left = min(waitLeft(call), timeLeft(call))
-    // Without waits, retries cannot be spread.
-    if call.mustNotSkip || left <= .zero { return nil }
-    call.skippedRetries += 1
-    let delay = backoffDelay(call, random)
-    if delay < left { return delay }
-    call.mustNotSkip = true
-    return left * min(max(random, 0), 1)
-  }
-
-  private func backoffDelay(_ call: RetryCallState, _ random: Double) -> Duration {
-    backoff.delay(retry: call.attemptsWithoutProgress - 1 + call.skippedRetries, random: random)
-  }
-
-  /// What is left of the time that the waits of the call's own retries can take, with the longest jitter.
-  private func waitLeft(_ call: RetryCallState) -> Duration {
-    backoff.longest(retries: maxRetries) + call.askedFor - call.waited
-  }
-
-  /// The time until the first limit.
-  private func timeLeft(_ call: RetryCallState) -> Duration {
-    min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + call.progressedAt) - call.elapsed
-  }
-
-  /// Whether it is safe to repeat the request after this failure. The method is that of the caller's request: after a
-  /// redirect, the last request may be a GET, although a POST before it was applied.
-  func safety(_ error: NetworkError, _ request: URLRequest, _ call: RetryCallState) -> RepeatSafety {
-    if ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"].contains(request.httpMethod ?? "GET") {
-      return .idempotentMethod
-    }
-    if request.hasIdempotencyKey { return .idempotencyKey }
-    return call.proof(in: error) ?? (retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied)
-  }
 }

@@ -65,8 +65,7 @@ nonisolated struct NetworkOutcome: Sendable {
   /// `isHead`: a response to HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<HTTPURLResponse, NetworkError> {
     if let error {
-      return .failure(
-        error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error))
+      return .failure(error as? NetworkError ?? Self.urlError(error).map(NetworkError.urlError) ?? .generalError(error))
     }
     guard let http = response as? HTTPURLResponse else {
       return .failure(response.map(NetworkError.invalidResponseType) ?? .noResponse)
@@ -145,10 +144,9 @@ nonisolated struct SessionTransport: NetworkTransport {
       if let transfer { return transfer.makeTask(session, request, transfer, completion) }
       let redirects = RedirectHandler(request)
       let task = session.dataTask(with: request) { data, response, error in
-        completion(
-          NetworkOutcome(
-            data: data, response: response, error: error, hasFollowedRedirect: redirects.hasFollowed,
-            isOnDelegateQueue: true))
+        var outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: true)
+        outcome.hasFollowedRedirect = redirects.hasFollowed
+        completion(outcome)
       }
       task.delegate = redirects
       return task
@@ -177,9 +175,7 @@ nonisolated struct SessionTransport: NetworkTransport {
   /// Why the length of the body is not valid; nil if it is. With a wrong Content-Length, the server would read the rest
   /// of the body as the next request.
   private func lengthError(for request: URLRequest) -> String? {
-    if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil {
-      return "Transfer-Encoding is set by URLSession"
-    }
+    if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
     guard request.httpBodyStream == nil, let length = request.value(forHTTPHeaderField: "Content-Length")
     else { return nil }
     let size = request.httpBody?.count ?? 0
@@ -201,13 +197,9 @@ nonisolated struct SessionTransport: NetworkTransport {
   }
 
   /// Whether the text is a token: letters, digits and some punctuation (RFC 9110 §5.6.2).
-  static func isToken(_ text: String) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy { tokenCharacters.contains($0) }
-  }
+  static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { tokenCharacters.contains($0) } }
   private static let tokenCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8
 }
 
-#if !canImport(FoundationNetworking)
-  nonisolated extension URLSessionTask: NetworkRequestHandle {}
-#endif
+nonisolated extension URLSessionTask: NetworkRequestHandle {}

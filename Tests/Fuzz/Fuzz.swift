@@ -49,8 +49,8 @@ func response(_ status: Int, _ fields: [String: String]) -> HTTPURLResponse? {
 }
 
 func retryAfter(_ text: String) {
-  let seconds = RetryAfter.seconds(text, after: now, now: now)
-  require(seconds.map { 0...RetryAfter.longest ~= $0 } ?? true, "\(seconds ?? 0)")
+  let wait = response(503, ["Retry-After": text]).flatMap { RetryAfter.wait(asked: $0, now: now)?.wait }
+  require(wait.map { Duration.zero ... .seconds(RetryAfter.longest) ~= $0 } ?? true, "\(wait ?? .zero)")
   for year in [-62_135_596_800.0, 0, 4e9, 2.5e11] {
     _ = RetryAfter.httpDate(text, now: Date(timeIntervalSince1970: year))
   }

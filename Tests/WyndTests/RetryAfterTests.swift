@@ -38,7 +38,8 @@ import Testing
 
   @Test(arguments: seconds.indices) func delaySeconds(_ row: Int) throws {
     let (value, expected) = Self.seconds[row]
-    #expect(RetryAfter.seconds(value, after: Self.now, now: Self.now) == expected, "\(value.prefix(40))")
+    let asked = RetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
+    #expect(asked?.wait == expected.map { .seconds($0) }, "\(value.prefix(40))")
     // No cap, and three caps: finite, never negative, accepted only up to the cap, never shortened.
     for cap in [nil, Duration.zero, .seconds(1), .seconds(60)] {
       let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)

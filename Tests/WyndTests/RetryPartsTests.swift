@@ -14,9 +14,10 @@ import Testing
     return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields))
   }
 
-  @Test func aDateIsNeverSoonerThanTheServerAsked() {
+  @Test func aDateIsNeverSoonerThanTheServerAsked() throws {
     let now = Date(timeIntervalSince1970: 1_445_412_480.5)
-    #expect(RetryAfter.seconds("Wed, 21 Oct 2015 07:28:02 GMT", after: now, now: now) == 2)
+    let response = try response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:02 GMT"])
+    #expect(RetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
   }
 
   @Test func anInvalidRetryAfterLetsNoOtherFieldCount() throws {

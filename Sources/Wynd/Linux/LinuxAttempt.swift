@@ -211,7 +211,7 @@
       // Without the timer, a delegate that never calls back would leave the call without a result.
       if session.delegate != nil { startTimer(hop) }
       onDelegateQueue(activeSession) { [self] in
-        session.askDelegateAboutRedirect(task: task, redirect: response, to: proposed) { chosen in
+        Redirects.askDelegate(of: session, task: task, redirect: response, to: proposed) { chosen in
           Self.queue.async { [self] in
             // Nil means that the redirect is not followed: the 3xx is the response, without its body.
             guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
