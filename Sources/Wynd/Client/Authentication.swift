@@ -136,7 +136,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let now = state.withLock { $0 }
-    guard NetworkOrigin(request.url) == origin, !Renewals.running.get().contains(ObjectIdentifier(self)),
+    guard NetworkOrigin(request.url) == origin, !NetworkCall.renewals.get().contains(ObjectIdentifier(self)),
       request.value(forHTTPHeaderField: now.credential?.header.name ?? "") == nil
     else { return try await next(request) }
     let epoch = call.memory.withLock { memory in
@@ -202,14 +202,16 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
     client.policy.budget = nil
-    let running = Renewals.running.get().union([ObjectIdentifier(self)])
+    let running = NetworkCall.renewals.get().union([ObjectIdentifier(self)])
     return Task { [client] in
       do {
-        let new = try await Renewals.running.withValue(running) { try await renew(old, client) }
+        let new = try await NetworkCall.renewals.withValue(running) { try await renew(old, client) }
         if end(epoch, { ($0.credential, $0.generation) = (new, $0.generation + 1) }) { return new }
         throw URLError(.userAuthenticationRequired)
       } catch {
-        let isRefused = Renewals.isRefused(error)
+        let network = error as? NetworkError
+        let code = (error as? URLError ?? network?.urlError)?.code
+        let isRefused = code == .userAuthenticationRequired || [400, 401, 403].contains(network?.statusCode)
         if end(epoch, { if isRefused { $0 = State(epoch: epoch + 1) } }), isRefused { onSessionEnd(error) }
         throw error
       }
@@ -224,16 +226,5 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       change(&state)
       return true
     }
-  }
-}
-
-nonisolated private enum Renewals {
-  /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
-  /// renewals.
-  static let running = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
-
-  static func isRefused(_ error: any Error) -> Bool {
-    let code = (error as? URLError ?? (error as? NetworkError)?.urlError)?.code
-    return code == .userAuthenticationRequired || [400, 401, 403].contains((error as? NetworkError)?.statusCode)
   }
 }

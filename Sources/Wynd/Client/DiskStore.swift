@@ -16,16 +16,14 @@ nonisolated public final class DiskStore: ResponseStore {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
     let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
-      .compactMap { file in Int(file.pathExtension).map { (file: file, use: $0) } }
-      .filter { 0...1 << 60 ~= $0.use }
+      .compactMap { file in Int(file.pathExtension).flatMap { 0...1 << 60 ~= $0 ? (file: file, use: $0) : nil } }
     var files = LeastRecentlyUsed<URL>(capacity: capacity) { try? FileManager.default.removeItem(at: $0) }
     for (file, use) in found.sorted(by: { $0.use < $1.use }) {
       files.lastUse = use - 1
       let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
       files.insert(file, size: size, for: file.deletingPathExtension().lastPathComponent)
     }
-    self.folder = folder
-    self.files = NetworkLock(files)
+    (self.folder, self.files) = (folder, NetworkLock(files))
   }
 
   /// The response stored for this key, or nil. Reading it counts as a use.

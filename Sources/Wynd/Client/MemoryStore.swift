@@ -50,16 +50,12 @@ nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
     lastUse += 1
     entries[key] = (value, size, lastUse)
     self.size += size
-    while self.size > capacity, let oldest = entries.min(by: { $0.value.use < $1.value.use }) {
-      remove(oldest.key)
-    }
+    while self.size > capacity, let oldest = entries.min(by: { $0.value.use < $1.value.use }) { remove(oldest.key) }
   }
 
   mutating func remove(_ key: String) { take(key).map(delete) }
 
-  mutating func removeAll(where isRemoved: (String) -> Bool) {
-    for key in entries.keys.filter(isRemoved) { remove(key) }
-  }
+  mutating func removeAll(where isOld: (String) -> Bool) { for key in entries.keys.filter(isOld) { remove(key) } }
 }
 
 /// Reads and hashes keys in the format of ``ResponseStore``.

@@ -70,8 +70,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   }
 
   /// Starts the calls of this client.
-  public var networkCaller: NetworkCaller { NetworkCaller(source: source, client: self) }
-  private var source: any RetryLoopFactory { script ?? session }
+  public var networkCaller: NetworkCaller { NetworkCaller(source: script ?? session, client: self) }
 
   /// Makes a base URL from its components: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
@@ -105,19 +104,17 @@ nonisolated extension NetworkClient: EndpointCallRunner {
         client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil)
       let ofAttempt = middleware.filter { $0.stage == .attempt }
       if !ofAttempt.isEmpty { plan.makeAttempt = plan.attempt(through: ofAttempt, in: call) }
-      let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan, source] request in
+      let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan] request in
         var plan = plan
         plan.request = request
         if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
-        let loop = source.loop(for: plan)
+        let loop = networkCaller.source.loop(for: plan)
         // The session has been invalidated.
         if loop.transport.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
         return try await loop.run().get()
       }
       return .success(try await next(plan.request))
-    } catch {
-      return .failure(NetworkError(thrown: error))
-    }
+    } catch { return .failure(NetworkError(thrown: error)) }
   }
 
   /// Adds the base URL and the header fields.
@@ -133,20 +130,14 @@ nonisolated extension NetworkClient: EndpointCallRunner {
     }
   }
 
-  func afterParsing<Value>(
-    _ response: EndpointResponse<Value>, of endpoint: any Endpoint
-  ) async throws(NetworkError) -> EndpointResponse<Value> {
+  func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
     let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
     let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
-    var response = response
-    do {
-      for middleware in ordered.reversed() {
-        response.value = try await middleware.parsed(response.value, from: response.network, in: call)
+    for middleware in ordered.reversed() {
+      do { response.value = try await middleware.parsed(response.value, from: response.network, in: call) } catch {
+        throw NetworkError(thrown: error)
       }
-    } catch {
-      throw NetworkError(thrown: error)
     }
-    return response
   }
 }
 
@@ -177,9 +168,7 @@ nonisolated extension NetworkClient {
           let second = try await loadResponse(endpoint, policy: policy)
           if first == nil || second.source != .cache || second.data != first?.data { continuation.yield(second) }
           continuation.finish(throwing: second.revalidationError)
-        } catch {
-          continuation.finish(throwing: error)
-        }
+        } catch { continuation.finish(throwing: error) }
       }
       continuation.onTermination = { _ in task.cancel() }
     }

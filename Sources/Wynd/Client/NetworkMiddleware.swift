@@ -89,6 +89,9 @@ nonisolated public struct NetworkCall: Sendable {
     var epochs: [ObjectIdentifier: Int] = [:]
   }
   let memory = NetworkLock(Memory())
+  /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
+  /// renewals.
+  static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
 }
 
 /// Passes a request on to the middleware that follows, and finally to the session.
@@ -121,6 +124,9 @@ nonisolated extension NetworkError {
     let isCancelled = error is CancellationError && Task.isCancelled
     self = error as? NetworkError ?? (isCancelled ? .cancelled : .middlewareError(error))
   }
+
+  /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
+  var isOutage: Bool { if case .middlewareError(let error as Self) = self { error.isOutage } else { shouldRetry } }
 }
 
 nonisolated extension NetworkCallPlan {
@@ -150,9 +156,7 @@ nonisolated extension NetworkCallPlan {
           do {
             let response = try await next(request)
             facts.withLock { ($0.data, $0.response, $0.isAccepted) = (response.data, response.response, true) }
-          } catch {
-            facts.withLock { $0.error = NetworkError(thrown: error) }
-          }
+          } catch { facts.withLock { $0.error = NetworkError(thrown: error) } }
           completion(facts.withLock { $0 })
         }
       }

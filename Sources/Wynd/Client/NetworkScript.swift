@@ -32,8 +32,8 @@ nonisolated public final class NetworkScript: NetworkPerformer, RetryLoopFactory
   }
 
   let completionQueue = OperationQueue()
-  private let respond: @Sendable (URLRequest, Int) -> Step
-  private let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
+  fileprivate let respond: @Sendable (URLRequest, Int) -> Step
+  fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
 
   /// Makes a script from a closure that receives each request and its index, counted from 0.
   public init(_ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
@@ -59,43 +59,38 @@ nonisolated public final class NetworkScript: NetworkPerformer, RetryLoopFactory
     call.policy = call.policy ?? .default
     // A budget uses real time, but the script simulates time.
     call.policy?.budget = nil
-    let clock = ScriptClock { [log] delay in log.withLock { $0.elapsed += delay } }
-    return RetryLoop(call, on: ScriptTransport(script: self, clock: clock), clock: clock)
-  }
-
-  fileprivate func step(for request: URLRequest) -> Step {
-    let number = log.withLock { log in
-      log.requests.append(request)
-      return log.requests.count - 1
-    }
-    return respond(request, number)
+    let play = ScriptPlay(script: self)
+    return RetryLoop(call, on: play, clock: play)
   }
 }
 
-/// Responds with the steps of the script.
-nonisolated private struct ScriptTransport: NetworkTransport {
+/// Responds to one call with the steps of the script, and simulates its time, which advances only during waits and
+/// time-outs, and without delay.
+nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
+  typealias Timer = (due: Duration, action: @Sendable () -> Void)
   let script: NetworkScript
-  let clock: ScriptClock
+  /// A call has at most one timer, for its deadline.
+  let state = NetworkLock<(now: Duration, timer: Timer?)>((.zero, nil))
 
   var forLaterAttempts: (any NetworkTransport)? { self }
   func validationError(for request: URLRequest) -> String? { SessionTransport.validationError(for: request) }
 
   func prepare(
     _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
-  ) -> any NetworkRequestHandle {
-    DeferredRequestHandle { task in task.run { perform(request, transfer, completion) } }
-  }
+  ) -> any NetworkRequestHandle { DeferredRequestHandle { $0.run { perform(request, transfer, completion) } } }
 
   private func perform(_ request: URLRequest, _ transfer: StreamedBodies?, _ completion: @escaping Completion) {
-    switch script.step(for: request) {
+    let number = script.log.withLock { log in
+      log.requests.append(request)
+      return log.requests.count - 1
+    }
+    switch script.respond(request, number) {
     case .response(let status, let headers, let body): completion(outcome(request, transfer, status, headers, [body]))
     case .chunks(let status, let headers, let chunks, let isCut):
-      let error = isCut ? URLError(.networkConnectionLost) : nil
-      completion(outcome(request, transfer, status, headers, chunks, error))
+      completion(outcome(request, transfer, status, headers, chunks, isCut ? URLError(.networkConnectionLost) : nil))
     case .failure(let code): completion(NetworkOutcome(error: URLError(code)))
     case .silence:
-      let timeout = Duration.bounded(seconds: request.timeoutInterval)
-      clock.pass(timeout) { completion(NetworkOutcome(error: URLError(.timedOut))) }
+      pass(.bounded(seconds: request.timeoutInterval)) { completion(NetworkOutcome(error: URLError(.timedOut))) }
     }
   }
 
@@ -116,19 +111,9 @@ nonisolated private struct ScriptTransport: NetworkTransport {
       transfer.onSent(size ?? Int64(request.httpBody?.count ?? 0))
       try transfer.onHead(response)
       for chunk in chunks { try transfer.onData(chunk) }
-    } catch {
-      outcome.error = error as? NetworkError ?? .transferFailed(error)
-    }
+    } catch { outcome.error = error as? NetworkError ?? .transferFailed(error) }
     return outcome
   }
-}
-
-/// A simulated clock. It advances only during waits and time-outs, and without delay.
-nonisolated private struct ScriptClock: RetryClock {
-  typealias Timer = (due: Duration, action: @Sendable () -> Void)
-  let passed: @Sendable (Duration) -> Void
-  /// A call has at most one timer, for its deadline.
-  let state = NetworkLock<(now: Duration, timer: Timer?)>((.zero, nil))
 
   var now: Duration { state.withLock { $0.now } }
   var date: Date { Date(timeIntervalSince1970: 1_767_225_600 + now.secondsAsDouble) }
@@ -146,14 +131,14 @@ nonisolated private struct ScriptClock: RetryClock {
 
   /// Advances the clock by the delay and performs the action, or advances to the timer if that is due first and fires
   /// it.
-  func pass(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
+  private func pass(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Duration, @Sendable () -> Void) in
       let end: Timer = (state.now + delay, action)
       let next = state.timer.flatMap { $0.due <= end.due ? $0 : nil } ?? end
       defer { state.now = max(state.now, next.due) }
       return (max(.zero, next.due - state.now), next.action)
     }
-    passed(passing)
+    script.log.withLock { $0.elapsed += passing }
     action()
   }
 }

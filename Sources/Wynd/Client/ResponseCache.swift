@@ -34,8 +34,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
   ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
   public init(_ store: any ResponseStore, servesStaleIfError: Bool = false) {
-    self.store = store
-    self.servesStaleIfError = servesStaleIfError
+    (self.store, self.servesStaleIfError) = (store, servesStaleIfError)
   }
 
   /// Serves a stored response, or sends the request.
@@ -44,7 +43,11 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   ) async throws -> NetworkResponse {
     let key = Self.key(request, call)
     let control = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
-    let isCacheable = !call.isTransfer && !control.has("no-store") && Self.isPlainGET(request)
+    // A request for a range, or with a condition of its own, must receive the server's response to it.
+    let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
+    let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
+    let isPlainGET = request.httpMethod ?? "GET" == "GET" && request.httpBody == nil && request.httpBodyStream == nil
+    let isCacheable = isPlainGET && !isConditional && !call.isTransfer && !control.has("no-store")
     let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
     let stored = isCacheable && !isReload ? store.response(for: key)?.matching(request) : nil
     let isStoredOnly = Self.isStoredOnly.get() || request.cachePolicy == .returnCacheDataDontLoad
@@ -85,14 +88,6 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     }
   }
 
-  /// Whether the request is a GET without a range or a condition. A conditional request must receive the server's
-  /// response to it.
-  private static func isPlainGET(_ request: URLRequest) -> Bool {
-    let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
-    return request.httpMethod ?? "GET" == "GET" && request.httpBody == nil && request.httpBodyStream == nil
-      && conditions.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
-  }
-
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
   private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
     var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
@@ -106,12 +101,5 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
     let url = StoredResponse.address(request.url)?.absoluteString ?? ""
     return "\(url) \(StoreKey.hash(scope.joined(separator: "\n").utf8))"
-  }
-}
-
-nonisolated extension NetworkError {
-  /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
-  fileprivate var isOutage: Bool {
-    if case .middlewareError(let error as NetworkError) = self { error.isOutage } else { shouldRetry }
   }
 }

@@ -19,7 +19,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   private let body: Data
   private let storedAt: Date
   /// The header fields, with names in lowercase.
-  private var headers: [String: String]
+  private var headers: [String: String] = [:]
   /// A hash of the request's values for the header fields that Vary lists.
   private var variant = ""
 
@@ -38,28 +38,19 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     self.url = url
     body = old?.body ?? response.data
     storedAt = date
-    headers = Self.fields(of: head)
-    if let old {
-      // A 304 changes neither the stored body nor the fields that describe it.
-      for name in ["content-type", "content-length", "content-range"] { headers[name] = nil }
-      headers.merge(old.headers.filter { !["age", "date"].contains($0.key) }) { new, _ in new }
-    }
-    // If the body was decoded, its length has changed.
-    if header("Content-Length") != "\(body.count)" { headers["content-length"] = nil }
-    variant = variant(of: request)
-  }
-
-  /// The header fields to store: without cookies, without the encoding of a body that was decoded, and without those
-  /// that apply to one connection (RFC 9111 §3.1).
-  private static func fields(of head: HTTPURLResponse) -> [String: String] {
-    var fields: [String: String] = [:]
-    for case (let name as String, let value as String) in head.allHeaderFields { fields[name.lowercased()] = value }
+    for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
+    // Cookies, the encoding of a body that was decoded, and what applies to one connection (RFC 9111 §3.1).
     let notStored = [
       "set-cookie", "content-encoding", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
       "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
     ]
-    for name in notStored + names(fields["connection"]) { fields[name] = nil }
-    return fields
+    // A 304 changes neither the stored body nor the fields that describe it.
+    let notRenewed = old == nil ? [] : ["content-type", "content-length", "content-range"]
+    for name in notStored + notRenewed + Self.names(headers["connection"]) { headers[name] = nil }
+    headers.merge((old?.headers ?? [:]).filter { !["age", "date"].contains($0.key) }) { new, _ in new }
+    // If the body was decoded, its length has changed.
+    if header("Content-Length") != "\(body.count)" { headers["content-length"] = nil }
+    variant = variant(of: request)
   }
 
   /// The field names that Vary or Connection lists.
@@ -114,9 +105,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     var fields = headers
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
-    return head.map {
-      NetworkResponse(data: body, response: $0, source: source, revalidationError: error, failures: [])
-    }
+    return head.map { .init(data: body, response: $0, source: source, revalidationError: error, failures: []) }
   }
 
   /// The URL without its fragment, which is not sent, and without the user name and password, which must not be stored.

@@ -42,9 +42,8 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
     let response = try await next(request)
     // A conditional request expects a 304.
     let isConditional = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
-    let isExpected = isConditional && response.response.statusCode == 304
-    guard !isExpected, let reason = reason(response) else { return response }
-    throw InvalidResponse(reason: reason, response: response, shouldRetry: isRetryable)
+    guard !(isConditional && response.response.statusCode == 304), let text = reason(response) else { return response }
+    throw InvalidResponse(reason: text, response: response, shouldRetry: isRetryable)
   }
 }
 

@@ -30,9 +30,7 @@ nonisolated extension AdHocEndpoint {
   fileprivate init(
     _ method: URLRequest.Method, _ path: String, _ query: QueryEncoder.Values, _ headers: [URLRequest.Header],
     _ body: URLRequest.Body?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
-  ) {
-    self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed)
-  }
+  ) { self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed) }
 }
 
 nonisolated extension Endpoint {

@@ -30,23 +30,20 @@ nonisolated extension Endpoint {
     return request
   }
 
+  func call(
+    _ maxRetries: Int?, _ policy: RetryPolicy?, _ client: (any EndpointCallRunner)?
+  ) throws(NetworkError) -> NetworkCallPlan {
+    let request = try self.request(baseURL: client?.baseURL, encoder: client?.encoder)
+    // `parse` decides whether the body may be empty.
+    return NetworkCallPlan(request: request, policy: policy ?? self.policy, maxRetries: maxRetries, endpoint: self)
+  }
+
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
     let items: [URLQueryItem]
     do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
     return try EndpointURL.url(
       scheme: scheme, host: host, port: port, path: percentEncodedPath,
       query: items.isEmpty ? nil : PercentEncoding.query(items), baseURL: baseURL)
-  }
-}
-
-nonisolated extension NetworkError {
-  /// The error for a value that cannot be encoded, with its coding path.
-  static func unencodable(_ error: any Error, as part: String) -> NetworkError {
-    var reason = "\(type(of: error))"
-    if case EncodingError.invalidValue(_, let context) = error {
-      reason = "\(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
-    }
-    return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")
   }
 }
 
@@ -58,19 +55,15 @@ nonisolated enum EndpointURL {
     scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil, baseURL: URL? = nil
   ) throws(NetworkError) -> URL {
     let base = host.isEmpty ? baseURL : nil
-    if let base, base.query != nil || base.fragment != nil || base.user != nil {
-      throw .invalidRequest(reason: "a base URL has no query, fragment or user")
-    }
-    if base != nil, port != nil { throw .invalidRequest(reason: "the port of an endpoint goes with a host") }
-    let host = base.map { $0.host ?? "" } ?? host
-    if host.isEmpty {
-      let problem = base == nil ? "is nil" : "has no host"
-      throw .invalidRequest(reason: "there is no host: the call names none, and the base URL \(problem)")
-    }
+    try check(base?.query ?? base?.fragment ?? base?.user == nil, "a base URL has no query, fragment or user")
+    try check(base == nil || port == nil, "the port of an endpoint goes with a host")
+    let host = base?.host ?? host
+    let problem = base == nil ? "is nil" : "has no host"
+    try check(!host.isEmpty, "there is no host: the call names none, and the base URL \(problem)")
     let scheme = (base.map { $0.scheme ?? "" } ?? scheme).lowercased()
-    guard ["https", "http"].contains(scheme) else { throw .invalidRequest(reason: "the scheme is not http or https") }
+    try check(["https", "http"].contains(scheme), "the scheme is not http or https")
     let port = port ?? base?.port
-    guard 1...65_535 ~= port ?? 1 else { throw .invalidRequest(reason: "the port is not one of 1 to 65535") }
+    try check(1...65_535 ~= port ?? 1, "the port is not one of 1 to 65535")
     let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
     let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
     // Foundation encodes a character that does not belong in a path, or ends the path there.
@@ -91,31 +84,35 @@ nonisolated enum EndpointURL {
     components.host = host
     let ascii = components.encodedHost ?? ""
     // Only the last label may be empty.
-    let hasEmptyLabel = zip(".\(ascii)".utf8, ascii.utf8).contains { $0 == 46 && $1 == 46 }
-    guard 1...254 ~= ascii.utf8.count, !hasEmptyLabel, PercentEncoding.text(ascii) == ascii else {
-      throw .invalidRequest(
-        reason: host.contains("://")
-          ? "the host contains a scheme; write only the name, the rest as scheme and path"
-          : "the host is not a name or an IP address; write a port as `port`, and an international name as xn--")
-    }
+    let isName = 1...254 ~= ascii.utf8.count && !".\(ascii)".contains("..") && PercentEncoding.text(ascii) == ascii
+    try check(!host.contains("://"), "the host contains a scheme; write only the name, the rest as scheme and path")
+    try check(
+      isName, "the host is not a name or an IP address; write a port as `port`, and an international name as xn--")
     return ascii
   }
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
-    if path.split(separator: "/").contains(where: { dots.contains($0.lowercased()) }) {
-      throw .invalidRequest(reason: "a segment of the path is “.” or “..” and would change the path")
-    }
+    let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
+    try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
+  }
+
+  private static func check(_ isValid: Bool, _ reason: @autoclosure () -> String) throws(NetworkError) {
+    if !isValid { throw .invalidRequest(reason: reason()) }
   }
 }
 
 /// Encodes text for a URL (RFC 3986 §2).
 nonisolated enum PercentEncoding {
   /// Encodes everything except letters, digits and `-._~`.
-  static func text(_ text: String) -> String { encode(text, unreserved) }
-  static func path(_ path: String) -> String { encode(path, pathCharacters) }
+  static func text(_ text: String, keeping kept: CharacterSet = Self.unreserved) -> String {
+    // Foundation takes microseconds even if there is nothing to encode.
+    if text.unicodeScalars.allSatisfy(kept.contains) { return text }
+    return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
+  }
+  static func path(_ path: String) -> String { text(path, keeping: pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
@@ -126,9 +123,4 @@ nonisolated enum PercentEncoding {
   /// them as a space and as the end of the segment.
   private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
 
-  private static func encode(_ text: String, _ kept: CharacterSet) -> String {
-    // Foundation takes microseconds even if there is nothing to encode.
-    if text.unicodeScalars.allSatisfy(kept.contains) { return text }
-    return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
-  }
 }

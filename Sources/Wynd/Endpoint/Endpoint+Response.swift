@@ -8,10 +8,8 @@ nonisolated extension Endpoint where Response: Decodable {
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
     do { return try parse(data: data, urlResponse: response) } catch is MemberNotImplemented {}
-    if data.isEmpty, let none = (Response.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Response
-    {
-      return none
-    }
+    let optional = Response.self as? any ExpressibleByNilLiteral.Type
+    if data.isEmpty, let none = optional?.init(nilLiteral: ()) as? Response { return none }
     if let data = data as? Response { return data }
     if "" is Response, let text = try response.text(of: data) as? Response { return text }
     if data.isEmpty { throw NetworkError.noResponseData(response) }
@@ -30,14 +28,11 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 nonisolated extension Endpoint {
   func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
     result.mapError(typed).flatMap { network in
-      do {
-        let value = try parse(data: network.data, response: network.response)
-        return .success(EndpointResponse(value: value, network: network))
-      } catch let error as ServiceError {
-        return .failure(.serviceError(error, network.response, network.data))
-      } catch {
-        return .failure(error as? NetworkError ?? .undecodable(error, network.response, network.data))
-      }
+      Result { EndpointResponse(value: try parse(data: network.data, response: network.response), network: network) }
+        .mapError { error in
+          if error is ServiceError { return .serviceError(error, network.response, network.data) }
+          return error as? NetworkError ?? .undecodable(error, network.response, network.data)
+        }
     }
   }
 
@@ -58,12 +53,19 @@ nonisolated extension NetworkError {
   public func serviceError<E: Error>(as type: E.Type) -> E? {
     if case .serviceError(let error, _, _) = self { error as? E } else { inner?.serviceError(as: type) }
   }
+
+  /// The error for a value that cannot be encoded, with its coding path.
+  static func unencodable(_ error: any Error, as part: String) -> NetworkError {
+    var reason = "\(type(of: error))"
+    if case EncodingError.invalidValue(_, let context) = error {
+      reason = "\(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
+    }
+    return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")
+  }
 }
 
 /// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
-nonisolated enum ClientDecoder {
-  static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil)
-}
+nonisolated enum ClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }
 
 nonisolated extension HTTPURLResponse {
   private static let encodings: [Substring: String.Encoding] = [

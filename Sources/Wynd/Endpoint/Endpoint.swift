@@ -105,9 +105,7 @@ nonisolated extension Endpoint {
   /// None.
   public var queryItems: [URLQueryItem] { get throws { try alternatives.queryItems ?? [] } }
   /// None.
-  public var headers: [URLRequest.Header] {
-    alternatives.headers.sorted { $0.key < $1.key }.map(URLRequest.Header.init)
-  }
+  public var headers: [URLRequest.Header] { alternatives.headers.sorted { $0.key < $1.key }.map { .init($0, $1) } }
   /// nil.
   public var body: URLRequest.Body? { try? alternatives.body }
   /// The client's decoder, or a `JSONDecoder()`.

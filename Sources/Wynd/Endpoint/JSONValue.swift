@@ -92,8 +92,7 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable, CustomStringConv
 }
 
 nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
-  ExpressibleByDictionaryLiteral
+  ExpressibleByFloatLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   /// `nil`
   public init(nilLiteral: ()) { self = .null }

@@ -84,14 +84,12 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let caller = networkCaller
-    guard caller.client == nil, let call = try? NetworkCallPlan(endpoint, maxRetries, policy, nil) else {
+    guard caller.client == nil, let call = try? endpoint.call(maxRetries, policy, nil) else {
       // The async method runs a client's calls, and throws the error of a request that cannot be made.
       return caller.start(completionHandler) { [self] in
         do throws(NetworkError) {
           return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
-        } catch {
-          return .failure(error)
-        }
+        } catch { return .failure(error) }
       }
     }
     return caller.start(call) { completionHandler(endpoint.parsed($0)) }
@@ -113,9 +111,10 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
     let caller = networkCaller
     let client = caller.client as? any EndpointCallRunner
-    let result = await caller.run(try NetworkCallPlan(endpoint, maxRetries, policy, client))
-    let parsed = try ClientDecoder.current.withValue(client?.decoder) { endpoint.parsed(result) }.get()
-    return try await client?.afterParsing(parsed, of: endpoint) ?? parsed
+    let result = await caller.run(try endpoint.call(maxRetries, policy, client))
+    var parsed = try ClientDecoder.current.withValue(client?.decoder) { endpoint.parsed(result) }.get()
+    try await client?.pass(&parsed, of: endpoint)
+    return parsed
   }
 }
 
@@ -124,17 +123,6 @@ nonisolated protocol EndpointCallRunner: NetworkCallRunner {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }
   var decoder: JSONDecoder? { get }
-  func afterParsing<Value>(
-    _ response: EndpointResponse<Value>, of endpoint: any Endpoint
-  ) async throws(NetworkError) -> EndpointResponse<Value>
-}
-
-nonisolated extension NetworkCallPlan {
-  fileprivate init(
-    _ endpoint: some Endpoint, _ maxRetries: Int?, _ policy: RetryPolicy?, _ client: (any EndpointCallRunner)?
-  ) throws(NetworkError) {
-    let request = try endpoint.request(baseURL: client?.baseURL, encoder: client?.encoder)
-    // `parse` decides whether the body may be empty.
-    self.init(request: request, policy: policy ?? endpoint.policy, maxRetries: maxRetries, endpoint: endpoint)
-  }
+  /// Passes the parsed value through the middleware.
+  func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError)
 }

@@ -28,8 +28,7 @@ nonisolated public struct QueryEncoder: Sendable {
 
   /// Makes an encoder.
   public init(arrays: ArrayStyle = .repeated, dates: JSONEncoder.DateEncodingStrategy = .iso8601) {
-    self.arrays = arrays
-    self.dates = dates
+    (self.arrays, self.dates) = (arrays, dates)
   }
 
   /// Encodes the members of a struct or dictionary as query items.
@@ -39,25 +38,20 @@ nonisolated public struct QueryEncoder: Sendable {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = dates
     guard let node = try JSONDecoder().decode(Node?.self, from: encoder.encode(value)) else { return [] }
-    guard case .object(let fields) = node else {
-      throw EncodingError.invalidValue(
-        value, .init(codingPath: [], debugDescription: "only a struct or a dictionary has names"))
-    }
+    let context = EncodingError.Context(codingPath: [], debugDescription: "only a struct or a dictionary has names")
+    guard case .object(let fields) = node else { throw EncodingError.invalidValue(value, context) }
     return fields.sorted { $0.key < $1.key }.flatMap { items($0.value, $0.key) }
   }
 
   /// Encodes values of different types as query items: `encode(["q": "dogs", "page": 2])`.
   ///
   /// - Throws: The error of encoding a value.
-  public func encode(_ values: Values) throws -> [URLQueryItem] {
-    try encode(values.mapValues(AnyEncodable.init))
-  }
+  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(AnyEncodable.init)) }
 
   private func items(_ node: Node, _ name: String) -> [URLQueryItem] {
     switch node {
     case .text(let text): return [URLQueryItem(name: name, value: text)]
-    case .object(let fields):
-      return fields.sorted { $0.key < $1.key }.flatMap { items($0.value, "\(name)[\($0.key)]") }
+    case .object(let fields): return fields.sorted { $0.key < $1.key }.flatMap { items($0.value, "\(name)[\($0.key)]") }
     case .array(let nodes):
       let texts = nodes.compactMap(\.text)
       if texts.count < nodes.count { return nodes.enumerated().flatMap { items($1, "\(name)[\($0)]") } }

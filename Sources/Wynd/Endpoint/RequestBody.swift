@@ -70,34 +70,32 @@ nonisolated extension URLRequest {
         request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
       }
     }
-  }
-}
 
-nonisolated extension URLRequest.Body {
-  /// A part of a multipart body.
-  nonisolated public struct Part: Sendable {
-    let name: String
-    /// Passes the content to the closure in chunks.
-    let content: @Sendable ((Data) throws -> Void) throws -> Void
-    var fileName: String?
-    var contentType: String?
-
-    /// The header fields of the part. Names are escaped as in the HTML standard, because a quote would end them.
-    func head() throws -> String {
-      func quoted(_ text: String) -> String {
-        let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
-        return "\"" + text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
-      }
-      if let contentType, let invalid = SessionTransport.validationError(forField: "Content-Type", contentType) {
-        throw NetworkError.invalidRequest(reason: invalid)
-      }
-      return "Content-Disposition: form-data; name=\(quoted(name))"
-        + (fileName.map { "; filename=\(quoted($0))" } ?? "") + (contentType.map { "\r\nContent-Type: \($0)" } ?? "")
+    /// A part of a multipart body.
+    nonisolated public struct Part: Sendable {
+      let name: String
+      /// Passes the content to the closure in chunks.
+      let content: @Sendable ((Data) throws -> Void) throws -> Void
+      var fileName: String?
+      var contentType: String?
     }
   }
 }
 
 nonisolated extension URLRequest.Body.Part {
+  /// The header fields of the part. Names are escaped as in the HTML standard, because a quote would end them.
+  func head() throws -> String {
+    func quoted(_ text: String) -> String {
+      let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
+      return "\"" + text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
+    }
+    if let contentType, let invalid = SessionTransport.validationError(forField: "Content-Type", contentType) {
+      throw NetworkError.invalidRequest(reason: invalid)
+    }
+    return "Content-Disposition: form-data; name=\(quoted(name))"
+      + (fileName.map { "; filename=\(quoted($0))" } ?? "") + (contentType.map { "\r\nContent-Type: \($0)" } ?? "")
+  }
+
   /// Passes a multipart body to the closure in chunks.
   static func write(_ parts: [Self], _ boundary: String, _ add: (Data) throws -> Void) throws {
     for part in parts {
@@ -146,13 +144,13 @@ nonisolated extension UploadBody {
   public static func multipart(_ parts: [URLRequest.Body.Part]) -> UploadBody {
     let boundary = "wynd-\(UUID().uuidString)"
     return UploadBody(
-      content: .assembled(contentType: "multipart/form-data; boundary=\(boundary)") { isWanted in
+      content: .file(contentType: "multipart/form-data; boundary=\(boundary)") { isWanted in
         let file = try TemporaryFile()
         try URLRequest.Body.Part.write(parts, boundary) { chunk in
           if !isWanted() { throw CancellationError() }
           try file.handle.write(contentsOf: chunk)
         }
-        return file
+        return (file.url, file)
       })
   }
 }

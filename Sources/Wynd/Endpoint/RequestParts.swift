@@ -4,7 +4,7 @@ nonisolated extension URLRequest {
   /// ```swift
   /// var headers: [URLRequest.Header] { [.authorization(bearer: token), .init("X-Page", "7")] }
   /// ```
-  nonisolated public struct Header: Sendable, Hashable {
+  nonisolated public struct Header: Sendable, Hashable, CustomStringConvertible {
     /// The name, which is case-insensitive.
     public var name: String
     /// The value. If it contains a line break or NUL, the call fails with ``NetworkError/invalidRequest(reason:)``,
@@ -13,10 +13,9 @@ nonisolated extension URLRequest {
     /// Why the field cannot be sent, or nil.
     var invalidReason: String?
     /// Makes a field from name and value.
-    public init(_ name: String, _ value: String) {
-      self.name = name
-      self.value = value
-    }
+    public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
+    /// The name and the value, or “…” in place of a sensitive value.
+    public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
 
     func add(to request: inout URLRequest) throws(NetworkError) {
       if let invalid = invalidReason ?? SessionTransport.validationError(forField: name, value) {
@@ -48,14 +47,7 @@ nonisolated extension URLRequest {
     /// must have the same key whenever it is sent.
     public static func idempotencyKey(_ key: String) -> Header { .init("Idempotency-Key", key) }
   }
-}
 
-nonisolated extension URLRequest.Header: CustomStringConvertible {
-  /// The name and the value, or “…” in place of a sensitive value.
-  public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
-}
-
-nonisolated extension URLRequest {
   /// A request method (RFC 9110 §9). Any token is valid: `let method: URLRequest.Method = "PURGE"`.
   nonisolated public struct Method: RawRepresentable, Sendable, Hashable, ExpressibleByStringLiteral {
     /// The name of the method. It is case-sensitive, but URLSession changes `get`, `post` and others to uppercase.
