@@ -11,10 +11,10 @@
 nonisolated public struct UploadBody: Sendable {
   enum Content: Sendable {
     case data(Data)
-    case file(URL)
     case stream(length: Int64?, @Sendable () throws -> InputStream)
-    /// Written to a file once for each call, on the first attempt. `isWanted` returns false after a cancellation.
-    case assembled(contentType: String, @Sendable (_ isWanted: () -> Bool) throws -> TemporaryFile)
+    /// A file, which is made once for each call, on the first attempt, and exists as long as its `owner`. `isWanted`
+    /// returns false after a cancellation.
+    case file(contentType: String?, @Sendable (_ isWanted: () -> Bool) throws -> (url: URL, owner: TemporaryFile?))
   }
   let content: Content
 
@@ -22,7 +22,9 @@ nonisolated public struct UploadBody: Sendable {
   public static func data(_ data: Data) -> UploadBody { UploadBody(content: .data(data)) }
 
   /// A file, which is read while it is sent. It must not change before the upload ends.
-  public static func file(_ file: URL) -> UploadBody { UploadBody(content: .file(file)) }
+  public static func file(_ file: URL) -> UploadBody {
+    UploadBody(content: .file(contentType: nil) { _ in (file, nil) })
+  }
 
   /// A closure that makes a new stream each time the body is sent, because a stream can be read only once. With
   /// `length`, in bytes, the request has a Content-Length. Without it, the body is sent with chunked transfer coding,

@@ -12,21 +12,20 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   fileprivate struct State: Sendable {
     var request: (any NetworkRequestHandle)?
     var head: HTTPURLResponse?
-    var hasStarted = false
+    /// Is set to the stream when the attempt succeeds; nil afterwards.
+    var started: NetworkLock<ByteStream?>?
     /// Data that has not been read yet, or the start of the body of an error.
     var buffer = Data()
     /// What arrived after the buffer was full.
-    var overflow: OverflowFile?
+    var overflow: (file: TemporaryFile, reader: FileHandle)?
     /// The number of bytes that have not been read yet.
     var unread = 0
     var suspended: URLSessionTask?
     var end: Result<Void, NetworkError>?
   }
-  private let state = NetworkLock(State())
+  private let state: NetworkLock<State>
   /// Wakes a waiting reader, so that it checks the state.
   private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-  private let startsWithHead: Bool
-  private let started: NetworkLock<ByteStream?>
   private let completion: NetworkTransport.Completion
 
   /// `started` is set to the stream when the attempt succeeds.
@@ -34,14 +33,13 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<ByteStream?>,
     _ completion: @escaping NetworkTransport.Completion
   ) {
-    self.startsWithHead = startsWithHead
-    self.started = started
+    state = NetworkLock(State(started: started))
     self.completion = completion
     // Canceling the task of a waiting reader ends `changes`.
     change.onTermination = { [weak self] end in if case .cancelled = end { self?.cancel() } }
     // Weak, so that the transfer does not keep the stream alive when it has no reader left.
     let transfer = StreamedBodies(
-      onHead: { [weak self] in self?.receive($0) }, onData: { [weak self] in try self?.receive($0) },
+      onHead: { [weak self] in self?.receive($0, startsWithHead) }, onData: { [weak self] in try self?.receive($0) },
       makeTask: TransferDelegate.makeTask)
     let handle = base.prepare(request, transfer) { [weak self] in self?.finished($0) }
     state.withLock { if $0.end == nil { $0.request = handle } }
@@ -55,7 +53,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
 
   func cancel() { end(.failure(.cancelled)) }
 
-  private func receive(_ head: HTTPURLResponse) {
+  private func receive(_ head: HTTPURLResponse, _ startsWithHead: Bool) {
     state.withLock { $0.head = head }
     if startsWithHead { start(head) }
   }
@@ -79,11 +77,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   /// Completes the call successfully. The body that follows is read from the stream.
   private func start(_ head: HTTPURLResponse) {
     if head.statusCode >= 400 { return }
-    let isFirst = state.withLock { state in
-      defer { state.hasStarted = true }
-      return !state.hasStarted
-    }
-    if !isFirst { return }
+    guard let started = state.withLock({ $0.started.take() }) else { return }
     // The stream of an earlier attempt is released outside the lock: that can cancel it.
     var stream: ByteStream? = self
     started.withLock { swap(&$0, &stream) }
@@ -108,8 +102,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
       // What arrived before a cancellation is not read any more, even if the body is complete.
       if case .failure(.cancelled) = result, state.unread > 0 { state.end = result }
       state.end = state.end ?? result
-      defer { state.request = nil }
-      return state.request
+      return state.request.take()
     }
     change.finish()
     if case .failure = result { request?.cancel() }
@@ -123,8 +116,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     while true {
       if Task.isCancelled { cancel() }
       if let next = state.withLock({ $0.takeNext() }) { return try next.get() }
-      var changes = changes.makeAsyncIterator()
-      _ = await changes.next()
+      for await _ in changes { break }
     }
   }
 }
@@ -133,9 +125,13 @@ nonisolated extension ByteStream.State {
   fileprivate mutating func append(_ data: Data) throws {
     // To keep the order, data goes through the file until everything in it has been read.
     if overflow != nil || buffer.count + data.count > ByteStream.limit {
-      let file = try overflow ?? OverflowFile()
-      overflow = file
-      try file.writer.handle.write(contentsOf: data)
+      if overflow == nil {
+        let file = try TemporaryFile()
+        overflow = (file, try FileHandle(forReadingFrom: file.url))
+        // An open file can be used after its name is removed, and does not remain on the disk if the process crashes.
+        try FileManager.default.removeItem(at: file.url)
+      }
+      try overflow?.file.handle.write(contentsOf: data)
     } else {
       buffer.append(data)
     }
@@ -151,32 +147,14 @@ nonisolated extension ByteStream.State {
   fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
     if unread == 0 { return end.map { $0.map { nil } } }
-    do {
+    return Result { () throws -> Data? in
       let next = try buffer.isEmpty ? overflow?.reader.read(upToCount: min(unread, 262_144)) ?? Data() : buffer
       if next.isEmpty { throw CocoaError(.fileReadCorruptFile) }
       buffer = Data()
       unread -= next.count
       if unread == 0 { overflow = nil }
-      if unread <= ByteStream.limit / 2 {
-        suspended?.resume()
-        suspended = nil
-      }
-      return .success(next)
-    } catch {
-      return .failure(NetworkError(transfer: error))
-    }
-  }
-}
-
-/// A temporary file that is read while it is written.
-nonisolated private struct OverflowFile: Sendable {
-  let writer: TemporaryFile
-  let reader: FileHandle
-
-  init() throws {
-    writer = try TemporaryFile()
-    reader = try FileHandle(forReadingFrom: writer.url)
-    // An open file can be used after its name is removed, and does not remain on the disk if the process crashes.
-    try FileManager.default.removeItem(at: writer.url)
+      if unread <= ByteStream.limit / 2 { suspended.take()?.resume() }
+      return next
+    }.mapError(NetworkError.init(transfer:))
   }
 }

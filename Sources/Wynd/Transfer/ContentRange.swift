@@ -55,12 +55,9 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
   init(status: Int, offset: Int64, known: DownloadState, isGET: Bool = true, field: (String) -> String?) {
     let isEncoded = Self.isEncoded(field)
     switch status {
-    case 206 where !isGET:
-      self = .invalid("a part, which was not requested")
-    case 206 where isEncoded:
-      self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
-    case 206:
-      self = Self.part(offset, known, field)
+    case 206 where !isGET: self = .invalid("a part, which was not requested")
+    case 206 where isEncoded: self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
+    case 206: self = Self.part(offset, known, field)
     case 200, 203:
       // An offset in a compressed body is not an offset in the file, so the rest could not be requested.
       let validator = isEncoded || !isGET ? nil : Self.validator(field)

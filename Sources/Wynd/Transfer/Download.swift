@@ -1,11 +1,12 @@
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
 /// checks the file when it is complete. It does not retry: an incomplete response is a failed attempt, and the retry
 /// loop decides about the next one. The file is moved to its destination when the call ends successfully.
-nonisolated final class Download: Sendable {
+nonisolated struct Download: Sendable {
   private struct State: Sendable {
     var partial: PartialFile?
-    /// The number of the current attempt. An earlier attempt that was canceled must not write any more.
-    var attempt = 0
+    /// The number of the current attempt; nil if the call has ended. An earlier attempt that was canceled must not write
+    /// any more.
+    var attempt: Int? = 0
     /// What the response means, and the body of an error response.
     var step: DownloadDecision?
     var errorBody = Data()
@@ -15,21 +16,13 @@ nonisolated final class Download: Sendable {
     var largest = Int64(0)
     /// Whether a file assembled from several responses was not valid.
     var wasInvalid = false
-    /// Whether the call has ended.
-    var isClosed = false
     /// The response that completed the file.
     var response: HTTPURLResponse?
   }
   private let state = NetworkLock(State())
-  private let destination: URL
-  private let options: DownloadOptions
-  private let progress: ProgressReporter
-
-  init(to destination: URL, _ options: DownloadOptions) {
-    self.destination = destination
-    self.options = options
-    progress = ProgressReporter(options.onProgress)
-  }
+  let destination: URL
+  let options: DownloadOptions
+  let progress: ProgressReporter
 
   func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
@@ -41,7 +34,7 @@ nonisolated final class Download: Sendable {
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
     state.withLock { state in
       let partial = state.partial
-      (state.isClosed, state.partial) = (true, nil)
+      (state.attempt, state.partial) = (nil, nil)
       let ended = Result {
         let attempts = try result.get().attempts
         // A middleware may return a response of its own.
@@ -67,9 +60,7 @@ nonisolated final class Download: Sendable {
     if request.value(forHTTPHeaderField: "Range") != nil {
       throw NetworkError.invalidRequest(reason: "a download sets Range itself")
     }
-    if request.httpMethod == "HEAD" {
-      throw NetworkError.invalidRequest(reason: "a response to HEAD has no body")
-    }
+    if request.httpMethod == "HEAD" { throw NetworkError.invalidRequest(reason: "a response to HEAD has no body") }
     let isGET = request.httpMethod ?? "GET" == "GET"
     var request = request
     // An offset in a compressed body is not an offset in the file, and a cache could return another part.
@@ -78,13 +69,13 @@ nonisolated final class Download: Sendable {
     let (attempt, offset) = try state.withLock { state in
       Result {
         // The call was canceled before the attempt began.
-        if state.isClosed { throw NetworkError.cancelled }
+        if state.attempt == nil { throw NetworkError.cancelled }
         let partial = try state.partial ?? PartialFile(for: destination, from: request, options)
         if state.partial == nil { (state.partial, state.largest) = (partial, partial.size) }
         // A middleware rejected the complete file, or requests it once more.
         if state.response != nil { try startOver(partial) }
         (state.step, state.errorBody, state.response) = (nil, Data(), nil)
-        state.attempt += 1
+        state.attempt? += 1
         guard partial.size > 0, let validator = partial.state.validator else { return (state.attempt, Int64(0)) }
         request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
         request.setValue(validator, forHTTPHeaderField: "If-Range")
@@ -98,24 +89,19 @@ nonisolated final class Download: Sendable {
             status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
             field: head.value(forHTTPHeaderField:))
           state.step = step
-          try self.begin(step, partial)
+          switch step {
+          case .write(let offset, _, let known): try partial.begin(known, at: offset)
+          case .startOver:
+            try startOver(partial)
+            throw TransferError.changed(reason: "the response is a part of another version")
+          case .invalid(let reason): throw TransferError.invalidResponse(reason: reason)
+          case .complete, .failed: break
+          }
         }
       },
       onData: { data in try self.inAttempt(attempt) { try self.receive(data, &$0, $1) } },
       makeTask: TransferDelegate.makeTask)
     return base.prepare(request, transfer) { self.finish($0, attempt, completion) }
-  }
-
-  private func begin(_ step: DownloadDecision, _ partial: PartialFile) throws {
-    switch step {
-    case .write(let offset, _, let known):
-      if offset == 0 { try partial.begin(known) } else { try partial.save(known) }
-    case .startOver:
-      try startOver(partial)
-      throw TransferError.changed(reason: "the response is a part of another version")
-    case .invalid(let reason): throw TransferError.invalidResponse(reason: reason)
-    case .complete, .failed: break
-    }
   }
 
   private func receive(_ data: Data, _ state: inout State, _ partial: PartialFile) throws {
@@ -125,7 +111,7 @@ nonisolated final class Download: Sendable {
         try partial.cut(to: offset)
         throw TransferError.invalidResponse(reason: "it is too long")
       }
-      try partial.append(data)
+      try partial.handle.write(contentsOf: data)
       progress.report(partial.size, of: partial.state.total)
     case .failed: state.errorBody += data.prefix(max(0, 1_048_576 - state.errorBody.count))
     default: break
@@ -140,7 +126,7 @@ nonisolated final class Download: Sendable {
   // MARK: Completion
 
   /// Completes the attempt, after checking a complete file.
-  private func finish(_ outcome: NetworkOutcome, _ attempt: Int, _ completion: @escaping NetworkTransport.Completion) {
+  private func finish(_ outcome: NetworkOutcome, _ attempt: Int?, _ completion: @escaping NetworkTransport.Completion) {
     var outcome = outcome
     let response = outcome.response as? HTTPURLResponse
     let whole = state.withLock { state -> PartialFile? in
@@ -151,11 +137,10 @@ nonisolated final class Download: Sendable {
       outcome.data = state.errorBody
       guard let step = state.step, step != .failed, step == .complete || outcome.error == nil else { return nil }
       #if canImport(FoundationNetworking)
-        // libcurl reports a body that was cut off.
-        let mustRequestEnd = false
-      #else
-        let mustRequestEnd = !state.hasRequestedEnd && step.mayBeCutOff { response?.value(forHTTPHeaderField: $0) }
+        // Not necessary: libcurl reports a body that was cut off.
+        state.hasRequestedEnd = true
       #endif
+      let mustRequestEnd = !state.hasRequestedEnd && step.mayBeCutOff { response?.value(forHTTPHeaderField: $0) }
       if step.isWhole(partial.size), !mustRequestEnd { return partial }
       state.hasRequestedEnd = mustRequestEnd || state.hasRequestedEnd
       outcome.error = URLError(.networkConnectionLost)
@@ -165,7 +150,21 @@ nonisolated final class Download: Sendable {
     // In the background, because it takes time to validate a large file and to flush it to the disk.
     DispatchQueue(label: "Wynd.Download", qos: .userInitiated).async { [self] in
       do {
-        try check(whole, response, attempt)
+        do { try options.validate?(whole.url) } catch {
+          try inAttempt(attempt) { state, partial in
+            try startOver(partial)
+            if case .write(0, _, _)? = state.step { return }
+            // An earlier part may have been damaged: download the file again from the beginning, but only once.
+            defer { state.wasInvalid = true }
+            if !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
+          }
+          throw TransferError.invalidFile(error)
+        }
+        try? whole.handle.synchronize()
+        try inAttempt(attempt) { state, partial in
+          state.response = response
+          progress.report(partial.size, of: partial.size)
+        }
         progress.afterReports { completion(NetworkOutcome(data: Data(), response: response, isAccepted: true)) }
       } catch {
         completion(NetworkOutcome(error: NetworkError(transfer: error)))
@@ -173,27 +172,9 @@ nonisolated final class Download: Sendable {
     }
   }
 
-  private func check(_ file: PartialFile, _ response: HTTPURLResponse?, _ attempt: Int) throws {
-    do { try options.validate?(file.url) } catch {
-      try inAttempt(attempt) { state, partial in
-        try startOver(partial)
-        if case .write(0, _, _)? = state.step { return }
-        // An earlier part may have been damaged: download the file again from the beginning, but only once.
-        defer { state.wasInvalid = true }
-        if !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
-      }
-      throw TransferError.invalidFile(error)
-    }
-    file.synchronize()
-    try inAttempt(attempt) { state, partial in
-      state.response = response
-      progress.report(partial.size, of: partial.size)
-    }
-  }
-
   /// Does nothing if the attempt is no longer the current one, or the call has ended: a canceled download must not leave
   /// a file.
-  private func inAttempt(_ attempt: Int, _ body: (inout State, PartialFile) throws -> Void) throws {
+  private func inAttempt(_ attempt: Int?, _ body: (inout State, PartialFile) throws -> Void) throws {
     try state.withLock { state in
       Result { if state.attempt == attempt, let partial = state.partial { try body(&state, partial) } }
         .mapError(NetworkError.init(transfer:))

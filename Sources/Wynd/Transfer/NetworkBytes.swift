@@ -24,22 +24,20 @@ nonisolated extension NetworkPerformer {
   public func networkBytes(
     for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    try await networkStream(for: urlRequest, maxRetries, policy, startsWithHead: false)
+    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries)
+    return try await networkStream(call, startsWithHead: false)
   }
 
   /// `startsWithHead`: the call ends with the header fields of the response, before the first byte of the body.
-  func networkStream(
-    for urlRequest: URLRequest, _ maxRetries: Int?, _ policy: RetryPolicy?, startsWithHead: Bool
-  ) async throws(NetworkError) -> NetworkBytes {
+  func networkStream(_ call: NetworkCallPlan, startsWithHead: Bool) async throws(NetworkError) -> NetworkBytes {
     let started = NetworkLock<ByteStream?>(nil)
-    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries) {
-      base, request, completion in
+    var call = call
+    call.makeAttempt = { base, request, completion in
       ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
     }
     let result = await networkCaller.run(call)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
-    var stream: ByteStream?
-    started.withLock { swap(&$0, &stream) }
+    let stream = started.withLock { $0.take() }
     let response = try result.get().response
     // A middleware may have returned a response without sending the request.
     guard let stream else { throw .noResponse }
@@ -87,6 +85,8 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
   /// Iterates over the lines.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     var bytes: NetworkBytes.AsyncIterator
+    /// Whether a last line without a line ending is returned.
+    var keepsLast = true
     var splitter = LineSplitter()
     var lines: ArraySlice<String> = []
 
@@ -95,15 +95,9 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     /// - Returns: A line without its line ending.
     /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
     public mutating func next() async throws -> String? {
-      if let line = try await nextComplete() { return line }
-      return splitter.finish()
-    }
-
-    /// The next line that has a line ending.
-    mutating func nextComplete() async throws -> String? {
       if Task.isCancelled { throw NetworkError.cancelled }
       while lines.isEmpty {
-        guard let data = try await bytes.next() else { return nil }
+        guard let data = try await bytes.next() else { return keepsLast ? splitter.finish() : nil }
         lines = try splitter.feed(data)[...]
       }
       return lines.popFirst()
@@ -127,9 +121,7 @@ nonisolated struct LineSplitter: Sendable {
       defer { hasSeenCR = byte == 13 }
       switch byte {
       case 10 where hasSeenCR: continue
-      case 10, 13:
-        lines.append(String(decoding: line, as: UTF8.self))
-        line.removeAll(keepingCapacity: true)
+      case 10, 13: lines.append(finish() ?? "")
       default:
         if line.count >= Self.limit { throw .responseTooLarge(limit: Self.limit) }
         line.append(byte)
@@ -140,7 +132,7 @@ nonisolated struct LineSplitter: Sendable {
 
   /// The last line, if it has no line ending.
   mutating func finish() -> String? {
-    defer { line = [] }
+    defer { line.removeAll(keepingCapacity: true) }
     return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
   }
 }

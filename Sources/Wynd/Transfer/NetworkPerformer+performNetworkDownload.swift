@@ -85,7 +85,7 @@ nonisolated extension NetworkPerformer {
     _ urlRequest: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
-    let download = Download(to: destination, options)
+    let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
     return try download.end(await networkCaller.run(download.call(urlRequest, policy, maxRetries))).get()
   }
 
@@ -97,7 +97,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
-    let download = Download(to: destination, options)
+    let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
     return networkCaller.start(download.call(urlRequest, policy, maxRetries)) { completionHandler(download.end($0)) }
   }
 }

@@ -30,7 +30,7 @@ nonisolated extension NetworkPerformer {
     _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
-    let upload = Upload(body, options)
+    let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
     return try upload.end(await networkCaller.run(upload.call(urlRequest, policy, maxRetries))).get()
   }
 
@@ -42,7 +42,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    let upload = Upload(body, options)
+    let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
     return networkCaller.start(upload.call(urlRequest, policy, maxRetries)) { completionHandler(upload.end($0)) }
   }
 }
@@ -51,25 +51,16 @@ nonisolated extension NetworkPerformer {
 nonisolated private struct Upload: Sendable {
   let body: UploadBody
   let progress: ProgressReporter
-  /// The assembled body, kept for the retries.
-  let assembled = NetworkLock<TemporaryFile?>(nil)
-
-  init(_ body: UploadBody, _ options: UploadOptions) {
-    (self.body, progress) = (body, ProgressReporter(options.onProgress))
-  }
+  /// The file of the body, kept for the retries.
+  let file = NetworkLock<(url: URL, owner: TemporaryFile?)?>(nil)
 
   /// The result of the call, after removing the assembled body.
   func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
-    assembled.withLock { $0 = nil }
+    file.withLock { $0 = nil }
     return result
   }
 
-  private var readsFiles: Bool {
-    switch body.content {
-    case .file, .assembled: true
-    case .data, .stream: false
-    }
-  }
+  private var readsFiles: Bool { if case .file = body.content { true } else { false } }
 
   func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     var request = request
@@ -78,9 +69,7 @@ nonisolated private struct Upload: Sendable {
     (request.httpBody, request.httpBodyStream) = (nil, nil)
     for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
     if request.httpMethod ?? "GET" == "GET" { request.httpMethod = "PUT" }
-    if case .assembled(let contentType, _) = body.content {
-      request.setValue(contentType, forHTTPHeaderField: "Content-Type")
-    }
+    if case .file(let type?, _) = body.content { request.setValue(type, forHTTPHeaderField: "Content-Type") }
     return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
       DeferredRequestHandle(isInBackground: readsFiles, completion) { task in
         try send(request, on: base, for: task, completion)
@@ -98,19 +87,14 @@ nonisolated private struct Upload: Sendable {
       onData: { data in received.withLock { $0.data += data } }, makeTask: TransferDelegate.makeTask)
     let length: Int64?
     switch body.content {
-    case .data(let data):
-      (request.httpBody, length) = (data, Int64(data.count))
-    case .file(let file):
-      (transfer.file, length) = (file, try Self.size(of: file))
-    case .assembled(_, let assemble):
-      let file = try assembled.withLock { $0 } ?? assemble { !task.isCancelled }
-      assembled.withLock { $0 = file }
-      (transfer.file, length) = (file.url, try Self.size(of: file.url))
+    case .data(let data): (request.httpBody, length) = (data, Int64(data.count))
+    case .file(_, let make):
+      let made = try file.withLock { $0 } ?? make { !task.isCancelled }
+      file.withLock { $0 = made }
+      (transfer.file, length) = (made.url, try Self.size(of: made.url))
     case .stream(let announced, let makeStream):
-      if let announced {
-        if announced < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
-        request.setValue(String(announced), forHTTPHeaderField: "Content-Length")
-      }
+      if let announced, announced < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
+      request.setValue(announced.map { String($0) }, forHTTPHeaderField: "Content-Length")
       (transfer.stream, length) = (makeStream, announced)
     }
     transfer.onSent = { [progress] sent in
@@ -131,10 +115,8 @@ nonisolated private struct Upload: Sendable {
 
   /// The size in bytes. Throws if the file cannot be read, because URLSession on Linux would crash.
   private static func size(of file: URL) throws -> Int64 {
-    let values = try? URL(fileURLWithPath: file.resolvingSymlinksInPath().path)
-      .resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey])
-    guard values?.isRegularFile == true, let size = values?.fileSize,
-      (try? FileHandle(forReadingFrom: file).close()) != nil
+    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
+      let size = try? FileHandle(forReadingFrom: file).seekToEnd()
     else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }
     return Int64(size)
   }

@@ -11,7 +11,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   let url: URL
   private let destination: URL
   private let isKept: Bool
-  private let handle: FileHandle
+  let handle: FileHandle
   private(set) var state: DownloadState
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
@@ -21,9 +21,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
     self.destination = destination
     isKept = options.resumes
     url = Self.url(for: destination)
-    do { handle = try Self.openLocked(url) } catch TransferError.inUse {
-      throw TransferError.inUse(destination)
-    }
+    handle = try Self.openLocked(url, for: destination)
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
     state = DownloadState(source: Self.digest(of: source))
@@ -58,19 +56,13 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   // MARK: Contents
 
-  /// Discards the contents, and stores the state of the new ones.
-  func begin(_ new: DownloadState) throws {
-    try cut(to: 0)
-    try save(new)
-  }
-
   /// Removes everything after this offset.
   func cut(to place: Int64) throws { try handle.truncate(atOffset: UInt64(max(0, place))) }
 
-  func append(_ data: Data) throws { try handle.write(contentsOf: data) }
-
-  /// Stores the state, before the first byte that it describes: a killed process must not leave a wrong state.
-  func save(_ new: DownloadState) throws {
+  /// Removes everything after this offset, and stores the state of what follows, before its first byte: a killed
+  /// process must not leave a wrong state.
+  func begin(_ new: DownloadState, at offset: Int64 = 0) throws {
+    try cut(to: offset)
     guard new != state || size == 0 else { return }
     state = new
     guard isKept else { return }
@@ -79,19 +71,19 @@ nonisolated final class PartialFile: @unchecked Sendable {
     try JSONEncoder().encode(new).write(to: stateURL, options: .withoutOverwriting)
   }
 
-  /// Flushes the file to the disk, which takes time.
-  func synchronize() { try? handle.synchronize() }
-
   /// Moves the file to its destination. The state is removed first: if the process is killed in between, no download
   /// appends to the complete file.
   func move(overwrites: Bool) throws {
     remove(stateURL)
-    if overwrites { return try Self.replace(destination, by: url) }
+    #if compiler(>=6.2)
+      if overwrites, unsafe rename(url.path, destination.path) == 0 { return }
+    #else
+      if overwrites, rename(url.path, destination.path) == 0 { return }
+    #endif
+    if overwrites { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     // Creating a hard link is atomic, and fails if another process creates the file at the same moment.
     do { try FileManager.default.linkItem(at: url, to: destination) } catch {
-      if FileManager.default.fileExists(atPath: destination.path) {
-        throw TransferError.destinationExists(destination)
-      }
+      if FileManager.default.fileExists(atPath: destination.path) { throw TransferError.destinationExists(destination) }
       // Not every file system supports hard links.
       return try FileManager.default.moveItem(at: url, to: destination)
     }
@@ -109,9 +101,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   // MARK: Names
 
-  private func remove(_ files: URL...) {
-    for file in files { try? FileManager.default.removeItem(at: file) }
-  }
+  private func remove(_ files: URL...) { for file in files { try? FileManager.default.removeItem(at: file) } }
 
   /// Derived from the name of the destination, and shortened if it would be too long for the file system.
   static func url(for destination: URL) -> URL {
@@ -135,11 +125,15 @@ nonisolated final class PartialFile: @unchecked Sendable {
   private static func key(_ url: URL) -> String { url.standardizedFileURL.path }
 
   /// Opens the file for one download, and creates it if it does not exist.
-  private static func openLocked(_ url: URL) throws -> FileHandle {
-    guard inUse.withLock({ $0.insert(key(url)).inserted }) else { throw TransferError.inUse(url) }
+  private static func openLocked(_ url: URL, for destination: URL) throws -> FileHandle {
+    guard inUse.withLock({ $0.insert(key(url)).inserted }) else { throw TransferError.inUse(destination) }
     do {
       while true {
-        let handle = try locked(url)
+        var handle = try file(url)
+        if lock(handle, LOCK_EX) == EWOULDBLOCK { throw TransferError.inUse(destination) }
+        // Another download may have moved this file to its destination after it was opened here. If the name still
+        // belongs to the same file, it cannot be locked again.
+        while case let other = try file(url), lock(other, LOCK_EX) == 0 { handle = other }
         let found = try FileManager.default.attributesOfItem(atPath: url.path)
         guard found[.type] as? FileAttributeType == .typeRegular else {
           throw TransferError.unusableFile(url, reason: "not a regular file")
@@ -152,15 +146,6 @@ nonisolated final class PartialFile: @unchecked Sendable {
       _ = inUse.withLock { $0.remove(key(url)) }
       throw error
     }
-  }
-
-  private static func locked(_ url: URL) throws -> FileHandle {
-    var handle = try file(url)
-    if lock(handle, LOCK_EX) == EWOULDBLOCK { throw TransferError.inUse(url) }
-    // Another download may have moved this file to its destination after it was opened here. If the name still belongs
-    // to the same file, it cannot be locked again.
-    while case let other = try file(url), lock(other, LOCK_EX) == 0 { handle = other }
-    return handle
   }
 
   /// Returns 0 or an error number. Only `EWOULDBLOCK` means that the file is in use: not every file system has locks.
@@ -185,14 +170,5 @@ nonisolated final class PartialFile: @unchecked Sendable {
     #endif
     if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-  }
-
-  private static func replace(_ target: URL, by file: URL) throws {
-    #if compiler(>=6.2)
-      let isDone = unsafe rename(file.path, target.path) == 0
-    #else
-      let isDone = rename(file.path, target.path) == 0
-    #endif
-    if !isDone { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
   }
 }

@@ -40,8 +40,10 @@ nonisolated extension NetworkPerformer {
   public func serverSentEvents(
     for urlRequest: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
-    ServerSentEvents(
-      performer: self, request: urlRequest, reconnects: reconnects, maxRetries: maxRetries, policy: policy)
+    // A body stream can be read only once.
+    let mayReconnect = urlRequest.httpBodyStream == nil && reconnects ?? (urlRequest.httpMethod ?? "GET" == "GET")
+    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries)
+    return ServerSentEvents(performer: self, call: call, mayReconnect: mayReconnect)
   }
 }
 
@@ -50,15 +52,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = ServerSentEvent
   let performer: any NetworkPerformer
-  let request: URLRequest
-  let reconnects: Bool?
-  let maxRetries: Int?
-  let policy: RetryPolicy?
-
-  private var mayReconnect: Bool {
-    // A body stream can be read only once.
-    request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
-  }
+  let call: NetworkCallPlan
+  let mayReconnect: Bool
 
   /// Iterates over the events.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
@@ -69,11 +64,11 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private var lines: NetworkLines.AsyncIterator?
     /// The number of consecutive connections without an event.
     private var fruitless = 0
-    private var isAtEnd = false
+    private var isAtEnd: Bool { lines == nil && response.map { $0.statusCode == 204 || !events.mayReconnect } == true }
 
     init(_ events: ServerSentEvents) {
       self.events = events
-      parser = ServerSentEventParser(lastID: events.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
+      parser = ServerSentEventParser(lastID: events.call.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
     }
 
     /// The next event.
@@ -84,13 +79,12 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       while !isAtEnd {
         if lines == nil { try await connect() }
         do {
-          while let line = try await lines?.nextComplete() {
+          while let line = try await lines?.next() {
             guard let event = try parser.take(line) else { continue }
             fruitless = 0
             return event
           }
           lines = nil
-          isAtEnd = isAtEnd || !events.mayReconnect
         } catch let error as NetworkError {
           lines = nil
           if error.isCancellation || !error.shouldRetry || !events.mayReconnect { throw error }
@@ -106,33 +100,30 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         fruitless += 1
         let wait = Swift.max(parser.retry ?? .seconds(3), least)
         // The wait uses the clock of the calls, which is virtual in a test.
-        let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.request)).clock
+        let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.call.request)).clock
         do { try await clock.sleep(for: wait) } catch { throw .cancelled }
       }
       // Without the unfinished event of the previous connection.
       parser = ServerSentEventParser(lastID: parser.lastID, retry: parser.retry)
-      var request = events.request
-      request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
-      request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
+      var call = events.call
+      call.request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+      call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
-      request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
-      let stream = try await events.performer.networkStream(
-        for: request, events.maxRetries, events.policy, startsWithHead: true)
+      call.request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
+      let stream = try await events.performer.networkStream(call, startsWithHead: true)
       response = stream.response
-      isAtEnd = stream.response.statusCode == 204
-      if isAtEnd { return }
+      if stream.response.statusCode == 204 { return }
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
       else {
         // The field can be long, and can contain control characters.
-        let text = String(String.UnicodeScalarView(type.unicodeScalars.filter { 32...126 ~= $0.value }.prefix(80)))
-        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(text)\"")
+        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(NetworkError.oneLine(type, 80))\"")
         var (body, chunks) = (Data(), stream.makeAsyncIterator())
         while body.count < ByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
         throw .undecodable(error, stream.response, body.prefix(ByteStream.limit))
       }
-      lines = stream.lines.makeAsyncIterator()
+      lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
     }
   }
 
@@ -155,15 +146,13 @@ nonisolated struct ServerSentEventParser: Sendable {
   /// Returns the event that ends with this line, if it has data.
   mutating func take(_ line: String) throws(NetworkError) -> ServerSentEvent? {
     // A byte order mark is removed by its scalar, whatever character follows it.
-    let hasMark = isAtStart && line.unicodeScalars.first == "\u{FEFF}"
+    let line = line.utf8.dropFirst(isAtStart && line.utf8.starts(with: "\u{FEFF}".utf8) ? 3 : 0)
     isAtStart = false
-    let line = Substring(line.unicodeScalars.dropFirst(hasMark ? 1 : 0)).utf8
     if line.isEmpty { return dispatch() }
-    let parts = line.split(separator: 58, maxSplits: 1, omittingEmptySubsequences: false)
-    var value = parts.count > 1 ? parts[1] : line.suffix(0)
+    var value = line.drop { $0 != 58 }.dropFirst()
     if value.first == 32 { value = value.dropFirst() }
     let text = String(Substring(value))
-    switch String(Substring(parts[0])) {
+    switch String(Substring(line.prefix { $0 != 58 })) {
     case "event": type = text
     case "data":
       data += text + "\n"

@@ -2,14 +2,9 @@
 /// the methods for one task serially, even on a concurrent delegate queue. It is not a subclass of `RedirectHandler`,
 /// because methods that a subclass adds to an inherited conformance are never called.
 nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Sendable {
-  private struct State: Sendable {
-    var failure: (any Error)?
-    /// Whether the next body is the first one, or follows a challenge.
-    var mayBeSent = true
-    /// The number of bytes that were sent of the latest body.
-    var sent = Int64(0)
-  }
-  private let state = NetworkLock(State())
+  /// `mayBeSent`: whether the next body is the first one, or follows a challenge. `sent`: the number of bytes that were
+  /// sent of the latest body.
+  private let state = NetworkLock<(failure: (any Error)?, mayBeSent: Bool, sent: Int64)>((nil, true, 0))
   private let transfer: StreamedBodies
   private let redirects: RedirectHandler
   private let isRepeatable: Bool
@@ -19,14 +14,12 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     in session: URLSession, _ request: URLRequest, _ transfer: StreamedBodies,
     _ completion: @escaping NetworkTransport.Completion
   ) -> URLSessionTask {
-    let task: URLSessionTask
-    if let file = transfer.file {
-      task = session.uploadTask(with: request, fromFile: file)
-    } else if transfer.stream != nil {
-      task = session.uploadTask(withStreamedRequest: request)
-    } else {
-      task = session.dataTask(with: request)
-    }
+    let task: URLSessionTask =
+      switch (transfer.file, transfer.stream) {
+      case (let file?, _): session.uploadTask(with: request, fromFile: file)
+      case (nil, nil): session.dataTask(with: request)
+      default: session.uploadTask(withStreamedRequest: request)
+      }
     task.delegate = TransferDelegate(request, transfer, completion)
     return task
   }
@@ -53,12 +46,9 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     if challenge.failureResponse != nil { state.withLock { $0.mayBeSent = true } }
-    #if !canImport(FoundationNetworking)
-      let isAsked: Void? = (session.delegate as? any URLSessionTaskDelegate)?.urlSession?(
-        session, task: task, didReceive: challenge, completionHandler: completionHandler)
-      if isAsked != nil { return }
-    #endif
-    completionHandler(.performDefaultHandling, nil)
+    let ask = (session.delegate as? any URLSessionTaskDelegate)?.urlSession(_:task:didReceive:completionHandler:)
+    guard let ask else { return completionHandler(.performDefaultHandling, nil) }
+    ask(session, task, challenge, completionHandler)
   }
 
   func urlSession(

@@ -11,9 +11,7 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
   /// The number of all bytes; nil while the length is unknown.
   public var total: Int64?
   /// The completed fraction, from 0 to 1; nil while the length is unknown.
-  public var fraction: Double? {
-    total.map { $0 > 0 ? min(1, Double(completed) / Double($0)) : 1 }
-  }
+  public var fraction: Double? { total.map { $0 > 0 ? min(1, Double(completed) / Double($0)) : 1 } }
 
   /// Creates a progress value.
   public init(completed: Int64, total: Int64? = nil) {
