@@ -62,11 +62,9 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     if data.isEmpty { return }
     let head = state.withLock { state in
       Result {
-        if state.head?.statusCode ?? 0 >= 400 {
-          state.buffer += data.prefix(Self.limit - state.buffer.count)
-        } else if state.end == nil {
-          try state.append(data)
-        }
+        let isError = state.head?.statusCode ?? 0 >= 400
+        if isError { state.buffer += data.prefix(Self.limit - state.buffer.count) }
+        if !isError, state.end == nil { try state.append(data) }
         return state.head
       }
     }

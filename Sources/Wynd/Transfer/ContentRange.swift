@@ -14,9 +14,8 @@ nonisolated struct ContentRange: Equatable, Sendable {
     if total == nil, parts[1] != "*" { return nil }
     let range = parts[0].dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
     if range == ["*"], total != nil { return }
-    guard range.count == 2, let first = Self.number(range[0]), let last = Self.number(range[1]), first <= last,
-      last < total ?? .max
-    else { return nil }
+    guard range.count == 2, let first = Self.number(range[0]), let last = Self.number(range[1]) else { return nil }
+    if first > last || last >= total ?? .max { return nil }
     (self.first, self.last) = (first, last)
   }
 

@@ -12,9 +12,7 @@ nonisolated extension DeferredRequestHandle {
           let request = try prepare(task)
           task.setCancellation { request.cancel() }
           if !task.isCancelled { request.resume() }
-        } catch {
-          completion(NetworkOutcome(error: NetworkError(transfer: error)))
-        }
+        } catch { completion(NetworkOutcome(error: NetworkError(transfer: error))) }
       }
       if !isInBackground { return start() }
       // Not a global queue, because the app may block its threads.

@@ -38,9 +38,7 @@ nonisolated struct Download: Sendable {
       let ended = Result {
         let attempts = try result.get().attempts
         // A middleware may return a response of its own.
-        guard let partial, let response = state.response else {
-          throw TransferError.invalidResponse(reason: "no file")
-        }
+        guard let partial, let response = state.response else { throw TransferError.invalidResponse(reason: "no file") }
         try partial.move(overwrites: options.overwrites)
         return NetworkDownload(file: destination, response: response, attempts: attempts)
       }.mapError(NetworkError.init(transfer:))
@@ -166,9 +164,7 @@ nonisolated struct Download: Sendable {
           progress.report(partial.size, of: partial.size)
         }
         progress.afterReports { completion(NetworkOutcome(data: Data(), response: response, isAccepted: true)) }
-      } catch {
-        completion(NetworkOutcome(error: NetworkError(transfer: error)))
-      }
+      } catch { completion(NetworkOutcome(error: NetworkError(transfer: error))) }
     }
   }
 

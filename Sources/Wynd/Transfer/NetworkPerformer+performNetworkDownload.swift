@@ -25,10 +25,8 @@ nonisolated public struct DownloadOptions: Sendable {
     overwrites: Bool = false, resumes: Bool = false, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     validate: (@Sendable (URL) throws -> Void)? = nil
   ) {
-    self.overwrites = overwrites
-    self.resumes = resumes
-    self.onProgress = onProgress
-    self.validate = validate
+    (self.overwrites, self.resumes) = (overwrites, resumes)
+    (self.onProgress, self.validate) = (onProgress, validate)
   }
 }
 

@@ -71,9 +71,7 @@ nonisolated private struct Upload: Sendable {
     if request.httpMethod ?? "GET" == "GET" { request.httpMethod = "PUT" }
     if case .file(let type?, _) = body.content { request.setValue(type, forHTTPHeaderField: "Content-Type") }
     return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
-      DeferredRequestHandle(isInBackground: readsFiles, completion) { task in
-        try send(request, on: base, for: task, completion)
-      }
+      DeferredRequestHandle(isInBackground: readsFiles, completion) { try send(request, on: base, for: $0, completion) }
     }
   }
 
@@ -106,9 +104,8 @@ nonisolated private struct Upload: Sendable {
       var outcome = outcome
       let (data, sent) = received.withLock { $0 }
       outcome.data = data
-      if case .success = outcome.result(isHead: false, allowEmptyData: true) {
-        progress.report(length ?? sent, of: length ?? sent)
-      }
+      let all = length ?? sent
+      if case .success = outcome.result(isHead: false, allowEmptyData: true) { progress.report(all, of: all) }
       progress.afterReports { [outcome] in completion(outcome) }
     }
   }

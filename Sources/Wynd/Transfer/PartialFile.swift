@@ -18,9 +18,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   init(for destination: URL, from request: URLRequest, _ options: DownloadOptions) throws {
     try Self.check(destination, overwrites: options.overwrites)
-    self.destination = destination
-    isKept = options.resumes
-    url = Self.url(for: destination)
+    (self.destination, url, isKept) = (destination, Self.url(for: destination), options.resumes)
     handle = try Self.openLocked(url, for: destination)
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
@@ -135,9 +133,8 @@ nonisolated final class PartialFile: @unchecked Sendable {
         // belongs to the same file, it cannot be locked again.
         while case let other = try file(url), lock(other, LOCK_EX) == 0 { handle = other }
         let found = try FileManager.default.attributesOfItem(atPath: url.path)
-        guard found[.type] as? FileAttributeType == .typeRegular else {
-          throw TransferError.unusableFile(url, reason: "not a regular file")
-        }
+        let isRegular = found[.type] as? FileAttributeType == .typeRegular
+        if !isRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }
         if (found[.referenceCount] as? NSNumber)?.intValue == 1 { return handle }
         // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
         try FileManager.default.removeItem(at: url)

@@ -117,8 +117,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       guard stream.response.statusCode == 200,
         type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
       else {
-        // The field can be long, and can contain control characters.
-        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(NetworkError.oneLine(type, 80))\"")
+        // The field can be long.
+        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type.prefix(80))\"")
         var (body, chunks) = (Data(), stream.makeAsyncIterator())
         while body.count < ByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
         throw .undecodable(error, stream.response, body.prefix(ByteStream.limit))
@@ -148,7 +148,13 @@ nonisolated struct ServerSentEventParser: Sendable {
     // A byte order mark is removed by its scalar, whatever character follows it.
     let line = line.utf8.dropFirst(isAtStart && line.utf8.starts(with: "\u{FEFF}".utf8) ? 3 : 0)
     isAtStart = false
-    if line.isEmpty { return dispatch() }
+    if line.isEmpty {
+      lastID = id
+      defer { (type, data) = ("", "") }
+      if data.isEmpty { return nil }
+      let name = type.isEmpty ? "message" : type
+      return ServerSentEvent(id: id, event: name, data: String(data.dropLast()), retry: retry)
+    }
     var value = line.drop { $0 != 58 }.dropFirst()
     if value.first == 32 { value = value.dropFirst() }
     let text = String(Substring(value))
@@ -164,13 +170,5 @@ nonisolated struct ServerSentEventParser: Sendable {
     default: break
     }
     return nil
-  }
-
-  private mutating func dispatch() -> ServerSentEvent? {
-    lastID = id
-    defer { (type, data) = ("", "") }
-    if data.isEmpty { return nil }
-    return ServerSentEvent(
-      id: lastID, event: type.isEmpty ? "message" : type, data: String(data.dropLast()), retry: retry)
   }
 }

@@ -25,8 +25,7 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
   }
 
   init(_ request: URLRequest, _ transfer: StreamedBodies, _ completion: @escaping NetworkTransport.Completion) {
-    self.transfer = transfer
-    self.completion = completion
+    (self.transfer, self.completion) = (transfer, completion)
     redirects = RedirectHandler(request)
     isRepeatable = RetryPolicy.default.safety(.noResponse, request, RetryCallState()).isSafe
   }
@@ -78,10 +77,8 @@ nonisolated final class TransferDelegate: NSObject, URLSessionDataDelegate, Send
       state.sent += bytesSent
       return state.sent
     }
-    if transfer.stream != nil, 0..<sent ~= totalBytesExpectedToSend {
-      state.withLock { $0.failure = URLError(.dataLengthExceedsMaximum) }
-      task.cancel()
-    }
+    let isTooLong = transfer.stream != nil && 0..<sent ~= totalBytesExpectedToSend
+    if !passes({ if isTooLong { throw URLError(.dataLengthExceedsMaximum) } }) { task.cancel() }
   }
 
   /// URLSession repeats some requests on its own. If the request is not safe to repeat, a further body is provided only

@@ -37,9 +37,8 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
     case .destinationExists(let file): return "“\(file.lastPathComponent)” already exists."
     case .unusableFile(let file, let reason): return "“\(file.lastPathComponent)” cannot be used: \(reason)."
     case .inUse(let file): return "“\(file.lastPathComponent)” is already being downloaded."
-    case .fileSystem(let error):
-      let isFull = (error as? CocoaError)?.code == .fileWriteOutOfSpace
-      return isFull ? "There is not enough space for the file." : "The file could not be read or written."
+    case .fileSystem(CocoaError.fileWriteOutOfSpace): return "There is not enough space for the file."
+    case .fileSystem: return "The file could not be read or written."
     case .invalidResponse, .changed: return "The server did not send the requested file."
     case .invalidFile(let error):
       return (error as? any LocalizedError)?.errorDescription ?? "The downloaded file is not valid."

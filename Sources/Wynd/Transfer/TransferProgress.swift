@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The progress of a transfer. It decreases only when the transfer starts over.
 ///
 /// ```swift
@@ -15,8 +13,7 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
 
   /// Creates a progress value.
   public init(completed: Int64, total: Int64? = nil) {
-    self.completed = completed
-    self.total = total
+    (self.completed, self.total) = (completed, total)
   }
 }
 
@@ -43,11 +40,8 @@ nonisolated final class ProgressReporter: Sendable {
     }
     if !mustSchedule { return }
     queue.async { [state] in
-      closure(
-        state.withLock { state in
-          state = (state.next ?? state.last, nil)
-          return state.last
-        })
+      state.withLock { $0 = ($0.next ?? $0.last, nil) }
+      closure(state.withLock { $0.last })
     }
   }
 
