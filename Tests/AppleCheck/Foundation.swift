@@ -23,7 +23,9 @@ public struct CocoaError: Error, Sendable {
     public static let fileWriteUnknown = Code()
     public static let fileReadUnknown = Code()
     public static let fileReadCorruptFile = Code()
+    public static func ~= (match: Code, error: any Error) -> Bool { false }
   }
+  public static let fileWriteOutOfSpace = Code.fileWriteOutOfSpace
 }
 public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO }
 public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
