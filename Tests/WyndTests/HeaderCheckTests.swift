@@ -72,6 +72,11 @@ import Wynd
     #expect(reason.contains("X-Value") && !reason.contains("\n"))
   }
 
+  @Test func aFieldWithoutANameIsRefused() throws {
+    let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("", "1")]).request }
+    guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
+  }
+
   @Test func aRequestThatIsRefusedTellsOneEvent() async throws {
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()

@@ -21,6 +21,9 @@ import Wynd
     #expect(result.error?.attempts.count == 2)
     #expect(result.error?.attempts.first?.error?.statusCode == 503)
     #expect(result.error?.urlError?.code == .timedOut)
+    let end = ContinuousClock.now + .seconds(30)
+    while server.openRequests > 0, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(server.openRequests == 0, "a request that nobody waits for is still under way")
   }
 
   @Test func aDeadlineThatIsOverSendsNothing() async throws {

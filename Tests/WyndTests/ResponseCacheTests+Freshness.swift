@@ -40,6 +40,15 @@ extension ResponseCacheTests {
     #expect(try await world.get(after: 1).text == "two")
   }
 
+  /// The Date of the stored response would make it as old as that.
+  @Test func a304WithoutADateIsAsNewAsItsArrival() async throws {
+    let fields = ["ETag": "\"1\"", "Date": Self.date(-3600), "Cache-Control": "max-age=60"]
+    let world = World([.ok("one", headers: fields), .status(304), .ok("two")])
+    _ = try await world.get()
+    #expect(try await world.get().source == .revalidated)
+    #expect(try await world.get().source == .cache)
+  }
+
   @Test func whoReloadsAsksTheServer() async throws {
     let world = World([
       .ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two", headers: ["Cache-Control": "max-age=60"]),
