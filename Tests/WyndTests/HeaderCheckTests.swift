@@ -123,7 +123,7 @@ import Wynd
   /// The name of a field or of a file could forge a line of a log, and turn a terminal's colors.
   @Test func aTextForALogIsOneLineWithoutControlCharacters() {
     let forged = "a\r\n2026-01-01 ok\u{1B}[2J"
-    let file = URL(fileURLWithPath: "/tmp/\(forged)")
+    let file = URL(fileURLWithPath: "/films/\(forged)")
     let errors: [any Error] = [
       NetworkError.invalidRequest(reason: forged), TransferError.destinationExists(file), TransferError.inUse(file),
       TransferError.unusableFile(file, reason: forged), TransferError.invalidResponse(reason: forged),
