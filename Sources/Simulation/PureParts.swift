@@ -38,9 +38,12 @@ public enum PureParts {
         }
       ),
       ("decision: 200", { _ = outcome.result(isHead: false, allowEmptyData: false) }),
-      ("decision: 503", { _ = policy.decision(failure, request, call, now: now, random: 0.5) }),
-      ("decision: 429, Retry-After: 7", { _ = policy.decision(limitedFailure, request, call, now: now, random: 0.5) }),
-      ("decision: connection lost", { _ = policy.decision(lost, request, call, now: now, random: 0.5) }),
+      ("decision: 503", { _ = policy.decision(failure, request, call, verdict: nil, now: now, random: 0.5) }),
+      (
+        "decision: 429, Retry-After: 7",
+        { _ = policy.decision(limitedFailure, request, call, verdict: nil, now: now, random: 0.5) }
+      ),
+      ("decision: connection lost", { _ = policy.decision(lost, request, call, verdict: nil, now: now, random: 0.5) }),
       ("safety: POST, 503", { [order] in _ = policy.safety(failure, order, call) }),
       ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
       ("origin of a URL", { _ = NetworkOrigin(url) }),

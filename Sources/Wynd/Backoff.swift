@@ -8,14 +8,13 @@ nonisolated public enum Backoff: Sendable, Equatable {
   /// The same wait each time, without jitter.
   case constant(Duration)
   /// No wait.
-  case none
+  public static let none = Backoff.constant(.zero)
 
   /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
   ///
   /// `random` is uniform in 0 ..< 1.
   func delay(retry: Int, random: Double) -> Duration {
     switch self {
-    case .none: return .zero
     case .constant(let wait): return min(max(.zero, wait), .unlimited)
     case .exponential(let base, let cap):
       // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.

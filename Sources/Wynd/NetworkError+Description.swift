@@ -2,32 +2,7 @@
 
 nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugStringConvertible {
   /// One line for a log.
-  public var description: String { Self.oneLine(text, 10_000) }
-  private var text: String {
-    // The text of an inner error names its own response.
-    let own = inner == nil ? received : nil
-    let from = own.map { " from \(Self.name(of: $0.response.url)), \($0.data?.count ?? 0) bytes" } ?? ""
-    switch self {
-    case .urlError(let error):
-      let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { " for \($0.redactedForLog)" } ?? ""
-      return "\(Self.name(of: error.code).map { $0 + ", " } ?? "")URLError \(error.code.rawValue)\(url)"
-    case .endpointError(let response, _): return Self.name(of: response) + from
-    case .serviceError(let error, let response, _), .undecodable(let error, let response, _):
-      return "\(Self.reason(of: error)): \(Self.name(of: response))\(from)"
-    case .noResponse: return "neither an error nor a response"
-    case .invalidResponseType(let response): return "the response is not HTTP: \(Self.name(of: response.url))"
-    case .noResponseData(let response): return "\(response.statusCode) without a body\(from)"
-    case .invalidRequest(let reason): return "invalid request: \(reason)"
-    case .responseTooLarge(let limit): return "the body is larger than \(limit) bytes"
-    case .transferFailed(let error): return "the file could not be transferred: \(Self.reason(of: error))"
-    case .middlewareError(let error): return "a middleware failed: \(Self.reason(of: error))\(from)"
-    case .generalError(let error): return "unknown error: \(Self.reason(of: error))"
-    case .inaccessible(let failure):
-      let count = failure.attempts.count
-      return "\(failure.lastError); gave up after \(count) attempt\(count == 1 ? "" : "s"): \(failure.stopReason)"
-    case .cancelled: return "canceled"
-    }
-  }
+  public var description: String { Self.oneLine(texts.log, 10_000) }
 
   /// The same, with a line for each attempt.
   public var debugDescription: String {
@@ -38,42 +13,15 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     }
   }
 
-  private static func name(of url: URL?) -> String { url?.redactedForLog ?? "(no URL)" }
-
-  private static func name(of response: HTTPURLResponse) -> String {
-    "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
-  }
-
-  private static func name(of code: URLError.Code) -> String? {
-    switch code {
-    case .timedOut: "timed out"
-    case .cancelled: "canceled by the session"
-    case .cannotFindHost, .dnsLookupFailed: "host not found"
-    case .cannotConnectToHost: "connection refused"
-    case .networkConnectionLost: "connection lost"
-    case .notConnectedToInternet, .dataNotAllowed, .internationalRoamingOff, .callIsActive: "no internet connection"
-    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired: "no secure connection"
-    case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot, .serverCertificateHasBadDate,
-      .serverCertificateNotYetValid:
-      "certificate not trusted"
-    case .badServerResponse, .cannotParseResponse: "not an HTTP response"
-    case .cannotDecodeContentData, .cannotDecodeRawData: "broken content coding"
-    case .httpTooManyRedirects: "too many redirects"
-    case .badURL, .unsupportedURL: "invalid URL"
-    case .dataLengthExceedsMaximum: "more data than allowed"
-    default: nil
-    }
-  }
-
   /// The text of an error of the app may contain anything, also a token, so only its type and code are printed, and of
   /// a `DecodingError` the place and the types: "users[3].email: expected String, found null".
-  private static func reason(of error: any Error) -> String {
+  private static func reason(_ error: any Error) -> String {
     if let error = error as? any LoggableError { return error.description }
     switch error as? DecodingError {
     case .typeMismatch(let type, let context):
       // "Expected to decode Int but found a string instead." The app's own types may write anything here.
-      let words = context.debugDescription.components(separatedBy: " found ").last?.components(separatedBy: " ") ?? []
-      let found = words.first { ["string", "number", "bool", "array", "dictionary"].contains($0) }
+      let words = context.debugDescription.components(separatedBy: " ")
+      let found = words.last { ["string", "number", "bool", "array", "dictionary"].contains($0) }
       return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
     case .valueNotFound(let type, let context): return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
@@ -103,14 +51,13 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
   public var errorDescription: String? {
     switch stopReason {
     case .retryAfterTooLong(let asked):
-      let minutes = Int((asked.secondsAsDouble / 60).rounded(.up))
-      return "The server is busy. Please try again in \(minutes) minute\(minutes == 1 ? "" : "s")."
+      return "The server is busy. Please try again in \(Int((asked.secondsAsDouble / 60).rounded(.up))) min."
     case .notSafeToRepeat:
-      return sentence + " The server may have received the request. Please check before you send it again."
+      return texts.people + " The server may have received the request. Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
-    case .deadline: return sentence
+    case .deadline: return texts.people
     // Another text contains the advice of its author.
-    default: return inner?.errorDescription ?? ownText ?? sentence + (shouldRetry ? " Please try again later." : "")
+    default: return inner?.errorDescription ?? ownText ?? texts.people + (shouldRetry ? " Please try again later." : "")
     }
   }
 
@@ -124,31 +71,52 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
   }
 
   /// What happened, without advice.
-  private var sentence: String {
-    if let text = inner?.sentence ?? ownText { return text }
+  private var texts: (log: String, people: String) {
+    let (failed, unreadable) = ("The request failed.", "The server sent a response that could not be read.")
     switch self {
     case .urlError(let error):
+      let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { ", \($0.redactedForLog)" } ?? ""
       #if canImport(FoundationNetworking)
-        return Self.name(of: error.code).map { "The request failed: \($0)." } ?? "The request failed."
+        let text = LinuxFault.sentence(error.code)
       #else
-        return error.localizedDescription
+        let text = error.localizedDescription
       #endif
-    case .endpointError(let response, _), .serviceError(_, let response, _):
-      switch response.statusCode {
-      case 401: return "The server requires a valid sign-in."
-      case 403: return "The server denied access."
-      case 404, 410: return "The server could not find the requested item."
-      case 413: return "The server does not accept this much data."
-      case 429, 502...504, 529: return "The server is busy or not available."
-      case 408, 500...: return "The server could not process the request."
-      default: return "The server rejected the request."
-      }
-    case .noResponse, .noResponseData, .invalidResponseType, .undecodable, .responseTooLarge:
-      return "The server sent a response that could not be read."
-    case .invalidRequest: return "The request is not valid, and was not sent."
-    case .transferFailed: return "The file could not be transferred."
-    case .cancelled: return "The request was canceled."
-    default: return "The request failed."
+      return ("\(text) (URLError \(error.code.rawValue)\(url))", text)
+    case .endpointError(let response, let data): return (Self.text(response, data), Self.sentence(response.statusCode))
+    case .serviceError(let error, let response, let data):
+      return ("\(Self.reason(error)): \(Self.text(response, data))", Self.sentence(response.statusCode))
+    case .undecodable(let error, let response, let data):
+      return ("\(Self.reason(error)): \(Self.text(response, data))", unreadable)
+    case .noResponse: return ("neither an error nor a response", unreadable)
+    case .invalidResponseType(let response): return ("not HTTP: \(response.url?.redactedForLog ?? "")", unreadable)
+    case .noResponseData(let response): return ("no body: \(Self.text(response, nil))", unreadable)
+    case .responseTooLarge(let limit): return ("the body is larger than \(limit) bytes", unreadable)
+    case .invalidRequest(let reason): return ("invalid request: \(reason)", "The request is invalid, and was not sent.")
+    case .transferFailed(let error): return ("transfer failed: \(Self.reason(error))", ownText ?? failed)
+    case .middlewareError(let error):
+      return ("middleware failed: \(Self.reason(error))", inner?.texts.people ?? ownText ?? failed)
+    case .generalError(let error): return ("unknown error: \(Self.reason(error))", failed)
+    case .inaccessible(let failure):
+      let log = "\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)"
+      return (log, failure.lastError.texts.people)
+    case .cancelled: return ("canceled", "The request was canceled.")
+    }
+  }
+
+  static func text(_ response: HTTPURLResponse, _ data: Data?) -> String {
+    let status = "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
+    return "\(status) from \(response.url?.redactedForLog ?? "(no URL)"), \(data?.count ?? 0) bytes"
+  }
+
+  private static func sentence(_ statusCode: Int) -> String {
+    switch statusCode {
+    case 401: "The server requires a valid sign-in."
+    case 403: "The server denied access."
+    case 404, 410: "The server could not find the requested item."
+    case 413: "The server does not accept this much data."
+    case 429, 502...504, 529: "The server is busy or not available."
+    case 408, 500...: "The server could not process the request."
+    default: "The server rejected the request."
     }
   }
 }
@@ -158,8 +126,7 @@ nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notRetryable: "a retry cannot help"
-    case .notSafeToRepeat(let method):
-      "\(method) may have been applied and was not repeated; an Idempotency-Key or retriesNonIdempotent would allow it"
+    case .notSafeToRepeat(let method): "\(method) may have been applied, so it was not repeated (no Idempotency-Key)"
     case .bodyNotReplayable: "an httpBodyStream can be sent only once"
     case .maxRetries: "no retries are left"
     case .persistentFailure: "it failed three times with an error that is unlikely to go away"
@@ -185,10 +152,8 @@ nonisolated extension URL {
     // A URL without a host is all content: "data:text/plain,secret".
     if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
     for part in [\URLComponents.user, \.password, \.fragment] { parts[keyPath: part] = nil }
-    let query = parts.percentEncodedQuery.map {
-      "?" + $0.replacingOccurrences(of: "([^&=]*=)[^&]*|[^&]+", with: "$1…", options: .regularExpression)
-    }
-    parts.percentEncodedQuery = nil
-    return (parts.string ?? "(URL)") + (query ?? "")
+    parts.percentEncodedQuery = parts.percentEncodedQuery?.replacingOccurrences(
+      of: "([^&=]*=)[^&]*|[^&]+", with: "$1*", options: .regularExpression)
+    return parts.string ?? "(URL)"
   }
 }

@@ -14,7 +14,7 @@ nonisolated extension NetworkPerformer {
   /// The call starts at once; there is no `resume()`.
   ///
   /// - Parameters:
-  ///   - urlRequest: What to send. Its `timeoutInterval` (seconds) is the time without any data after which one attempt
+  ///   - request: What to send. Its `timeoutInterval` (seconds) is the time without any data after which one attempt
   ///     ends; the whole call is limited by the policy.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. The body of a response to HEAD, and of
@@ -24,10 +24,10 @@ nonisolated extension NetworkPerformer {
   /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
   public func performNetworkRequest(
-    _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
+    _ request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    networkResponse(for: urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy) {
+    networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy) {
       completionHandler($0.map(\.data))
     }
   }
@@ -54,11 +54,9 @@ nonisolated extension NetworkPerformer {
   /// - Returns: The body of the response.
   /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
   public func performNetworkRequest(
-    _ urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+    _ request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> Data {
-    try await networkResponse(
-      for: urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy
-    ).data
+    try await networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy).data
   }
 
   /// Sends a GET request to a URL, with the parameters of the form above.
@@ -72,20 +70,18 @@ nonisolated extension NetworkPerformer {
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   @discardableResult
   public func networkResponse(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
+    for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    networkCaller.start(
-      NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData),
-      completion: completionHandler)
+    let plan = NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+    return networkCaller.start(plan, completion: completionHandler)
   }
 
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   public func networkResponse(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+    for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
-    try await networkCaller.run(
-      NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
-    ).get()
+    let plan = NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+    return try await networkCaller.run(plan).get()
   }
 }

@@ -16,15 +16,12 @@ nonisolated enum SensitiveHeader {
   /// scheme.
   static func matches(_ name: String, _ value: String = "") -> Bool {
     let lowercased = name.lowercased()
-    if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
     // "accessToken" and "APIKey" become "access-Token" and "API-Key". Whole words are compared, so X-Author and
     // X-Keyboard are ordinary fields.
-    let separated = name.replacingOccurrences(
+    let words = name.replacingOccurrences(
       of: "(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])", with: "-", options: .regularExpression)
-    let isSecret = separated.lowercased().components(separatedBy: .letters.inverted).contains { word in
-      secrets.contains { "-\(word)".hasSuffix($0) || "-\(word)".hasSuffix($0 + "s") }
-    }
-    return isSecret || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
+    return words.range(of: secrets, options: [.regularExpression, .caseInsensitive]) != nil
+      || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
       || added.withLock { $0.contains(lowercased) }
   }
 
@@ -35,12 +32,12 @@ nonisolated enum SensitiveHeader {
   }
   private static let added = NetworkLock<[String]>([])
 
-  // With a hyphen, only the whole word matches; without, also the end of a word (authtoken).
-  private static let secrets = [
-    "-authorization", "-authentication", "-authenticate", "-key", "-sig", "-sid", "-pin", "-pwd", "-otp", "-assertion",
-    "auth", "cookie", "token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "session",
-    "sessionid", "sessid", "signature", "jwt", "apikey", "accesskey", "authkey", "secretkey", "privatekey",
-  ]
+  // The words of the first line match as a whole only, the others also as the end of a word (authtoken).
+  private static let secrets = """
+    (?<![a-z])(?<!idempotency-{1,2})(authorization|authentication|authenticate|key|sig|sid|pin|pwd|otp|assertion|\
+    [a-z]*(auth|cookie|token|secret|password|passwd|passphrase|passcode|credential|session|sessionid|sessid|\
+    signature|jwt|apikey|accesskey|authkey|secretkey|privatekey))s?(?![a-z])
+    """
 }
 
 /// Decides which header fields the request after a redirect has.

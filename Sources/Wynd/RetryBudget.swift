@@ -36,47 +36,44 @@ nonisolated public final class RetryBudget: Sendable {
     var lastFailure: Duration
     var lastResponse: Duration?
     /// The first call that has failed since the last response, and whether others have.
-    var firstCall: UInt64?
+    var firstCall: Int?
     var isShared = false
   }
-  private let state = NetworkLock<(origins: [NetworkOrigin: Failing], lastCall: UInt64)>(([:], 0))
+  private let origins = NetworkLock<[NetworkOrigin: Failing]>([:])
 
-  var count: Int { state.withLock { $0.origins.count } }
+  var count: Int { origins.withLock { $0.count } }
 
   /// Records a response that does not indicate overload.
   func responded(_ url: URL?, now: Duration) {
-    state.withLock { state in
+    origins.withLock { origins in
       // The common case: nothing fails.
-      if state.origins.isEmpty { return }
-      guard let lastFailure = state.origins[NetworkOrigin(url)]?.lastFailure else { return }
+      if origins.isEmpty { return }
+      guard let lastFailure = origins[NetworkOrigin(url)]?.lastFailure else { return }
       let isRecent = now - lastFailure < Self.window
-      state.origins[NetworkOrigin(url)] = isRecent ? Failing(lastFailure: lastFailure, lastResponse: now) : nil
+      origins[NetworkOrigin(url)] = isRecent ? Failing(lastFailure: lastFailure, lastResponse: now) : nil
     }
   }
 
-  /// Records a failure that indicates overload. Returns the number of the call; a call without one passes nil.
-  func failed(_ url: URL?, call: UInt64?, now: Duration) -> UInt64 {
-    state.withLock { state in
-      state.lastCall += call == nil ? 1 : 0
-      let (origin, call) = (NetworkOrigin(url), call ?? state.lastCall)
-      let known = state.origins[origin]
+  /// Records a failure that indicates overload. `call` is a different number for each call.
+  func failed(_ url: URL?, call: Int, now: Duration) {
+    origins.withLock { origins in
+      let known = origins[NetworkOrigin(url)]
       var failing = Failing(lastFailure: now, lastResponse: known?.lastResponse, firstCall: call)
       if let known, let firstCall = known.firstCall, now - known.lastFailure <= Self.longestGap {
         (failing.firstCall, failing.isShared) = (firstCall, known.isShared || firstCall != call)
       }
-      state.origins[origin] = failing
-      if state.origins.count > Self.capacity {
-        let oldest = state.origins.min { $0.value.lastFailure < $1.value.lastFailure }
-        if let oldest { state.origins[oldest.key] = nil }
+      origins[NetworkOrigin(url)] = failing
+      if origins.count > Self.capacity {
+        let oldest = origins.min { $0.value.lastFailure < $1.value.lastFailure }
+        if let oldest { origins[oldest.key] = nil }
       }
-      return call
     }
   }
 
   /// Whether several calls to the origin have failed, the last one within a second, and it has not responded since.
   func isFailing(_ url: URL?, now: Duration) -> Bool {
-    state.withLock { state in
-      guard let failing = state.origins[NetworkOrigin(url)], failing.isShared else { return false }
+    origins.withLock { origins in
+      guard let failing = origins[NetworkOrigin(url)], failing.isShared else { return false }
       let isResponding = failing.lastResponse.map { now - $0 < Self.window } ?? false
       return !isResponding && now - failing.lastFailure < Self.window
     }

@@ -24,19 +24,15 @@ nonisolated struct ContinuousRetryClock: RetryClock {
 
   func sleep(for delay: Duration) async throws {
     // `Duration` holds more seconds than a timer can count.
-    let delay = min(delay, Duration.seconds(1_000_000_000))
-    try await Task.sleep(for: delay, tolerance: .milliseconds(1), clock: .continuous)
+    try await Task.sleep(for: min(delay, Duration.seconds(1e9)), tolerance: .milliseconds(1), clock: .continuous)
   }
 
   func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-    let timer = DispatchSource.makeTimerSource(queue: Self.queue)
+    // Unsafe: a dispatch source is not declared `Sendable`, but may be canceled on any thread.
+    nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.queue)
     timer.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
     timer.setEventHandler(handler: action)
     timer.activate()
-    let source = TimerSource(timer: timer)
-    return { source.timer.cancel() }
+    return { timer.cancel() }
   }
 }
-
-// A dispatch source may be canceled on any thread, but is not declared `Sendable`.
-nonisolated private struct TimerSource: @unchecked Sendable { let timer: any DispatchSourceTimer }

@@ -11,7 +11,7 @@ nonisolated final class RetryLoop: Sendable {
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
   /// `onEvent`.
   private let events: DispatchQueue?
-  private let callID: Int
+  private let callID = callIDs.withLock { $0.next() ?? 0 }
   private static let callIDs = NetworkLock((1...Int.max).makeIterator())
 
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
@@ -23,7 +23,6 @@ nonisolated final class RetryLoop: Sendable {
     self.clock = clock
     began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
-    callID = events == nil ? 0 : Self.callIDs.withLock { $0.next() ?? 0 }
   }
 
   // MARK: - The two forms of a call
@@ -132,9 +131,12 @@ nonisolated final class RetryLoop: Sendable {
       // The deadline may have passed between two attempts.
       if call.history.count < call.attempts { call.history.append(attempt) }
       if outcome.interruption == .deadline { return stop(.deadline, call) }
-      call.note(error, outcome, elapsed: now)
+      call.elapsed = now
+      call.unreachableSince = error.isUnreachable ? call.unreachableSince ?? start : nil
+      (call.hasFollowedRedirect, call.mayHaveSent) = (outcome.hasFollowedRedirect, outcome.mayHaveSent)
+      if outcome.hasProgressed { call.startOver() }
       if error.indicatesOverload, !outcome.hasProgressed {
-        call.budgetNumber = policy.budget?.failed(request.url, call: call.budgetNumber, now: clock.now)
+        policy.budget?.failed(request.url, call: callID, now: clock.now)
       } else if error.response != nil || outcome.hasProgressed {
         policy.budget?.responded(request.url, now: clock.now)
       }
@@ -147,17 +149,17 @@ nonisolated final class RetryLoop: Sendable {
   /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
   /// next backoff step. Ends early when the call is canceled.
   private func pause(_ delay: Duration, _ source: NetworkEvent.DelaySource, _ call: inout RetryCallState) async {
-    let indicatesOverload = call.history.last?.error?.indicatesOverload == true
-    var (delay, source, total) = (delay, source, Duration.zero)
-    while true {
+    let last = call.history.count - 1
+    let indicatesOverload = call.history[last].error?.indicatesOverload == true
+    var wait: (Duration, NetworkEvent.DelaySource)? = (delay, source)
+    while let (delay, source) = wait {
       emit(.willRetry(after: delay, source), call)
-      (call.waited, total) = (call.waited + delay, total + delay)
-      call.history[call.history.count - 1].delay = total
+      call.waited += delay
+      call.history[last].delay = (call.history[last].delay ?? .zero) + delay
       do { try await clock.sleep(for: delay) } catch { return }
       guard indicatesOverload, policy.budget?.isFailing(request.url, now: clock.now) == true else { return }
       call.elapsed = clock.now - began
-      guard let next = policy.delayOfSkippedRetry(&call, random: clock.random()) else { return }
-      (delay, source) = (next, .budget)
+      wait = policy.delayOfSkippedRetry(&call, random: clock.random()).map { ($0, .budget) }
     }
   }
 

@@ -46,16 +46,11 @@ nonisolated public struct RetryPolicy: Sendable {
     retriesNonIdempotent: Bool = false, shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
     onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
-    self.maxRetries = maxRetries
-    self.backoff = backoff
-    self.maxRetryAfter = maxRetryAfter
-    self.maxRetryTime = maxRetryTime
-    self.maxUnreachableTime = maxUnreachableTime
-    self.deadline = deadline
-    self.budget = budget
-    self.retriesNonIdempotent = retriesNonIdempotent
-    self.shouldRetry = shouldRetry
-    self.onEvent = onEvent
+    (self.maxRetries, self.backoff) = (maxRetries, backoff)
+    (self.maxRetryAfter, self.maxRetryTime) = (maxRetryAfter, maxRetryTime)
+    (self.maxUnreachableTime, self.deadline) = (maxUnreachableTime, deadline)
+    (self.budget, self.retriesNonIdempotent) = (budget, retriesNonIdempotent)
+    (self.shouldRetry, self.onEvent) = (shouldRetry, onEvent)
   }
 
   /// Ten retries with full jitter, for at most two minutes, or ten seconds if no server can be reached.
@@ -71,8 +66,7 @@ nonisolated public struct RetryPolicy: Sendable {
 
   /// The first rule that applies decides. `verdict` is the result of ``shouldRetry``.
   func decision(
-    _ error: NetworkError, _ request: URLRequest, _ call: RetryCallState, verdict: Bool? = nil, now: Date,
-    random: Double
+    _ error: NetworkError, _ request: URLRequest, _ call: RetryCallState, verdict: Bool?, now: Date, random: Double
   ) -> RetryDecision {
     // The session may have been invalidated, and creating a task on it would crash.
     if error.isCancellation { return .stop(.notRetryable) }
@@ -184,8 +178,6 @@ nonisolated struct RetryCallState: Sendable {
   var attemptBegan = Duration.zero
   /// The attempts that failed.
   var history: [RetryFailure.Attempt] = []
-  /// The number of the call in the budget.
-  var budgetNumber: UInt64?
   /// The number of attempts before the last one that made progress, and when that one ended. Retries, backoff and time
   /// are counted from there, so a download fails when it stalls, not because it is long.
   var attemptsBeforeProgress = 0
@@ -215,14 +207,10 @@ nonisolated struct RetryCallState: Sendable {
     return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
   }
 
-  mutating func note(_ error: NetworkError, _ outcome: NetworkOutcome, elapsed: Duration) {
-    self.elapsed = elapsed
-    unreachableSince = error.isUnreachable ? unreachableSince ?? attemptBegan : nil
-    (hasFollowedRedirect, mayHaveSent) = (outcome.hasFollowedRedirect, outcome.mayHaveSent)
-    if outcome.hasProgressed {
-      (attemptsBeforeProgress, progressedAt) = (attempts - 1, elapsed)
-      (waited, askedFor, skippedRetries, mustNotSkip) = (.zero, .zero, 0, false)
-    }
+  /// After progress, retries, backoff and time are counted anew.
+  mutating func startOver() {
+    (attemptsBeforeProgress, progressedAt) = (attempts - 1, elapsed)
+    (waited, askedFor, skippedRetries, mustNotSkip) = (.zero, .zero, 0, false)
   }
 }
 

@@ -56,9 +56,8 @@ nonisolated struct NetworkOutcome: Sendable {
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
   /// Why the attempt ended without an outcome of its own.
-  var interruption: Interruption?
+  var interruption: RetryFailure.StopReason?
 
-  enum Interruption { case deadline, cancelled }
   static var deadline: Self { Self(error: URLError(.timedOut), interruption: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, interruption: .cancelled) }
 
@@ -86,15 +85,15 @@ nonisolated struct NetworkOutcome: Sendable {
       switch (original.domain, original.code) {
       case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
       case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
-      case (NSPOSIXErrorDomain, let code): POSIXErrorCode(rawValue: Int32(clamping: code)).flatMap { posixCodes[$0] }
+      case (NSPOSIXErrorDomain, Int(ETIMEDOUT)): .timedOut
+      case (NSPOSIXErrorDomain, Int(EPROTO)): .cannotParseResponse
+      case (NSPOSIXErrorDomain, Int(ECONNABORTED)), (NSPOSIXErrorDomain, Int(ECONNRESET)),
+        (NSPOSIXErrorDomain, Int(ENOTCONN)), (NSPOSIXErrorDomain, Int(EPIPE)):
+        .networkConnectionLost
       default: nil
       }
     return code.map { URLError($0, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 }) }
   }
-  private static let posixCodes: [POSIXErrorCode: URLError.Code] = [
-    .ECONNABORTED: .networkConnectionLost, .ECONNRESET: .networkConnectionLost, .ENOTCONN: .networkConnectionLost,
-    .EPIPE: .networkConnectionLost, .ETIMEDOUT: .timedOut, .EPROTO: .cannotParseResponse,
-  ]
 }
 
 /// The bodies of a transfer that are not in memory: the source of the request's body, and closures that receive the
@@ -125,7 +124,13 @@ nonisolated struct SessionTransport: NetworkTransport {
   }
 
   func validationError(for request: URLRequest) -> String? {
-    Self.validationError(for: request) ?? lengthError(for: request) ?? sessionError
+    if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
+    // With a wrong length, the server would read the rest of the body as the next request.
+    let (size, length) = (request.httpBody?.count ?? 0, request.value(forHTTPHeaderField: "Content-Length"))
+    if let length, request.httpBodyStream == nil, Int(length) != size {
+      return "Content-Length is \(length), and the body has \(size) bytes"
+    }
+    return Self.validationError(for: request) ?? sessionError
   }
 
   func prepare(
@@ -161,25 +166,13 @@ nonisolated struct SessionTransport: NetworkTransport {
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
       if let error = Self.validationError(forField: name, value) { return "of the session: \(error)" }
     }
-    #if canImport(FoundationNetworking)
-      // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,
-      // and crashes if the result is out of range.
-      let seconds = configuration.timeoutIntervalForRequest
-      return 0...1e15 ~= seconds ? nil : "the session's timeoutIntervalForRequest is not a usable number"
-    #else
-      // A task with a completion handler raises an Objective-C exception on a background session.
-      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
-    #endif
-  }
-
-  /// Why the length of the body is not valid; nil if it is. With a wrong Content-Length, the server would read the rest
-  /// of the body as the next request.
-  private func lengthError(for request: URLRequest) -> String? {
-    if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
-    guard request.httpBodyStream == nil, let length = request.value(forHTTPHeaderField: "Content-Length")
-    else { return nil }
-    let size = request.httpBody?.count ?? 0
-    return Int(length) == size ? nil : "Content-Length is \(length), and the body has \(size) bytes"
+    // On Linux, URLSession converts the value to whole milliseconds for every task, even if the request has its own
+    // timeout, and crashes if the result is out of range.
+    guard 0...1e15 ~= configuration.timeoutIntervalForRequest else {
+      return "the session's timeoutIntervalForRequest is not a usable number"
+    }
+    // On Apple's platforms, a task with a completion handler raises an Objective-C exception on a background session.
+    return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
   }
 
   /// URLSession does not check the method and the header fields: a space or a line break in one of them could forge

@@ -9,22 +9,21 @@
 /// ]
 /// ```
 nonisolated public struct UploadBody: Sendable {
-  enum Content: Sendable {
-    case data(Data)
-    case stream(length: Int64?, @Sendable () throws -> InputStream)
-    /// A file, which is made once for each call, on the first attempt, and exists as long as its `owner`. `isWanted`
-    /// returns false after a cancellation.
-    case file(contentType: String?, @Sendable (_ isWanted: () -> Bool) throws -> (url: URL, owner: TemporaryFile?))
-  }
-  let content: Content
+  // One of these four is set.
+  var data: Data?
+  var file: URL?
+  var stream: (@Sendable () throws -> InputStream)?
+  /// Passes the body to the closure in chunks.
+  var chunks: (@Sendable ((Data) throws -> Void) throws -> Void)?
+  /// The length of the stream.
+  var length: Int64?
+  var contentType: String?
 
   /// A body in memory.
-  public static func data(_ data: Data) -> UploadBody { UploadBody(content: .data(data)) }
+  public static func data(_ data: Data) -> UploadBody { UploadBody(data: data) }
 
   /// A file, which is read while it is sent. It must not change before the upload ends.
-  public static func file(_ file: URL) -> UploadBody {
-    UploadBody(content: .file(contentType: nil) { _ in (file, nil) })
-  }
+  public static func file(_ file: URL) -> UploadBody { UploadBody(file: file) }
 
   /// A closure that makes a new stream each time the body is sent, because a stream can be read only once. With
   /// `length`, in bytes, the request has a Content-Length. Without it, the body is sent with chunked transfer coding,
@@ -32,22 +31,5 @@ nonisolated public struct UploadBody: Sendable {
   /// platforms, the upload fails with `URLError.dataLengthExceedsMaximum`.
   public static func bodyStream(
     length: Int64? = nil, _ makeStream: @escaping @Sendable () throws -> InputStream
-  ) -> UploadBody { UploadBody(content: .stream(length: length, makeStream)) }
-}
-
-/// A temporary file that only the current user can access. It is removed when this object is deallocated.
-nonisolated final class TemporaryFile: Sendable {
-  let url = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
-  let handle: FileHandle
-
-  init() throws {
-    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw CocoaError(.fileWriteUnknown) }
-    handle = try FileHandle(forUpdating: url)
-  }
-
-  deinit {
-    try? handle.close()
-    try? FileManager.default.removeItem(at: url)
-  }
+  ) -> UploadBody { UploadBody(stream: makeStream, length: length) }
 }

@@ -73,8 +73,8 @@ func decide(_ fields: [String: String]) {
     for cap in [nil, Duration.zero, .seconds(60)] {
       let policy = RetryPolicy(maxRetryAfter: cap, maxRetryTime: nil, budget: nil)
       let decision = policy.decision(
-        .endpointError(response, nil), URLRequest(url: base), RetryCallState(attempts: 1), now: now,
-        random: 0.5)
+        .endpointError(response, nil), URLRequest(url: base), RetryCallState(attempts: 1), verdict: nil,
+        now: now, random: 0.5)
       if case .retry(let delay, .server, _) = decision {
         let longest = cap ?? .seconds(RetryAfter.longest)
         require(delay >= .zero && delay <= longest + .seconds(1), "\(delay)")

@@ -227,12 +227,12 @@ extension SimulationTests {
     @Test func theOriginsThatAreRememberedAreBounded() {
       let budget = RetryBudget()
       for index in 0..<1000 {
-        _ = budget.failed(URL(string: "http://h\(index).example/"), call: nil, now: .seconds(index))
+        budget.failed(URL(string: "http://h\(index).example/"), call: index, now: .seconds(index))
       }
       #expect(budget.count == RetryBudget.capacity)
       // The one that failed longest ago is forgotten first.
       for url in ["http://h999.example/", "http://h1.example/"].compactMap(URL.init) {
-        _ = budget.failed(url, call: nil, now: .seconds(1000))
+        budget.failed(url, call: 1000, now: .seconds(1000))
       }
       #expect(budget.isFailing(URL(string: "http://h999.example/"), now: .seconds(1000)))
       #expect(!budget.isFailing(URL(string: "http://h1.example/"), now: .seconds(1000)))
@@ -241,40 +241,40 @@ extension SimulationTests {
     @Test func failuresThatAreFarApartAreNotOfOneOutage() {
       let budget = RetryBudget()
       let url = URL(string: "http://a.example/x")
-      _ = budget.failed(url, call: nil, now: .seconds(1))
-      _ = budget.failed(url, call: nil, now: .seconds(3600))
+      budget.failed(url, call: 1, now: .seconds(1))
+      budget.failed(url, call: 2, now: .seconds(3600))
       #expect(!budget.isFailing(url, now: .seconds(3600)), "an hour apart, each is alone")
-      _ = budget.failed(url, call: nil, now: .seconds(3620))
+      budget.failed(url, call: 3, now: .seconds(3620))
       #expect(budget.isFailing(url, now: .seconds(3620)))
-      _ = budget.failed(url, call: nil, now: .seconds(3641))
+      budget.failed(url, call: 4, now: .seconds(3641))
       #expect(!budget.isFailing(url, now: .seconds(3641)), "the calls before that no longer count")
     }
 
     @Test func anOriginIsFailingForASecondAfterTheLastOfSeveralCalls() {
       let budget = RetryBudget()
       let url = URL(string: "http://a.example/x")
-      let first = budget.failed(url, call: nil, now: .seconds(1))
-      _ = budget.failed(url, call: first, now: .seconds(2))
+      budget.failed(url, call: 1, now: .seconds(1))
+      budget.failed(url, call: 1, now: .seconds(2))
       #expect(!budget.isFailing(url, now: .seconds(2)), "one call alone")
-      _ = budget.failed(url, call: nil, now: .seconds(3))
+      budget.failed(url, call: 2, now: .seconds(3))
       #expect(budget.isFailing(URL(string: "http://A.example:80/other"), now: .seconds(3.99)))
       #expect(!budget.isFailing(url, now: .seconds(4)))
       #expect(!budget.isFailing(URL(string: "https://a.example/x"), now: .seconds(3)))
       budget.responded(url, now: .seconds(3.5))
       #expect(!budget.isFailing(url, now: .seconds(3.5)))
       // An origin that answered less than a second ago is not down, whatever fails.
-      for _ in 0..<2 { _ = budget.failed(url, call: nil, now: .seconds(4)) }
+      for call in 3...4 { budget.failed(url, call: call, now: .seconds(4)) }
       #expect(!budget.isFailing(url, now: .seconds(4.49)))
       #expect(budget.isFailing(url, now: .seconds(4.5)))
       budget.responded(url, now: .seconds(9))
       #expect(budget.count == 0)
-      for _ in 0..<2 { _ = budget.failed(URL(string: "http://a.example:8080/"), call: nil, now: .seconds(20)) }
+      for call in 5...6 { budget.failed(URL(string: "http://a.example:8080/"), call: call, now: .seconds(20)) }
       #expect(budget.isFailing(URL(string: "http://a.example:8080/"), now: .seconds(20)))
       #expect(!budget.isFailing(URL(string: "http://a.example:9090/"), now: .seconds(20)))
       // Both calls go on failing.
-      let one = budget.failed(url, call: nil, now: .seconds(30))
-      _ = budget.failed(url, call: nil, now: .seconds(30))
-      _ = budget.failed(url, call: one, now: .seconds(30.5))
+      budget.failed(url, call: 7, now: .seconds(30))
+      budget.failed(url, call: 8, now: .seconds(30))
+      budget.failed(url, call: 7, now: .seconds(30.5))
       #expect(budget.isFailing(url, now: .seconds(30.5)))
     }
   }

@@ -204,7 +204,7 @@ extension DownloadTests {
     let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
     let result = await download(server, to: folder.file(), options)
     guard case .failure(let error) = result else { Issue.record("\(result)"); return }
-    #expect("\(error)".contains("the file is not valid: Damaged"))
+    #expect("\(error)".contains("invalid file: Damaged"))
     #expect(server.requests.count == 4 && folder.names.isEmpty)
     // And what is kept does not fail for ever.
     _ = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()

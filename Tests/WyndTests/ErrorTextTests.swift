@@ -37,103 +37,107 @@ import Wynd
     [
       Situation(
         "no network", [.failure(.notConnectedToInternet)],
-        person: "The request failed: no internet connection. Please try again later.",
-        log: "no internet connection, URLError -1009; gave up after 7 attempts: no server could be reached"),
+        person: "There is no internet connection. Please try again later.",
+        log: "There is no internet connection. (URLError -1009); gave up after attempt 7: no server could be reached"),
       Situation(
         "wrong host", [.failure(.cannotFindHost)],
-        person: "The request failed: host not found. Please try again later.",
-        log: "host not found, URLError -1003; gave up after 7 attempts: no server could be reached"),
+        person: "The host was not found. Please try again later.",
+        log: "The host was not found. (URLError -1003); gave up after attempt 7: no server could be reached"),
       Situation(
         "refused", [.failure(.cannotConnectToHost)],
-        person: "The request failed: connection refused. Please try again later.",
-        log: "connection refused, URLError -1004; gave up after 7 attempts: no server could be reached"),
+        person: "The server did not accept the connection. Please try again later.",
+        log:
+          "The server did not accept the connection. (URLError -1004); gave up after attempt 7: no server could be reached"
+      ),
       Situation(
         "no TLS", [.failure(.secureConnectionFailed)],
-        person: "The request failed: no secure connection. Please try again later.",
+        person: "A secure connection was not possible. Please try again later.",
         log: """
-          no secure connection, URLError -1200; gave up after 3 attempts: \
+          A secure connection was not possible. (URLError -1200); gave up after attempt 3: \
           it failed three times with an error that is unlikely to go away
           """),
       Situation(
         "expired certificate", [.failure(.serverCertificateHasBadDate)],
-        person: "The request failed: certificate not trusted.", log: "certificate not trusted, URLError -1201"),
+        person: "The certificate of the server is not trusted.",
+        log: "The certificate of the server is not trusted. (URLError -1201)"),
       Situation(
         "400", [.status(400, secret)],
-        person: "The server rejected the request.", log: "400 Bad Request from https://a.example/orders?q=…, 18 bytes"),
+        person: "The server rejected the request.", log: "400 Bad Request from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "401", [.status(401, secret)],
         person: "The server requires a valid sign-in.",
-        log: "401 Unauthorized from https://a.example/orders?q=…, 18 bytes"),
+        log: "401 Unauthorized from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "403", [.status(403, secret)],
-        person: "The server denied access.", log: "403 Forbidden from https://a.example/orders?q=…, 18 bytes"),
+        person: "The server denied access.", log: "403 Forbidden from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "404 with a JSON error", [.status(404, secret, headers: ["Content-Type": "application/json"])],
         person: "The server could not find the requested item.",
-        log: "404 Not Found from https://a.example/orders?q=…, 18 bytes"),
+        log: "404 Not Found from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "409", [.status(409, secret)],
-        person: "The server rejected the request.", log: "409 Conflict from https://a.example/orders?q=…, 18 bytes"),
+        person: "The server rejected the request.", log: "409 Conflict from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "413", [.status(413, secret)], "POST",
         person: "The server does not accept this much data.",
-        log: "413 \(HTTPURLResponse.localizedString(forStatusCode: 413)) from https://a.example/orders?q=…, 18 bytes"),
+        log: "413 \(HTTPURLResponse.localizedString(forStatusCode: 413)) from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "429 with a Retry-After that is too long", [.status(429, secret, headers: ["Retry-After": "90"])],
-        person: "The server is busy. Please try again in 2 minutes.",
+        person: "The server is busy. Please try again in 2 min.",
         log: """
-          429 Too Many Requests from https://a.example/orders?q=…, 18 bytes; gave up after 1 attempt: \
+          429 Too Many Requests from https://a.example/orders?q=*, 18 bytes; gave up after attempt 1: \
           the server asked for a wait of 90 s
           """),
       Situation(
         "500 after retries", [.status(500, secret)],
         person: "The server could not process the request. Please try again later.",
         log: """
-          500 Internal Server Error from https://a.example/orders?q=…, 18 bytes; gave up after 3 attempts: \
+          500 Internal Server Error from https://a.example/orders?q=*, 18 bytes; gave up after attempt 3: \
           it failed three times with an error that is unlikely to go away
           """),
       Situation(
         "503 after retries", [.status(503, secret)],
         person: "The server is busy or not available. Please try again later.",
         log: """
-          503 Service Unavailable from https://a.example/orders?q=…, 18 bytes; gave up after 11 attempts: \
+          503 Service Unavailable from https://a.example/orders?q=*, 18 bytes; gave up after attempt 11: \
           no retries are left
           """),
       Situation(
         "a POST that may have been applied", [.dropped], "POST",
-        person: "The request failed: connection lost." + lost,
+        person: "The connection was lost." + lost,
         log: """
-          connection lost, URLError -1005; gave up after 1 attempt: POST may have been applied and was not repeated; \
-          an Idempotency-Key or retriesNonIdempotent would allow it
+          The connection was lost. (URLError -1005); gave up after attempt 1: POST may have been applied, so it was not repeated (no Idempotency-Key)
           """),
       Situation(
         "a POST that the server failed to process", [.status(502)], "POST",
         person: "The server is busy or not available." + lost,
         log: """
-          502 Bad Gateway from https://a.example/orders?q=…, 0 bytes; gave up after 1 attempt: POST may have been applied \
-          and was not repeated; an Idempotency-Key or retriesNonIdempotent would allow it
+          502 Bad Gateway from https://a.example/orders?q=*, 0 bytes; gave up after attempt 1: POST may have been applied, \
+          so it was not repeated (no Idempotency-Key)
           """),
       Situation(
         "timeout", [.silence],
-        person: "The request failed: timed out. Please try again later.",
-        log: "timed out, URLError -1001; gave up after 2 attempts: the time for retries is over"),
+        person: "The request timed out. Please try again later.",
+        log: "The request timed out. (URLError -1001); gave up after attempt 2: the time for retries is over"),
       Situation(
         "timeout without retries", [.silence], "GET", .never,
-        person: "The request failed: timed out. Please try again later.", log: "timed out, URLError -1001"),
+        person: "The request timed out. Please try again later.", log: "The request timed out. (URLError -1001)"),
       Situation(
         "deadline", [.silence], "POST", RetryPolicy(deadline: .seconds(10)),
-        person: "The request failed: timed out.",
-        log: "timed out, URLError -1001; gave up after 1 attempt: the deadline leaves no time for another attempt"),
+        person: "The request timed out.",
+        log:
+          "The request timed out. (URLError -1001); gave up after attempt 1: the deadline leaves no time for another attempt"
+      ),
       Situation(
         "an empty body", [.ok("")],
         person: "The server sent a response that could not be read.",
-        log: "200 without a body from https://a.example/orders?q=…, 0 bytes"),
+        log: "no body: 200 OK from https://a.example/orders?q=*, 0 bytes"),
       Situation(
-        "too many redirects", [.failure(.httpTooManyRedirects)],
-        person: "The request failed: too many redirects.", log: "too many redirects, URLError -1007"),
+        "There were too many redirects.", [.failure(.httpTooManyRedirects)],
+        person: "There were too many redirects.", log: "There were too many redirects. (URLError -1007)"),
       Situation(
         "an error that has no name", [.failure(.resourceUnavailable)], person: "The request failed.",
-        log: "URLError -1008"),
+        log: "The request failed. (URLError -1008)"),
     ]
   }
 
@@ -164,7 +168,7 @@ import Wynd
       let error = await Self.error { try await client.load(.get("/users", query: ["q": "S3CRET"], as: Users.self)) }
       try Self.check(
         error, name, person: "The server sent a response that could not be read.",
-        log: "\(reason): 200 OK from https://a.example/users?q=…, \(body.utf8.count) bytes")
+        log: "\(reason): 200 OK from https://a.example/users?q=*, \(body.utf8.count) bytes")
     }
   }
 
@@ -182,7 +186,7 @@ import Wynd
       await Self.error { try await client.load(Purchase()) }, "a service's own error",
       person: "The server rejected the request.",
       log: "ShopError, WyndTests.ErrorTextTests.ShopError 1: 422 Unprocessable Entity"
-        + " from https://a.example/purchase?q=…, 18 bytes")
+        + " from https://a.example/purchase?q=*, 18 bytes")
   }
 
   // MARK: What never leaves the device
@@ -210,7 +214,7 @@ import Wynd
     for (name, client, call, reason) in rows {
       try Self.check(
         await Self.error { try await client.load(call) }, name,
-        person: "The request is not valid, and was not sent.", log: "invalid request: \(reason)")
+        person: "The request is invalid, and was not sent.", log: "invalid request: \(reason)")
     }
     #expect(script.requests.isEmpty)
   }
@@ -241,11 +245,11 @@ import Wynd
     let rows: [(String, any Error, String, String)] = [
       (
         "a middleware's LocalizedError", Closed(), "The shop is closed.",
-        "a middleware failed: Closed, WyndTests.ErrorTextTests.Closed 1"
+        "middleware failed: Closed, WyndTests.ErrorTextTests.Closed 1"
       ),
       (
         "a middleware's other error", Mute(), "The request failed.",
-        "a middleware failed: Mute, WyndTests.ErrorTextTests.Mute 1"
+        "middleware failed: Mute, WyndTests.ErrorTextTests.Mute 1"
       ),
     ]
     for (name, error, person, log) in rows {
@@ -274,29 +278,29 @@ import Wynd
     }
     try Self.check(
       await download(cut, to: folder.file()), "a download that is cut",
-      person: "The request failed: connection lost. Please try again later.",
-      log: "connection lost, URLError -1005; gave up after 2 attempts: no retries are left")
+      person: "The connection was lost. Please try again later.",
+      log: "The connection was lost. (URLError -1005); gave up after attempt 2: no retries are left")
     try Self.check(
       await download(.ok("x"), to: missing), "a folder that is missing",
       person: "“a.txt” cannot be used: its folder does not exist.",
-      log: "the file could not be transferred: \(path)/none/a.txt: its folder does not exist")
+      log: "transfer failed: \(path)/none/a.txt: its folder does not exist")
     try Self.check(
       await download(.ok("x"), to: folder.file("old.txt")), "a file that exists",
-      person: "“old.txt” already exists.", log: "the file could not be transferred: \(path)/old.txt exists")
+      person: "“old.txt” already exists.", log: "transfer failed: \(path)/old.txt exists")
     try Self.check(
       await download(.status(204), to: folder.file()), "a response that is not the file",
       person: "The server did not send the requested file.",
-      log: "the file could not be transferred: unexpected response: status 204")
+      log: "transfer failed: unexpected response: status 204")
     try Self.check(
       await download(.ok("x"), to: folder.file(), DownloadOptions(validate: { _ in throw Closed() })),
       "a file that is not valid", person: "The shop is closed.",
-      log: "the file could not be transferred: the file is not valid: Closed")
+      log: "transfer failed: invalid file: Closed")
     let upload = await Self.error {
       try await NetworkScript.scripted([.ok("x")]).performNetworkUpload(try Self.request(), from: .file(missing))
     }
     try Self.check(
       upload, "a file to upload that is missing", person: "“a.txt” cannot be used: not a file that can be read.",
-      log: "the file could not be transferred: \(path)/none/a.txt: not a file that can be read")
+      log: "transfer failed: \(path)/none/a.txt: not a file that can be read")
   }
 
   @Test func fullDiskHasItsText() throws {
@@ -304,7 +308,7 @@ import Wynd
     #expect(full.localizedDescription == "There is not enough space for the file.")
     let other = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteNoPermission)))
     #expect(other.localizedDescription == "The file could not be read or written.")
-    #expect("\(other)".hasPrefix("the file could not be transferred: file system error: "))
+    #expect("\(other)".hasPrefix("transfer failed: file system error: "))
   }
 
   // MARK: On a socket
@@ -313,8 +317,8 @@ import Wynd
     let server = try LoopbackServer { .redirect(to: $0.target) }
     let error = await URLSession(configuration: .ephemeral).result(of: URLRequest(url: server.url("/a?q=S3CRET"))).error
     try Self.check(
-      error, "a redirect loop", person: "The request failed: too many redirects.",
-      log: "too many redirects, URLError -1007",
+      error, "a redirect loop", person: "There were too many redirects.",
+      log: "There were too many redirects. (URLError -1007)",
       mayNameURL: true)
   }
 
@@ -323,7 +327,7 @@ import Wynd
     request.timeoutInterval = 10
     let error = await URLSession(configuration: .ephemeral).result(of: request).error
     try Self.check(
-      error, "an invalid URL", person: "The request failed: invalid URL.", log: "invalid URL, URLError -1002",
+      error, "an invalid URL", person: "The URL is not valid.", log: "The URL is not valid. (URLError -1002)",
       mayNameURL: true)
   }
 
@@ -347,13 +351,14 @@ import Wynd
     _ error: NetworkError?, _ name: String, person: String, log: String, mayNameURL: Bool = false
   ) throws {
     let error = try #require(error, "\(name) succeeds")
-    var person = person
+    var (person, log) = (person, log)
     if isOnApplePlatforms, let system = error.urlError?.localizedDescription {
       person = system + (person.firstRange(of: ". ").map { " " + person[$0.upperBound...] } ?? "")
+      log = system + (log.firstRange(of: " (URLError").map { log[$0.lowerBound...] } ?? "")
     }
     #expect(error.localizedDescription == person, "\(name)")
     var line = "\(error)".lowercased()
-    if mayNameURL, let url = line.firstRange(of: " for ") { line = String(line[..<url.lowerBound]) }
+    if mayNameURL { line.replace(/, [a-z]+:[^)]*/, with: "") }
     #expect(line == log.lowercased(), "\(name)")
     for text in [error.localizedDescription, "\(error)", error.debugDescription] {
       #expect(!text.contains("S3CRET") && !text.contains("\u{1b}"), "\(name): \(text)")

@@ -45,7 +45,7 @@ import Testing
       let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
       let decision = policy.decision(
-        error, Self.request, RetryCallState(attempts: 1), now: Self.now, random: 0)
+        error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
       if let expected {
         let fits = cap.map { .seconds(expected) <= $0 } ?? true
         #expect(
@@ -126,7 +126,7 @@ import Testing
       let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) }, maxRetryTime: nil)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
       let decision = policy.decision(
-        error, Self.request, RetryCallState(attempts: 1), now: Self.now, random: 0)
+        error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
       let fits = cap.map { seconds <= $0 } ?? true
       #expect(
         decision
@@ -149,7 +149,7 @@ import Testing
   @Test func anHourOnABadGatewayDoesNotStopTheRetries() throws {
     let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
     let decision = RetryPolicy.default.decision(
-      error, Self.request, RetryCallState(attempts: 1), now: Self.now, random: 0.5)
+      error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0.5)
     #expect(decision == .retry(after: .milliseconds(250), .backoff))
   }
 

@@ -219,7 +219,7 @@ import Testing
     let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
     #expect(
       policy.decision(
-        Self.status(503), Self.request("GET"), late, now: Date(timeIntervalSince1970: 0), random: 0.5)
+        Self.status(503), Self.request("GET"), late, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
         == .stop(.maxRetries))
   }
 
@@ -256,7 +256,7 @@ import Testing
         while case .retry(let delay, _, _) = policy.decision(
           error, Self.request("GET"),
           RetryCallState(attempts: attempts, elapsed: elapsed, unreachableSince: .zero),
-          now: Date(timeIntervalSince1970: 0), random: random)
+          verdict: nil, now: Date(timeIntervalSince1970: 0), random: random)
         {
           elapsed += delay + attemptLasts
           attempts += 1
@@ -284,7 +284,7 @@ import Testing
 @Suite struct RetryProgressTests {
   private func decide(_ error: NetworkError, _ call: RetryCallState) -> RetryDecision {
     RetryPolicy(backoff: .constant(.seconds(1)), budget: nil).decision(
-      error, RetryPolicyTests.request("GET"), call, now: Date(timeIntervalSince1970: 0), random: 0.5)
+      error, RetryPolicyTests.request("GET"), call, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
   }
 
   @Test func timeAndAttemptsBeforeProgressDoNotCount() {

@@ -16,11 +16,11 @@
     ///
     /// - Returns: A publisher that delivers one body or an error, on the session's `delegateQueue`.
     public func networkPublisher(
-      for urlRequest: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+      for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
     ) -> AnyPublisher<Data, NetworkError> {
       NetworkTask.publisher { [self] in
         performNetworkRequest(
-          urlRequest, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy, completionHandler: $0)
+          request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy, completionHandler: $0)
       }
     }
   }

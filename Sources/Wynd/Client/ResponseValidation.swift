@@ -55,8 +55,8 @@ nonisolated public struct InvalidResponse: RetryableError, LocalizedError, Respo
   public let response: NetworkResponse
   /// Whether a retry may help.
   public let shouldRetry: Bool
-  /// The reason, on one line.
-  public var description: String { "not acceptable: \(NetworkError.oneLine(reason, 200))" }
+  /// The reason and the response, on one line.
+  public var description: String { "not acceptable: \(NetworkError.oneLine(reason, 200)): \(response)" }
   /// A message to show to the user.
   public var errorDescription: String? { "The server sent a response that cannot be used." }
 }

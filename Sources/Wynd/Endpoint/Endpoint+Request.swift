@@ -86,8 +86,7 @@ nonisolated enum EndpointURL {
     // Only the last label may be empty.
     let isName = 1...254 ~= ascii.utf8.count && !".\(ascii)".contains("..") && PercentEncoding.text(ascii) == ascii
     try check(!host.contains("://"), "the host contains a scheme; write only the name, the rest as scheme and path")
-    try check(
-      isName, "the host is not a name or an IP address; write a port as `port`, and an international name as xn--")
+    try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
     return ascii
   }
 

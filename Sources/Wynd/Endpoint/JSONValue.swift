@@ -37,8 +37,7 @@ nonisolated public enum JSONValue: Sendable, Hashable, Codable, CustomStringConv
       case 0: if let string = try? value.decode(String.self) { return .string(string) }
       case 1:
         if let number = try? value.decode(Double.self) {
-          let integer = number == number.rounded() ? try? value.decode(Int.self) : nil
-          return integer.map(JSONValue.integer) ?? .number(number)
+          return (number == number.rounded() ? try? .integer(value.decode(Int.self)) : nil) ?? .number(number)
         }
       case 2: if let bool = try? value.decode(Bool.self) { return .bool(bool) }
       case 3: if let object = try? value.decode([String: JSONValue].self) { return .object(object) }

@@ -143,14 +143,7 @@ nonisolated extension UploadBody {
   /// is removed when the call ends. Parts from files may therefore be large.
   public static func multipart(_ parts: [URLRequest.Body.Part]) -> UploadBody {
     let boundary = "wynd-\(UUID().uuidString)"
-    return UploadBody(
-      content: .file(contentType: "multipart/form-data; boundary=\(boundary)") { isWanted in
-        let file = try TemporaryFile()
-        try URLRequest.Body.Part.write(parts, boundary) { chunk in
-          if !isWanted() { throw CancellationError() }
-          try file.handle.write(contentsOf: chunk)
-        }
-        return (file.url, file)
-      })
+    let contentType = "multipart/form-data; boundary=\(boundary)"
+    return UploadBody(chunks: { try URLRequest.Body.Part.write(parts, boundary, $0) }, contentType: contentType)
   }
 }

@@ -88,11 +88,7 @@
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
       guard left > 0, let base, !hasFailed else { return left > 0 ? -1 : 0 }
-      #if compiler(>=6.2)
-        let count = unsafe base.read(buffer, maxLength: min(maxLength, left))
-      #else
-        let count = base.read(buffer, maxLength: min(maxLength, left))
-      #endif
+      let count = base.read(buffer, maxLength: min(maxLength, left))
       if count < 0 || count == 0 && (length != nil || hasFailed) { return -1 }
       if length != nil { left -= count }
       return count

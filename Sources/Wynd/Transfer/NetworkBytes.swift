@@ -16,15 +16,15 @@ nonisolated extension NetworkPerformer {
   /// download detects that, if the server supports ranges and sends a strong validator.
   ///
   /// - Parameters:
-  ///   - urlRequest: The request to send.
+  ///   - request: The request to send.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: The retry policy. Its deadline applies only until the first byte.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the first byte.
   public func networkBytes(
-    for urlRequest: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for request: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries)
+    let call = NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries)
     return try await networkStream(call, startsWithHead: false)
   }
 

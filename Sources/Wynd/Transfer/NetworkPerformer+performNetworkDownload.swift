@@ -70,7 +70,7 @@ nonisolated extension NetworkPerformer {
   /// ``RetryPolicy/maxRetryTime``: the download fails when it stalls, not because it is long.
   ///
   /// - Parameters:
-  ///   - urlRequest: The request to send. With a method other than GET, it is repeated only if that is safe, and from
+  ///   - request: The request to send. With a method other than GET, it is repeated only if that is safe, and from
   ///     the beginning.
   ///   - destination: The URL of a file in an existing folder.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
@@ -80,22 +80,22 @@ nonisolated extension NetworkPerformer {
   /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
   public func performNetworkDownload(
-    _ urlRequest: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
+    _ request: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
     let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
-    return try download.end(await networkCaller.run(download.call(urlRequest, policy, maxRetries))).get()
+    return try download.end(await networkCaller.run(download.call(request, policy, maxRetries))).get()
   }
 
   /// Like ``performNetworkDownload(_:to:maxRetries:options:policy:)``, with a completion handler that is called on the
   /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkDownload(
-    _ urlRequest: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
+    _ request: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
     let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
-    return networkCaller.start(download.call(urlRequest, policy, maxRetries)) { completionHandler(download.end($0)) }
+    return networkCaller.start(download.call(request, policy, maxRetries)) { completionHandler(download.end($0)) }
   }
 }

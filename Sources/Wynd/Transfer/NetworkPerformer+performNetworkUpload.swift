@@ -18,7 +18,7 @@ nonisolated extension NetworkPerformer {
   /// ```
   ///
   /// - Parameters:
-  ///   - urlRequest: The request to send. Its own body is ignored, and GET becomes PUT.
+  ///   - request: The request to send. Its own body is ignored, and GET becomes PUT.
   ///   - body: The body to send.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - options: A closure that receives the progress.
@@ -27,23 +27,23 @@ nonisolated extension NetworkPerformer {
   /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
   public func performNetworkUpload(
-    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
+    _ request: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
     let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
-    return try upload.end(await networkCaller.run(upload.call(urlRequest, policy, maxRetries))).get()
+    return try upload.end(await networkCaller.run(upload.call(request, policy, maxRetries))).get()
   }
 
   /// Like ``performNetworkUpload(_:from:maxRetries:options:policy:)``, with a completion handler that is called on the
   /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkUpload(
-    _ urlRequest: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
+    _ request: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
     let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
-    return networkCaller.start(upload.call(urlRequest, policy, maxRetries)) { completionHandler(upload.end($0)) }
+    return networkCaller.start(upload.call(request, policy, maxRetries)) { completionHandler(upload.end($0)) }
   }
 }
 
@@ -51,16 +51,14 @@ nonisolated extension NetworkPerformer {
 nonisolated private struct Upload: Sendable {
   let body: UploadBody
   let progress: ProgressReporter
-  /// The file of the body, kept for the retries.
-  let file = NetworkLock<(url: URL, owner: TemporaryFile?)?>(nil)
+  /// The file of a body that is passed in chunks. It is made on the first attempt, and kept for the retries.
+  let assembled = NetworkLock<TemporaryFile?>(nil)
 
   /// The result of the call, after removing the assembled body.
   func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
-    file.withLock { $0 = nil }
+    assembled.withLock { $0 = nil }
     return result
   }
-
-  private var readsFiles: Bool { if case .file = body.content { true } else { false } }
 
   func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     var request = request
@@ -69,9 +67,10 @@ nonisolated private struct Upload: Sendable {
     (request.httpBody, request.httpBodyStream) = (nil, nil)
     for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
     if request.httpMethod ?? "GET" == "GET" { request.httpMethod = "PUT" }
-    if case .file(let type?, _) = body.content { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+    if let type = body.contentType { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+    let isFile = body.file != nil || body.chunks != nil
     return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
-      DeferredRequestHandle(isInBackground: readsFiles, completion) { try send(request, on: base, for: $0, completion) }
+      DeferredRequestHandle(isInBackground: isFile, completion) { try send(request, on: base, for: $0, completion) }
     }
   }
 
@@ -83,18 +82,18 @@ nonisolated private struct Upload: Sendable {
     let received = NetworkLock((data: Data(), sent: Int64(0)))
     var transfer = StreamedBodies(
       onData: { data in received.withLock { $0.data += data } }, makeTask: TransferDelegate.makeTask)
-    let length: Int64?
-    switch body.content {
-    case .data(let data): (request.httpBody, length) = (data, Int64(data.count))
-    case .file(_, let make):
-      let made = try file.withLock { $0 } ?? make { !task.isCancelled }
-      file.withLock { $0 = made }
-      (transfer.file, length) = (made.url, try Self.size(of: made.url))
-    case .stream(let announced, let makeStream):
-      if let announced, announced < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
-      request.setValue(announced.map { String($0) }, forHTTPHeaderField: "Content-Length")
-      (transfer.stream, length) = (makeStream, announced)
+    (request.httpBody, transfer.file, transfer.stream) = (body.data, body.file, body.stream)
+    if let write = body.chunks {
+      let make = { (add: (Data) throws -> Void) in
+        try write { if task.isCancelled { throw CancellationError() } else { try add($0) } }
+      }
+      let file = try assembled.withLock { $0 } ?? TemporaryFile(make)
+      assembled.withLock { $0 = file }
+      transfer.file = file.url
     }
+    let length = try transfer.file.map(Self.size(of:)) ?? body.length ?? body.data.map { Int64($0.count) }
+    if length ?? 0 < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
+    if body.stream != nil { request.setValue(length.map { String($0) }, forHTTPHeaderField: "Content-Length") }
     transfer.onSent = { [progress] sent in
       received.withLock { $0.sent = sent }
       progress.report(min(sent, length ?? sent), of: length)

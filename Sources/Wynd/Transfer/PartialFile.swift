@@ -46,8 +46,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
       throw unusable("its folder does not exist")
     }
     guard let found = try? destination.resolvingSymlinksInPath().resourceValues(forKeys: keys) else { return }
-    if found.isDirectory == true { throw unusable("it is a folder") }
-    // A device, for example, must not be replaced, even if `overwrites` is true.
+    // A folder or a device must not be replaced, even if `overwrites` is true.
     if found.isRegularFile != true { throw unusable("it is not a regular file") }
     if !overwrites { throw TransferError.destinationExists(destination) }
   }
@@ -73,11 +72,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   /// appends to the complete file.
   func move(overwrites: Bool) throws {
     remove(stateURL)
-    #if compiler(>=6.2)
-      if overwrites, unsafe rename(url.path, destination.path) == 0 { return }
-    #else
-      if overwrites, rename(url.path, destination.path) == 0 { return }
-    #endif
+    if overwrites, rename(url.path, destination.path) == 0 { return }
     if overwrites { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     // Creating a hard link is atomic, and fails if another process creates the file at the same moment.
     do { try FileManager.default.linkItem(at: url, to: destination) } catch {
@@ -160,11 +155,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
   /// the descriptor.
   private static func file(_ url: URL) throws -> FileHandle {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
-    #if compiler(>=6.2)
-      let descriptor = unsafe open(url.path, flags, 0o666)
-    #else
-      let descriptor = open(url.path, flags, 0o666)
-    #endif
+    let descriptor = open(url.path, flags, 0o666)
     if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }

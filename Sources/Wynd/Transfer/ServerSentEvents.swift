@@ -31,18 +31,18 @@ nonisolated extension NetworkPerformer {
   /// Some systems deliver nothing until 512 bytes have arrived. A server can send a comment of that length first.
   ///
   /// - Parameters:
-  ///   - urlRequest: The request to send; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
+  ///   - request: The request to send; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
   ///     first connection starts from there.
   ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy, for each connection.
   ///   - policy: The retry policy of each connection.
   /// - Returns: A sequence. Each iteration opens its own connection.
   public func serverSentEvents(
-    for urlRequest: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for request: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
     // A body stream can be read only once.
-    let mayReconnect = urlRequest.httpBodyStream == nil && reconnects ?? (urlRequest.httpMethod ?? "GET" == "GET")
-    let call = NetworkCallPlan(request: urlRequest, policy: policy, maxRetries: maxRetries)
+    let mayReconnect = request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
+    let call = NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries)
     return ServerSentEvents(performer: self, call: call, mayReconnect: mayReconnect)
   }
 }
@@ -136,7 +136,7 @@ nonisolated struct ServerSentEventParser: Sendable {
   private(set) var lastID: String
   private(set) var retry: Duration?
   private var id: String
-  private var type = ""
+  private var type = "message"
   private var data = ""
   private var isAtStart = true
 
@@ -150,16 +150,15 @@ nonisolated struct ServerSentEventParser: Sendable {
     isAtStart = false
     if line.isEmpty {
       lastID = id
-      defer { (type, data) = ("", "") }
+      defer { (type, data) = ("message", "") }
       if data.isEmpty { return nil }
-      let name = type.isEmpty ? "message" : type
-      return ServerSentEvent(id: id, event: name, data: String(data.dropLast()), retry: retry)
+      return ServerSentEvent(id: id, event: type, data: String(data.dropLast()), retry: retry)
     }
     var value = line.drop { $0 != 58 }.dropFirst()
     if value.first == 32 { value = value.dropFirst() }
     let text = String(Substring(value))
     switch String(Substring(line.prefix { $0 != 58 })) {
-    case "event": type = text
+    case "event": type = text.isEmpty ? "message" : text
     case "data":
       data += text + "\n"
       if data.utf8.count > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }

@@ -19,29 +19,25 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
   public var shouldRetry: Bool { if case .changed = self { true } else { false } }
 
   /// One line for a log.
-  public var description: String { NetworkError.oneLine(text, 1_000) }
-  private var text: String {
-    switch self {
-    case .destinationExists(let file): "\(file.path) exists"
-    case .unusableFile(let file, let reason): "\(file.path): \(reason)"
-    case .inUse(let file): "\(file.path) is in use by another download"
-    case .fileSystem(let error): "file system error: \(error.localizedDescription)"
-    case .invalidResponse(let reason): "unexpected response: \(reason)"
-    case .changed(let reason): "the parts do not fit together, the download starts over: \(reason)"
-    case .invalidFile(let error): "the file is not valid: \(type(of: error))"
-    }
-  }
+  public var description: String { NetworkError.oneLine(texts.log, 1_000) }
   /// A sentence for people. An error of ``DownloadOptions/validate`` can provide its own, as a `LocalizedError`.
-  public var errorDescription: String? {
+  public var errorDescription: String? { texts.people }
+  private var texts: (log: String, people: String) {
     switch self {
-    case .destinationExists(let file): return "“\(file.lastPathComponent)” already exists."
-    case .unusableFile(let file, let reason): return "“\(file.lastPathComponent)” cannot be used: \(reason)."
-    case .inUse(let file): return "“\(file.lastPathComponent)” is already being downloaded."
-    case .fileSystem(CocoaError.fileWriteOutOfSpace): return "There is not enough space for the file."
-    case .fileSystem: return "The file could not be read or written."
-    case .invalidResponse, .changed: return "The server did not send the requested file."
+    case .destinationExists(let file): ("\(file.path) exists", "“\(file.lastPathComponent)” already exists.")
+    case .unusableFile(let file, let reason):
+      ("\(file.path): \(reason)", "“\(file.lastPathComponent)” cannot be used: \(reason).")
+    case .inUse(let file):
+      ("\(file.path) is in use by another download", "“\(file.lastPathComponent)” is already being downloaded.")
+    case .fileSystem(CocoaError.fileWriteOutOfSpace): ("the disk is full", "There is not enough space for the file.")
+    case .fileSystem(let error):
+      ("file system error: \(error.localizedDescription)", "The file could not be read or written.")
+    case .invalidResponse(let reason):
+      ("unexpected response: \(reason)", "The server did not send the requested file.")
+    case .changed(let reason):
+      ("the parts do not fit together: \(reason)", "The server did not send the requested file.")
     case .invalidFile(let error):
-      return (error as? any LocalizedError)?.errorDescription ?? "The downloaded file is not valid."
+      ("invalid file: \(type(of: error))", (error as? any LocalizedError)?.errorDescription ?? "The file is not valid.")
     }
   }
 }
