@@ -127,9 +127,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
     // With a wrong length, the server would read the rest of the body as the next request.
     let (size, length) = (request.httpBody?.count ?? 0, request.value(forHTTPHeaderField: "Content-Length"))
-    if let length, request.httpBodyStream == nil, Int(length) != size {
-      return "Content-Length is \(length), and the body has \(size) bytes"
-    }
+    if let length, request.httpBodyStream == nil, Int(length) != size { return "Content-Length has to be \(size)" }
     return Self.validationError(for: request) ?? sessionError
   }
 

@@ -143,7 +143,7 @@ import Wynd
       task.cancel()
     }
     guard case .failure(.invalidRequest(let reason)) = nothing else { Issue.record("\(nothing)"); return }
-    #expect(reason == "there is no host: the call names none, and the base URL is nil")
+    #expect(reason == "the call names no host, and the base URL is nil")
   }
 
   struct Hostless: Endpoint {

@@ -196,7 +196,7 @@ import Wynd
     let rows: [(String, NetworkClient, AdHocEndpoint<Data>, String)] = [
       (
         "no host", NetworkClient(script: script), .get("/users", as: Data.self),
-        "there is no host: the call names none, and the base URL is nil"
+        "the call names no host, and the base URL is nil"
       ),
       (
         "a line break in a header field", NetworkClient(baseURL: URL(string: "https://a.example"), script: script),

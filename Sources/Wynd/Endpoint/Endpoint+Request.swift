@@ -58,8 +58,7 @@ nonisolated enum EndpointURL {
     try check(base?.query ?? base?.fragment ?? base?.user == nil, "a base URL has no query, fragment or user")
     try check(base == nil || port == nil, "the port of an endpoint goes with a host")
     let host = base?.host ?? host
-    let problem = base == nil ? "is nil" : "has no host"
-    try check(!host.isEmpty, "there is no host: the call names none, and the base URL \(problem)")
+    try check(!host.isEmpty, "the call names no host, and the base URL \(base == nil ? "is nil" : "has no host")")
     let scheme = (base.map { $0.scheme ?? "" } ?? scheme).lowercased()
     try check(["https", "http"].contains(scheme), "the scheme is not http or https")
     let port = port ?? base?.port
