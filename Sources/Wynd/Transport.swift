@@ -85,15 +85,15 @@ nonisolated struct NetworkOutcome: Sendable {
       switch (original.domain, original.code) {
       case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
       case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
-      case (NSPOSIXErrorDomain, Int(ETIMEDOUT)): .timedOut
-      case (NSPOSIXErrorDomain, Int(EPROTO)): .cannotParseResponse
-      case (NSPOSIXErrorDomain, Int(ECONNABORTED)), (NSPOSIXErrorDomain, Int(ECONNRESET)),
-        (NSPOSIXErrorDomain, Int(ENOTCONN)), (NSPOSIXErrorDomain, Int(EPIPE)):
-        .networkConnectionLost
+      case (NSPOSIXErrorDomain, let code): POSIXErrorCode(rawValue: Int32(clamping: code)).flatMap { posixCodes[$0] }
       default: nil
       }
     return code.map { URLError($0, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 }) }
   }
+  private static let posixCodes: [POSIXErrorCode: URLError.Code] = [
+    .ECONNABORTED: .networkConnectionLost, .ECONNRESET: .networkConnectionLost, .ENOTCONN: .networkConnectionLost,
+    .EPIPE: .networkConnectionLost, .ETIMEDOUT: .timedOut, .EPROTO: .cannotParseResponse,
+  ]
 }
 
 /// The bodies of a transfer that are not in memory: the source of the request's body, and closures that receive the
@@ -164,11 +164,11 @@ nonisolated struct SessionTransport: NetworkTransport {
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
       if let error = Self.validationError(forField: name, value) { return "of the session: \(error)" }
     }
-    // On Linux, URLSession converts the value to whole milliseconds for every task, even if the request has its own
-    // timeout, and crashes if the result is out of range.
-    guard 0...1e15 ~= configuration.timeoutIntervalForRequest else {
-      return "the session's timeoutIntervalForRequest is not a usable number"
-    }
+    #if canImport(FoundationNetworking)
+      // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,
+      // and crashes if the result is out of range.
+      if !(0...1e15 ~= configuration.timeoutIntervalForRequest) { return "timeoutIntervalForRequest is out of range" }
+    #endif
     // On Apple's platforms, a task with a completion handler raises an Objective-C exception on a background session.
     return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
   }

@@ -6,3 +6,8 @@ import Foundation
 #else
   let isOnApplePlatforms = true
 #endif
+
+/// What people read of a `URLError`: the system's own text, where it has one.
+func sentence(_ code: URLError.Code, onLinux text: String) -> String {
+  isOnApplePlatforms ? URLError(code).localizedDescription : text
+}
