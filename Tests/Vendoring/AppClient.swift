@@ -6,7 +6,7 @@ import Foundation
 
 // How an app uses a client, in whatever mode it is built.
 
-nonisolated struct Page: Decodable { var number: Int }
+nonisolated struct Page: Codable { var number: Int }
 struct Pages: Endpoint {
   typealias Response = Page
   var path: String { "/pages" }
@@ -41,6 +41,11 @@ nonisolated struct Counting: NetworkMiddleware {
 
   func refresh() async {
     do throws(NetworkError) { pages.append(try await client.load(Pages()).number) } catch { print(error) }
+  }
+  func loadWithoutAType() async throws {
+    pages.append(try await client.load(.post("/pages", body: .json(Page(number: 1)), as: Page.self)).number)
+    _ = try await client.load(.get("/pages", query: ["name": "a", "page": 2], as: [Page].self))
+    try await client.load(.delete("/pages/1", headers: [.authorization(bearer: "t")]))
   }
   func refreshLater() {
     task = client.load(Pages()) { result in

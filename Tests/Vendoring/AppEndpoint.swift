@@ -82,11 +82,7 @@ final class Users {
       name = error.serviceError(as: ShopError.self).map { "\($0)" } ?? "\(error)"
     }
   }
-  let user = User(name: "Bella")
-  func loadWithoutAType() async throws {
-    name = try await URLSession.shared.load(.post("/users", body: .json(user), as: User.self)).name
-    _ = try await URLSession.shared.load(.get("/users", query: ["name": name, "page": 2], as: [User].self))
-    try await URLSession.shared.load(.delete("/users/1", headers: [.authorization(bearer: "t")]))
+  func loadOtherTypes() async throws {
     _ = try await URLSession.shared.load(Call<[User]>(path: "/users"))
     try await URLSession.shared.load(Short())
   }
