@@ -77,11 +77,12 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     case .urlError(let error):
       let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { ", \($0.redactedForLog)" } ?? ""
       #if canImport(FoundationNetworking)
-        let text = LinuxFault.sentence(error.code)
+        let (words, people) = (LinuxFault.sentence(error.code) + " ", LinuxFault.sentence(error.code))
       #else
-        let text = error.localizedDescription
+        // The error brings its text, which may contain anything, so a log has the code only.
+        let (words, people) = ("", error.localizedDescription)
       #endif
-      return ("\(text) (URLError \(error.code.rawValue)\(url))", text)
+      return ("\(words)(URLError \(error.code.rawValue)\(url))", people)
     case .endpointError(let response, let data): return (Self.text(response, data), Self.sentence(response.statusCode))
     case .serviceError(let error, let response, let data):
       return ("\(Self.reason(error)): \(Self.text(response, data))", Self.sentence(response.statusCode))

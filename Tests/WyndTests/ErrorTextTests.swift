@@ -354,7 +354,7 @@ import Wynd
     var (person, log) = (person, log)
     if isOnApplePlatforms, let system = error.urlError?.localizedDescription {
       person = system + (person.firstRange(of: ". ").map { " " + person[$0.upperBound...] } ?? "")
-      log = system + (log.firstRange(of: " (URLError").map { log[$0.lowerBound...] } ?? "")
+      log = log.firstRange(of: "(URLError").map { String(log[$0.lowerBound...]) } ?? log
     }
     #expect(error.localizedDescription == person, "\(name)")
     var line = "\(error)".lowercased()

@@ -158,13 +158,10 @@ extension NetworkErrorTests {
     ]
     for (codes, name) in rows {
       for code in codes {
-        let text = sentence(code, onLinux: name)
-        #expect("\(NetworkError.urlError(URLError(code)))" == "\(text) (URLError \(code.rawValue))")
+        #expect("\(NetworkError.urlError(URLError(code)))" == "\(words(name))(URLError \(code.rawValue))")
       }
     }
-    #expect(
-      "\(NetworkError.urlError(URLError(.unknown)))"
-        == "\(sentence(.unknown, onLinux: "The request failed.")) (URLError -1)")
+    #expect("\(NetworkError.urlError(URLError(.unknown)))" == "\(words("The request failed."))(URLError -1)")
   }
 
   @Test func eachErrorHasItsLine() throws {
@@ -181,7 +178,7 @@ extension NetworkErrorTests {
       (.invalidResponseType(response), "not HTTP: https://a.example/x?q=*"),
       (
         .urlError(URLError(.timedOut, userInfo: [NSURLErrorFailingURLErrorKey: url])),
-        "\(sentence(.timedOut, onLinux: "The request timed out.")) (URLError -1001, https://a.example/x?q=*)"
+        "\(words("The request timed out."))(URLError -1001, https://a.example/x?q=*)"
       ),
     ]
     for (error, line) in rows { #expect("\(error)" == line) }

@@ -92,7 +92,7 @@ import Testing
     #expect(
       lines[0].hasPrefix("NetworkError: 502") && lines[0].hasSuffix("; gave up after attempt 3: no retries are left"))
     #expect(
-      lines[1].contains("#1") && lines[1].contains("The connection was lost.")
+      lines[1].contains("#1") && lines[1].contains("URLError -1005")
         && lines[1].contains("then waited 0.01 s"))
     #expect(lines[2].contains("#2") && lines[2].contains("503"))
     #expect(lines[3].contains("#3") && !lines[3].contains("waited"))

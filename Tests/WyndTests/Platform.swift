@@ -7,7 +7,5 @@ import Foundation
   let isOnApplePlatforms = true
 #endif
 
-/// What people read of a `URLError`: the system's own text, where it has one.
-func sentence(_ code: URLError.Code, onLinux text: String) -> String {
-  isOnApplePlatforms ? URLError(code).localizedDescription : text
-}
+/// What a log says of a `URLError` before its code: on Linux a sentence, elsewhere nothing.
+func words(_ text: String) -> String { isOnApplePlatforms ? "" : text + " " }
