@@ -48,29 +48,16 @@
       super.init()
       Self.removeCache(of: session)
       if transfers != nil { addPlaceholder() }
-      makeTask()
-    }
-
-    func resume() {
-      let current = state.withLock { $0 }
-      guard let task = current.task else { return }
-      // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
-      // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
-      // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
-      let isSmall = !current.sendsStream && current.request.httpBody?.count ?? 0 <= 16_384
-      if timeout != timeout.rounded(.up), isSmall {
-        startTimer(current.hop) { task.countOfBytesExpectedToReceive == 0 }
-      }
-      task.resume()
     }
 
     func cancel() { end(URLError(.cancelled)) }
 
     // MARK: One task after another
 
-    /// Makes the task of the first request, or of the one after a redirect.
-    private func makeTask() {
-      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
+    /// Sends the first request, or the one after a redirect.
+    func resume() {
+      let (request, hasBody, hop, hasEnded) = state.withLock { ($0.request, $0.hasBody, $0.hop, $0.hasEnded) }
+      if hasEnded { return }
       var outgoing = request
       // URLSession drops the fraction, so 0.4 s would fail at once, and it supports lower-case schemes only.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
@@ -80,6 +67,7 @@
       do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
+      // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
       let task: URLSessionTask
       if let transfers {
         task = transfers.task(with: outgoing, for: self)
@@ -94,11 +82,19 @@
         }
         task.delegate = self
       }
-      let hasEnded = state.withLock { state in
-        if !state.hasEnded { (state.task, state.sendsStream) = (task, outgoing.httpBodyStream != nil) }
+      let isStream = outgoing.httpBodyStream != nil
+      let isCanceled = state.withLock { state in
+        if !state.hasEnded { (state.task, state.sendsStream) = (task, isStream) }
         return state.hasEnded
       }
-      if hasEnded { Self.queue.async { task.cancel() } }
+      if isCanceled { return Self.queue.async { task.cancel() } }
+      // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
+      // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
+      // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
+      if timeout != timeout.rounded(.up), !isStream, outgoing.httpBody?.count ?? 0 <= 16_384 {
+        startTimer(hop) { task.countOfBytesExpectedToReceive == 0 }
+      }
+      task.resume()
     }
 
     /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
@@ -127,7 +123,6 @@
       guard let old else { return }
       old.cancelTimer?()
       if old.placeholder != nil { old.task?.cancel() }
-      makeTask()
       resume()
     }
 
