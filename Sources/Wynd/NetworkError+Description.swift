@@ -8,8 +8,7 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
   public var debugDescription: String {
     attempts.reduce("NetworkError: \(self)") { text, attempt in
       "\(text)\n  #\(attempt.number) at \(attempt.startedAt.logText) for \(attempt.duration.logText): "
-        + "\(attempt.error.map(String.init(describing:)) ?? "succeeded")"
-        + (attempt.delay.map { "; then waited \($0.logText)" } ?? "")
+        + (attempt.error?.description ?? "succeeded") + (attempt.delay.map { "; then waited \($0.logText)" } ?? "")
     }
   }
 
@@ -20,13 +19,14 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     switch error as? DecodingError {
     case .typeMismatch(let type, let context):
       // "Expected to decode Int but found a string instead." The app's own types may write anything here.
-      let words = context.debugDescription.components(separatedBy: " ")
-      let found = words.last { ["string", "number", "bool", "array", "dictionary"].contains($0) }
+      let words = context.debugDescription.components(separatedBy: " found ").last?.components(separatedBy: " ")
+      let found = words?.last { ["string", "number", "bool", "array", "dictionary"].contains($0) }
       return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
     case .valueNotFound(let type, let context): return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
     case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
-    default: return "\(type(of: error)), \((error as NSError).domain) \((error as NSError).code)"
+    // On Linux, `as NSError` would ask for its text.
+    default: return "\(type(of: error)), \(error._domain) \(error._code)"
     }
   }
 
@@ -53,15 +53,18 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     case .retryAfterTooLong(let asked):
       return "The server is busy. Please try again in \(Int((asked.secondsAsDouble / 60).rounded(.up))) min."
     case .notSafeToRepeat:
-      return texts.people + " The server may have received the request. Please check before you send it again."
+      return sentence + " The server may have received the request. Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
-    case .deadline: return texts.people
+    case .deadline: return sentence
     // Another text contains the advice of its author.
     default: return inner?.errorDescription ?? ownText ?? texts.people + (shouldRetry ? " Please try again later." : "")
     }
   }
 
-  /// The text of an error that was thrown by the app's middleware, or by a transfer.
+  private var sentence: String { inner?.sentence ?? ownText ?? texts.people }
+
+  /// The text of an error that was thrown by the app's middleware, or by a transfer. A log never asks for it, because it
+  /// runs code of the app.
   private var ownText: String? {
     switch self {
     case .middlewareError(let error as any LocalizedError): error.errorDescription
@@ -70,7 +73,7 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     }
   }
 
-  /// What happened, without advice.
+  /// The line for a log, and what happened in words for people, without advice.
   private var texts: (log: String, people: String) {
     let (failed, unreadable) = ("The request failed.", "The server sent a response that could not be read.")
     switch self {
@@ -93,20 +96,20 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     case .noResponseData(let response): return ("no body: \(Self.text(response, nil))", unreadable)
     case .responseTooLarge(let limit): return ("the body is larger than \(limit) bytes", unreadable)
     case .invalidRequest(let reason): return ("invalid request: \(reason)", "The request is invalid, and was not sent.")
-    case .transferFailed(let error): return ("transfer failed: \(Self.reason(error))", ownText ?? failed)
-    case .middlewareError(let error):
-      return ("middleware failed: \(Self.reason(error))", inner?.texts.people ?? ownText ?? failed)
+    case .transferFailed(let error): return ("transfer failed: \(Self.reason(error))", failed)
+    case .middlewareError(let error): return ("middleware failed: \(Self.reason(error))", failed)
     case .generalError(let error): return ("unknown error: \(Self.reason(error))", failed)
     case .inaccessible(let failure):
-      let log = "\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)"
-      return (log, failure.lastError.texts.people)
+      return ("\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)", failed)
     case .cancelled: return ("canceled", "The request was canceled.")
     }
   }
 
   static func text(_ response: HTTPURLResponse, _ data: Data?) -> String {
-    let status = "\(response.statusCode) \(HTTPURLResponse.localizedString(forStatusCode: response.statusCode))"
-    return "\(status) from \(response.url?.redactedForLog ?? "(no URL)"), \(data?.count ?? 0) bytes"
+    // On Apple's platforms, the phrase of a success is "no error".
+    let (code, url) = (response.statusCode, response.url?.redactedForLog ?? "(no URL)")
+    let status = code < 400 ? "\(code)" : "\(code) \(HTTPURLResponse.localizedString(forStatusCode: code))"
+    return "\(status) from \(url), \(data?.count ?? 0) bytes"
   }
 
   private static func sentence(_ statusCode: Int) -> String {

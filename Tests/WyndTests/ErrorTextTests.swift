@@ -131,7 +131,7 @@ import Wynd
       Situation(
         "an empty body", [.ok("")],
         person: "The server sent a response that could not be read.",
-        log: "no body: 200 OK from https://a.example/orders?q=*, 0 bytes"),
+        log: "no body: 200 from https://a.example/orders?q=*, 0 bytes"),
       Situation(
         "There were too many redirects.", [.failure(.httpTooManyRedirects)],
         person: "There were too many redirects.", log: "There were too many redirects. (URLError -1007)"),
@@ -168,7 +168,7 @@ import Wynd
       let error = await Self.error { try await client.load(.get("/users", query: ["q": "S3CRET"], as: Users.self)) }
       try Self.check(
         error, name, person: "The server sent a response that could not be read.",
-        log: "\(reason): 200 OK from https://a.example/users?q=*, \(body.utf8.count) bytes")
+        log: "\(reason): 200 from https://a.example/users?q=*, \(body.utf8.count) bytes")
     }
   }
 

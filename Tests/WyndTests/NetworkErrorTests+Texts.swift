@@ -86,6 +86,28 @@ extension NetworkErrorTests {
     #expect(nested.errorDescription == (try Self.status(503).errorDescription))
   }
 
+  /// An error of an app may ask for its text on the main thread only.
+  struct Asked: LocalizedError {
+    let times = NetworkLock(0)
+    var errorDescription: String? {
+      times.withLock { $0 += 1 }
+      return "asked"
+    }
+  }
+
+  @Test func aLogDoesNotAskTheAppForItsText() {
+    let own = Asked()
+    let errors: [NetworkError] = [.middlewareError(own), .transferFailed(TransferError.invalidFile(own))]
+    for error in errors {
+      for error in [error, Self.ended(error, .maxRetries), .middlewareError(error)] {
+        let before = own.times.withLock { $0 }
+        #expect("\(error) \(error.debugDescription)".contains("asked") == false)
+        #expect(own.times.withLock { $0 } == before)
+        #expect(error.errorDescription == "asked")
+      }
+    }
+  }
+
   static func ended(_ error: NetworkError, _ reason: RetryFailure.StopReason) -> NetworkError {
     let attempt = RetryFailure.Attempt(number: 1, startedAt: .zero, duration: .zero, error: error)
     return .inaccessible(RetryFailure(lastError: error, attempts: [attempt], stopReason: reason))
@@ -110,6 +132,8 @@ extension NetworkErrorTests {
     #expect(call.error?.errorDescription == "The server is busy or not available." + Self.advice)
     let asked = try await RetryRuleTests.run([.status(503, headers: ["Retry-After": "90"])])
     #expect(asked.error?.errorDescription == "The server is busy. Please try again in 2 min.")
+    let soon = Self.ended(try Self.status(429), .retryAfterTooLong(.seconds(61)))
+    #expect(soon.errorDescription == "The server is busy. Please try again in 2 min.")
     // It may be a POST that the server received.
     let late = Self.ended(.urlError(URLError(.timedOut)), .deadline)
     #expect(late.errorDescription?.contains("try again") == false)

@@ -21,7 +21,9 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
   /// One line for a log.
   public var description: String { NetworkError.oneLine(texts.log, 1_000) }
   /// A sentence for people. An error of ``DownloadOptions/validate`` can provide its own, as a `LocalizedError`.
-  public var errorDescription: String? { texts.people }
+  public var errorDescription: String? {
+    if case .invalidFile(let own as any LocalizedError) = self { own.errorDescription } else { texts.people }
+  }
   private var texts: (log: String, people: String) {
     switch self {
     case .destinationExists(let file): ("\(file.path) exists", "“\(file.lastPathComponent)” already exists.")
@@ -32,12 +34,10 @@ nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedE
     case .fileSystem(CocoaError.fileWriteOutOfSpace): ("the disk is full", "There is not enough space for the file.")
     case .fileSystem(let error):
       ("file system error: \(error.localizedDescription)", "The file could not be read or written.")
-    case .invalidResponse(let reason):
-      ("unexpected response: \(reason)", "The server did not send the requested file.")
+    case .invalidResponse(let reason): ("unexpected response: \(reason)", "The server did not send the requested file.")
     case .changed(let reason):
       ("the parts do not fit together: \(reason)", "The server did not send the requested file.")
-    case .invalidFile(let error):
-      ("invalid file: \(type(of: error))", (error as? any LocalizedError)?.errorDescription ?? "The file is not valid.")
+    case .invalidFile(let error): ("invalid file: \(type(of: error))", "The file is not valid.")
     }
   }
 }
