@@ -127,7 +127,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
     // With a wrong length, the server would read the rest of the body as the next request.
     let (size, length) = (request.httpBody?.count ?? 0, request.value(forHTTPHeaderField: "Content-Length"))
-    if let length, request.httpBodyStream == nil, Int(length) != size { return "Content-Length has to be \(size)" }
+    if let length, request.httpBodyStream == nil, Int(length) != size { return "Content-Length differs from httpBody" }
     return Self.validationError(for: request) ?? sessionError
   }
 
@@ -167,10 +167,11 @@ nonisolated struct SessionTransport: NetworkTransport {
     #if canImport(FoundationNetworking)
       // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,
       // and crashes if the result is out of range.
-      if !(0...1e15 ~= configuration.timeoutIntervalForRequest) { return "timeoutIntervalForRequest is out of range" }
+      return 0...1e15 ~= configuration.timeoutIntervalForRequest ? nil : "timeoutIntervalForRequest is out of range"
+    #else
+      // A task with a completion handler raises an Objective-C exception on a background session.
+      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
     #endif
-    // On Apple's platforms, a task with a completion handler raises an Objective-C exception on a background session.
-    return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
   }
 
   /// URLSession does not check the method and the header fields: a space or a line break in one of them could forge
@@ -183,8 +184,7 @@ nonisolated struct SessionTransport: NetworkTransport {
 
   static func validationError(forField name: String, _ value: String) -> String? {
     guard isToken(name) else { return "the name of a header field is not a token (RFC 9110 §5.6.2)" }
-    let isBroken = value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }
-    return isBroken ? "the header field \(name) holds a line break or NUL" : nil
+    return value.utf8.contains { [0, 10, 13].contains($0) } ? "the header field \(name) holds a line break or NUL" : nil
   }
 
   /// Whether the text is a token: letters, digits and some punctuation (RFC 9110 §5.6.2).

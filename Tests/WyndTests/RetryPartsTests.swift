@@ -72,6 +72,12 @@ import Testing
       sent.setValue(value, forHTTPHeaderField: name)
       #expect((transport.validationError(for: sent) == nil) == isValid, "\(name): \(value)")
     }
+    // The server would wait for a body that never comes.
+    var empty = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    for (length, isValid) in [("0", true), ("5", false)] {
+      empty.setValue(length, forHTTPHeaderField: "Content-Length")
+      #expect((transport.validationError(for: empty) == nil) == isValid, "\(length)")
+    }
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = ["X-A": "1\r\nX-B: 2"]
     let session = SessionTransport(session: URLSession(configuration: configuration))
@@ -81,5 +87,12 @@ import Testing
     let negative = SessionTransport(session: URLSession(configuration: configuration))
     // A crash on Linux only.
     #expect((negative.validationError(for: request) == nil) == isOnApplePlatforms)
+    #if canImport(FoundationNetworking)
+      // On Apple's platforms, that of a background session; on Linux it has no meaning.
+      configuration.timeoutIntervalForRequest = 60
+      configuration.identifier = "a"
+      let named = SessionTransport(session: URLSession(configuration: configuration))
+      #expect(named.validationError(for: request) == nil)
+    #endif
   }
 }
