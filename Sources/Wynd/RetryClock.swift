@@ -28,11 +28,12 @@ nonisolated struct ContinuousRetryClock: RetryClock {
   }
 
   func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-    // Unsafe: a dispatch source is not declared `Sendable`, but may be canceled on any thread.
-    nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: Self.queue)
-    timer.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
-    timer.setEventHandler(handler: action)
-    timer.activate()
-    return { timer.cancel() }
+    let timer = Timer(source: DispatchSource.makeTimerSource(queue: Self.queue))
+    timer.source.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
+    timer.source.setEventHandler(handler: action)
+    timer.source.activate()
+    return { timer.source.cancel() }
   }
+  // Unchecked: it may be canceled on any thread, but only Apple's newer SDKs declare it `Sendable`.
+  private struct Timer: @unchecked Sendable { let source: any DispatchSourceTimer }
 }

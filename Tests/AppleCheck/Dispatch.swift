@@ -18,7 +18,7 @@ public struct DispatchTime: Comparable, Sendable {
   public static func + (time: DispatchTime, seconds: Double) -> DispatchTime { time }
 }
 public enum DispatchTimeInterval: Sendable { case never, milliseconds(Int) }
-public protocol DispatchSourceTimer: AnyObject {
+public protocol DispatchSourceTimer: AnyObject, Sendable {
   func setEventHandler(handler: (@convention(block) @Sendable () -> Void)?)
   func activate()
   func cancel()
