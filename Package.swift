@@ -16,7 +16,7 @@ let package = Package(
     .target(
       name: "Simulation",
       exclude: [
-        "Wynd/Client", "Wynd/Endpoint", "Wynd/Transfer", "Wynd/Wynd.docc",
+        "Wynd/Apple", "Wynd/Client", "Wynd/Endpoint", "Wynd/Transfer", "Wynd/Wynd.docc",
         "Wynd/NetworkPerformer+performNetworkRequest.swift",
       ]),
     .target(name: "AllocationCounter"),
