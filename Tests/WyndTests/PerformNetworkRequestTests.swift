@@ -46,6 +46,7 @@ import Wynd
     #expect(response.attempts[1].startedAt >= response.attempts[0].duration + .milliseconds(20))
     let first = try await session.networkResponse(for: URLRequest(url: server.url()))
     #expect(first.attempts.count == 1)
+    #expect("\(first)" == "200 from \(server.url().absoluteString), 5 bytes")
   }
 
   // MARK: Counting

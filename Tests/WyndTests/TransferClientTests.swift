@@ -143,6 +143,25 @@ import Wynd
     #expect(script.elapsed >= .seconds(40) && told.value?.last == TransferProgress(completed: 60_000, total: 60_000))
   }
 
+  /// The time of an attempt that made progress does not count, nor any time before it.
+  @Test func timeForRetriesBeginsWithTheLastProgress() async throws {
+    let bytes = someBytes(60_000)
+    let script = NetworkScript.scripted([
+      .status(503, headers: ["Retry-After": "80"]),
+      .chunks(200, headers: ["ETag": "\"1\"", "Content-Length": "60000"], [Data(bytes[..<40_000])], isCut: true),
+      .silence,
+      .chunks(
+        206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 40000-59999/60000"], [Data(bytes[40_000...])],
+        isCut: false),
+    ])
+    let folder = try Folder()
+    let policy = RetryPolicy(maxRetryAfter: .seconds(120), maxRetryTime: .seconds(100))
+    let done = try await script.performNetworkDownload(
+      Self.request("https://example.com/file"), to: folder.file(), policy: policy)
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 4)
+    #expect(script.elapsed > .seconds(140))
+  }
+
   @Test func scriptAnswersUploadsStreamsAndEvents() async throws {
     let events = ["Content-Type": "text/event-stream"]
     let script = NetworkScript { request, number in

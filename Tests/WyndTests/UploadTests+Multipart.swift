@@ -58,6 +58,16 @@ extension UploadTests {
   }
 
   /// Finding E3: what is sent again is the whole body, also if a part is gone by then.
+  /// Only the body's own type names its boundary.
+  @Test func typeOfTheRequestIsNotThatOfAMultipartBody() async throws {
+    let script = NetworkScript.scripted([.ok("")])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+    _ = try await script.performNetworkUpload(request, from: .multipart([.init(name: "a", value: "b")]))
+    let type = script.requests.first?.value(forHTTPHeaderField: "Content-Type")
+    #expect(type?.hasPrefix("multipart/form-data; boundary=") == true)
+  }
+
   @Test func multipartIsPutTogetherOnce() async throws {
     let folder = try Folder()
     try Data("the part".utf8).write(to: folder.file())
