@@ -56,6 +56,19 @@ import Wynd
     }
   }
 
+  /// On Linux, the request after a redirect is a task of another session.
+  @Test func theResponseAfterARedirectArrivesOnTheDelegateQueueToo() async throws {
+    let server = try LoopbackServer { $0.target == "/there" ? .ok("x") : .redirect(302, to: "/there") }
+    let queue = OperationQueue()
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(server.url()) { result in
+        #expect(OperationQueue.current === queue && (try? result.get()) == Data("x".utf8))
+        continuation.resume()
+      }
+    }
+  }
+
   @Test func theMainQueueIsAQueueToo() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)

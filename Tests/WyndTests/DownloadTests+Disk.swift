@@ -250,6 +250,15 @@ extension DownloadTests {
     #expect(folder.names.isEmpty)
   }
 
+  /// Without a validator, nobody could tell whether a part is one of the same file.
+  @Test func partThatCannotBeResumedIsNotKept() async throws {
+    let head = Answer.head(200, [("Content-Length", "9")])
+    let server = try LoopbackServer(script: Answer([.send(head), Answer.text("part"), .close]))
+    let folder = try Folder()
+    #expect(await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never).error != nil)
+    #expect(folder.names.isEmpty)
+  }
+
   @Test(arguments: [200, 201, 255]) func nameMayBeAsLongAsTheFileSystemAllows(_ length: Int) async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()

@@ -56,6 +56,42 @@ import Wynd
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-A") == "1")
   }
 
+  @Test func eachMethodHasAQueryAndHeaders() async throws {
+    let script = NetworkScript.scripted([.ok("1")])
+    let client = Self.client(script)
+    let (query, headers) = (["q": "x"] as QueryEncoder.Values, [URLRequest.Header("X-A", "1")])
+    let body = URLRequest.Body.text("b")
+    _ = try await client.load(.get("/x", query: query, headers: headers, as: Int.self))
+    _ = try await client.load(.delete("/x", query: query, headers: headers, as: Int.self))
+    try await client.load(.delete("/x", query: query, headers: headers))
+    _ = try await client.load(.post("/x", query: query, headers: headers, body: body, as: Int.self))
+    try await client.load(.post("/x", query: query, headers: headers, body: body))
+    _ = try await client.load(.put("/x", query: query, headers: headers, body: body, as: Int.self))
+    try await client.load(.put("/x", query: query, headers: headers, body: body))
+    _ = try await client.load(.patch("/x", query: query, headers: headers, body: body, as: Int.self))
+    try await client.load(.patch("/x", query: query, headers: headers, body: body))
+    let requests = script.requests
+    #expect(requests.count == 9 && requests.allSatisfy { $0.url?.absoluteString == "https://a.example/v2/x?q=x" })
+    #expect(requests.allSatisfy { $0.value(forHTTPHeaderField: "X-A") == "1" })
+    let (without, with) = (requests.prefix(3), requests.suffix(6))
+    #expect(without.allSatisfy { $0.httpBody == nil } && with.allSatisfy { $0.httpBody == Data("b".utf8) })
+    #expect(requests.map(\.httpMethod) == ["GET", "DELETE", "DELETE", "POST", "POST", "PUT", "PUT", "PATCH", "PATCH"])
+  }
+
+  @Test func jsonOfSeveralTypesUsesItsEncoder() async throws {
+    let script = NetworkScript.scripted([.ok("")])
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    let (name, age) = ("Bella", 3)
+    try await Self.client(script).load(.post("/x", body: .json(["firstName": name, "age": age], encoder: encoder)))
+    let values = ["pet": User(firstName: "B"), "age": age] as QueryEncoder.Values
+    try await Self.client(script).load(.post("/x", body: .json(values, encoder: encoder)))
+    let bodies = script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
+    #expect(bodies.last == #"{"age":3,"pet":{"first_name":"B"}}"#)
+    #expect(bodies.first?.contains(#""age":3"#) == true)
+  }
+
   @Test func aCallUsesTheCodersOfTheClient() async throws {
     let script = NetworkScript.scripted([.ok(#"{"first_name":"B"}"#)])
     var client = Self.client(script)

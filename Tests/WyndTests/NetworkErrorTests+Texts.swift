@@ -127,6 +127,12 @@ extension NetworkErrorTests {
     }
   }
 
+  @Test func aRetryHelpsAfterAllWhereItWouldHaveHelpedTheLastFailure() throws {
+    for (status, isRetryable) in [(503, true), (404, false)] {
+      #expect(Self.ended(try Self.status(status), .maxRetries).shouldRetry == isRetryable)
+    }
+  }
+
   @Test func aRetriedCallReadsLikeItsLastFailure() async throws {
     let call = try await RetryRuleTests.run([.status(503), .status(502)])
     #expect(call.error?.errorDescription == "The server is busy or not available." + Self.advice)

@@ -20,6 +20,18 @@ import Wynd
     #expect(script.elapsed == .milliseconds(750))
   }
 
+  /// Calls on a script share nothing, so none waits because others fail.
+  @Test func failingCallsDoNotSlowEachOther() async throws {
+    let script = NetworkScript.scripted([.status(503)])
+    let request = URLRequest(url: try #require(URL(string: "https://script.example/")))
+    var ends: [Duration] = []
+    for _ in 0..<3 {
+      _ = try? await script.performNetworkRequest(request)
+      ends.append(script.elapsed)
+    }
+    #expect(script.requests.count == 33 && ends[1] == ends[0] * 2 && ends[2] == ends[0] * 3)
+  }
+
   @Test func aMinuteOfWaitingIsOverAtOnce() async throws {
     let script = NetworkScript.scripted([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
     let began = ContinuousClock.now

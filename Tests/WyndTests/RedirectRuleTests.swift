@@ -45,18 +45,20 @@ import Testing
 
   #if canImport(FoundationNetworking)
     /// URLSession would send it to any address of that host.
-    @Test(arguments: [true, false]) func aCookieForHTTPSOnlyForbidsARedirectToHTTP(isSecure: Bool) throws {
+    @Test(arguments: [true, false], ["example.com", "other.example"])
+    func aCookieForHTTPSOnlyForbidsARedirectToHTTP(isSecure: Bool, domain: String) throws {
       let secure = try #require(URL(string: "https://example.com/a"))
       let response = try #require(
         HTTPURLResponse(
-          url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://example.com/b"]))
+          url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
       let configuration = URLSessionConfiguration.ephemeral
       var properties: [HTTPCookiePropertyKey: Any] = [
-        .name: "sid", .value: "42", .domain: "example.com", .path: "/",
+        .name: "sid", .value: "42", .domain: domain, .path: "/",
       ]
       if isSecure { properties[.secure] = "TRUE" }
       configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
-      #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isSecure)
+      let isForbidden = isSecure && domain == "other.example"
+      #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isForbidden)
     }
   #endif
 

@@ -35,6 +35,18 @@ extension ResponseCacheTests {
     #expect(try await Self.becomesTrue { server.openRequests == 0 })
   }
 
+  @Test func valuesUseTheirOwnPolicy() async throws {
+    let script = NetworkScript.scripted([.dropped])
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 3),
+      middleware: [ResponseCache(MemoryStore())],
+      script: script)
+    await #expect(throws: NetworkError.self) {
+      for try await _ in client.values(of: Greeting(), policy: RetryPolicy(maxRetries: 1)) {}
+    }
+    #expect(script.requests.count == 2)
+  }
+
   @Test func requestWithNoCacheAsksTheServer() async throws {
     let world = World([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
     _ = try await world.get()

@@ -212,5 +212,8 @@ import Testing
     let asked = RetryAfter.wait(asked: response, now: Self.now)
     #expect(asked?.0 == .seconds(3))
     #expect(asked?.field == "Retry-After")
+    // Even if it cannot be read.
+    let invalid = try Self.response(429, ["Retry-After": "soon", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
+    #expect(RetryAfter.wait(asked: invalid, now: Self.now) == nil)
   }
 }

@@ -16,7 +16,10 @@ import Wynd
     let challenges = Counter()
     let queues = Box<[OperationQueue?]>([])
     let follows: Bool
+    let isInvalid = Counter()
     init(follows: Bool = true) { self.follows = follows }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { isInvalid.add() }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
@@ -114,6 +117,16 @@ import Wynd
       try await hasty.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
     }
     #expect(error?.urlError?.code == .timedOut)
+  }
+
+  /// Nothing is left of a transfer that the session would wait for.
+  @Test(arguments: kinds) func sessionThatFinishesItsTasksEnds(_ kind: String) async throws {
+    let server = try LoopbackServer { _ in .ok("the file") }
+    let delegate = Delegate()
+    let (session, _) = Self.session(delegate)
+    #expect(try await Self.run(kind, session, server.url()) == 200)
+    session.finishTasksAndInvalidate()
+    await delegate.isInvalid.reaches(1)
   }
 
   /// A new connection for each transfer would cost a handshake each.

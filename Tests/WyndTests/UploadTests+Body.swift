@@ -172,6 +172,22 @@ extension UploadTests {
     _ = folder
   }
 
+  /// The GET after a 303 has no body, nor has the request after the next redirect.
+  @Test func bodyDoesNotComeBackAfterAnotherRedirect() async throws {
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/a": .redirect(302, to: "/b")
+      case "/b": .ok("done")
+      default: .redirect(303, to: "/a")
+      }
+    }
+    let folder = try Folder()
+    try Data(Self.bytes).write(to: folder.file())
+    #expect(try await upload(server.url(), from: .file(folder.file())).get().data == Data("done".utf8))
+    #expect(server.requests.map(\.method) == ["PUT", "GET", "GET"])
+    #expect(server.requests.map(\.body.count) == [Self.bytes.count, 0, 0])
+  }
+
   @Test func failureIsNotReportedAsFinished() async throws {
     let server = try LoopbackServer { _ in .status(422) }
     let result = Box<Result<NetworkResponse, NetworkError>>()
