@@ -102,6 +102,40 @@ import Wynd
     #expect(server.requests.last?.value("Authorization") == "Basic dTpw")
   }
 
+  /// The stream that was read would be sent empty, and the upload would look like a success.
+  @Test(arguments: [nil, 3] as [Int64?]) func bodyStreamIsMadeAgainForACredential(_ length: Int64?) async throws {
+    let server = try LoopbackServer { request in
+      request.value("Authorization") == nil
+        ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") : .ok("thanks")
+    }
+    let (session, _) = Self.session(Delegate())
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "PUT"
+    let made = Counter()
+    let body = UploadBody.bodyStream(length: length) {
+      made.add()
+      return InputStream(data: Data("abc".utf8))
+    }
+    let response = try await session.performNetworkUpload(request, from: body, policy: .never)
+    #expect(String(decoding: response.data, as: UTF8.self) == "thanks")
+    #expect(made.value == 2 && server.requests.map(\.body) == [Array("abc".utf8), Array("abc".utf8)])
+    // Nor does the body of the 401 come first, in any of these.
+    let bytes = try await session.networkBytes(for: URLRequest(url: server.url()), policy: .never)
+    var text = ""
+    for try await line in bytes.lines { text += line }
+    #expect(text == "thanks")
+    let folder = try Folder()
+    _ = try await session.performNetworkDownload(URLRequest(url: server.url()), to: folder.file(), policy: .never)
+    #expect(try String(decoding: Data(contentsOf: folder.file()), as: UTF8.self) == "thanks")
+    #if canImport(FoundationNetworking)
+      // The request's own stream can be read once.
+      request.httpBodyStream = InputStream(data: Data("abc".utf8))
+      let sent = request
+      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: sent, policy: .never) }
+      #expect(!server.requests.dropFirst(6).contains { $0.value("Authorization") != nil && $0.isComplete })
+    #endif
+  }
+
   @Test(arguments: kinds) func configurationOfTheSessionCounts(_ kind: String) async throws {
     let server = try LoopbackServer { request in
       request.target == "/slow" ? .hang : .status(200, [("Set-Cookie", "a=1")], body: "ok")

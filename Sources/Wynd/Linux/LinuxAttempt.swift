@@ -56,7 +56,9 @@
 
     /// Sends the first request, or the one after a redirect.
     func resume() {
-      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
+      let (request, hasBody, hop, hasEnded) = state.withLock { ($0.request, $0.hasBody, $0.hop, $0.hasEnded) }
+      // Whoever canceled it may have invalidated the session.
+      if hasEnded { return }
       var outgoing = request
       // URLSession drops the fraction, so 0.4 s would fail at once, and it supports lower-case schemes only.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
@@ -82,11 +84,11 @@
         task.delegate = self
       }
       let isStream = outgoing.httpBodyStream != nil
-      let hasEnded = state.withLock { state in
+      let endedMeanwhile = state.withLock { state in
         if !state.hasEnded { (state.task, state.sendsStream) = (task, isStream) }
         return state.hasEnded
       }
-      if hasEnded { return Self.queue.async { task.cancel() } }
+      if endedMeanwhile { return Self.queue.async { task.cancel() } }
       // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
       // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
       // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
@@ -226,7 +228,7 @@
     ) {
       let sendsStream = state.withLock { $0.sendsStream }
       end(URLError(.networkConnectionLost), hop: hop(of: task))
-      completionHandler(sendsStream ? LinuxBodyStream(nil) { nil } : nil)
+      completionHandler(sendsStream ? LinuxBodyStream(nil, nil) { nil } : nil)
     }
 
     /// After a 401 with a Basic challenge for which there is no credential, URLSession up to 6.3.1 never completes the

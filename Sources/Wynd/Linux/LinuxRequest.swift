@@ -8,6 +8,7 @@
     /// crashes if the connection is lost meanwhile.
     mutating func streamBody(of transfer: StreamedBodies?) throws {
       let make: () -> InputStream?
+      var first: InputStream?
       var length = value(forHTTPHeaderField: "Content-Length").map { Int($0) ?? -1 }
       if let file = transfer?.file {
         guard let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize,
@@ -15,8 +16,12 @@
         else { throw CocoaError(.fileReadUnknown) }
         length = size
         make = { InputStream(url: file) }
-      } else if let stream = try transfer?.stream?() ?? httpBodyStream {
-        make = { stream }
+      } else if let makeStream = transfer?.stream {
+        first = try makeStream()
+        make = { try? makeStream() }
+      } else if let httpBodyStream {
+        first = httpBodyStream
+        make = { nil }
       } else if sendsBodyAsStream, let httpBody {
         length = httpBody.count
         make = { InputStream(data: httpBody) }
@@ -30,7 +35,7 @@
         // sent.
         setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
       }
-      if length == 0 { httpBody = Data() } else { httpBodyStream = LinuxBodyStream(length, make) }
+      if length == 0 { httpBody = Data() } else { httpBodyStream = LinuxBodyStream(length, first, make) }
     }
 
     /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
@@ -66,18 +71,19 @@
   nonisolated final class LinuxBodyStream: InputStream {
     private let make: () -> InputStream?
     private let length: Int?
-    private var base: InputStream?
-    private var left: Int
+    private var first, base: InputStream?
+    private var left = 0
 
-    init(_ length: Int?, _ make: @escaping () -> InputStream?) {
-      (self.length, self.make) = (length, make)
-      left = length ?? .max
+    /// `first` is read first, and `make` is called for each further time.
+    init(_ length: Int?, _ first: InputStream?, _ make: @escaping () -> InputStream?) {
+      (self.length, self.first, self.make) = (length, first, make)
       super.init(data: Data())
     }
 
     /// Starts at the first byte, because a request that is sent again with a credential reads its body again.
     override func open() {
-      base = make()
+      base = first ?? make()
+      first = nil
       left = length ?? .max
       base?.open()
     }

@@ -54,7 +54,8 @@ nonisolated final class ByteStream: NetworkRequestHandle {
   func cancel() { end(.failure(.cancelled)) }
 
   private func receive(_ head: HTTPURLResponse, _ startsWithHead: Bool) {
-    state.withLock { $0.head = head }
+    // On Linux, a 401 whose challenge is answered has a head and a body too.
+    state.withLock { ($0.head, $0.buffer) = (head, Data()) }
     if startsWithHead { start(head) }
   }
 

@@ -80,8 +80,10 @@ nonisolated private struct Upload: Sendable {
   ) throws -> any NetworkRequestHandle {
     var request = request
     let received = NetworkLock((data: Data(), sent: Int64(0)))
+    // On Linux, a 401 whose challenge is answered has a head and a body too.
     var transfer = StreamedBodies(
-      onData: { data in received.withLock { $0.data += data } }, makeTask: TransferDelegate.makeTask)
+      onHead: { _ in received.withLock { $0.data = Data() } }, onData: { new in received.withLock { $0.data += new } },
+      makeTask: TransferDelegate.makeTask)
     (request.httpBody, transfer.file, transfer.stream) = (body.data, body.file, body.stream)
     if let write = body.chunks {
       let make = { (add: (Data) throws -> Void) in
@@ -101,9 +103,8 @@ nonisolated private struct Upload: Sendable {
     progress.report(0, of: length)
     return base.prepare(request, transfer) { [progress] outcome in
       var outcome = outcome
-      let (data, sent) = received.withLock { $0 }
-      outcome.data = data
-      let all = length ?? sent
+      outcome.data = received.withLock { $0.data }
+      let all = length ?? received.withLock { $0.sent }
       if case .success = outcome.result(isHead: false, allowEmptyData: true) { progress.report(all, of: all) }
       progress.afterReports { [outcome] in completion(outcome) }
     }
