@@ -26,10 +26,13 @@ nonisolated struct RetryAttempt: Sendable {
     if let end { completion(end) } else { handle?.resume() }
   }
 
-  /// The same for an async caller. Canceling its task cancels the attempt.
-  func run(deadline: Duration? = nil, clock: any RetryClock) async -> NetworkOutcome {
+  /// The same for an async caller, and calls `started` once the request is sent. Canceling its task cancels the attempt.
+  func run(deadline: Duration? = nil, clock: any RetryClock, events: DispatchQueue? = nil) async -> NetworkOutcome {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { reply in start(deadline: deadline, clock: clock) { reply.resume(returning: $0) } }
+      await withCheckedContinuation { reply in
+        start(deadline: deadline, clock: clock) { reply.resume(returning: $0) }
+        events?.resume()
+      }
     } onCancel: {
       cancel()
     }

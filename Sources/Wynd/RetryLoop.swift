@@ -60,6 +60,7 @@ nonisolated final class RetryLoop: Sendable {
       if let result = conclude(outcome, &call) { return finish(result, outcome.isOnDelegateQueue) }
       task.run { [self, call] in finish(await retry(call), false) }
     }
+    events?.resume()
     return task
   }
 
@@ -106,13 +107,14 @@ nonisolated final class RetryLoop: Sendable {
       return conclude(Task.isCancelled ? .cancelled : .deadline, &call)
     }
     begin(&call)
-    return conclude(await attempt.run(deadline: left, clock: clock), &call)
+    return conclude(await attempt.run(deadline: left, clock: clock, events: events), &call)
   }
 
-  private func begin(_ call: inout RetryCallState) {
-    call.attempts += 1
-    call.attemptBegan = clock.now - began
-    emit(.attemptStarted, call)
+  /// Events are held back until the request was sent: the app may invalidate its session when it is told.
+  @inline(never) private func begin(_ call: inout RetryCallState) {
+    events?.suspend()
+    (call.attempts, call.attemptBegan) = (call.attempts + 1, clock.now - began)
+    emit(.attemptStarted, call.attempts)
   }
 
   /// The result of the call, if it ends with this attempt; nil if the policy has to decide about a failure.
@@ -123,9 +125,8 @@ nonisolated final class RetryLoop: Sendable {
     switch outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
     case .success(let response):
       policy.budget?.responded(request.url, now: clock.now)
-      emit(.succeeded(statusCode: response.statusCode), call)
-      let body = outcome.data ?? Data()
-      return .success(NetworkResponse(data: body, response: response, failures: call.history, success: attempt))
+      emit(.succeeded(statusCode: response.statusCode), call.attempts)
+      return .success(.init(data: outcome.data ?? Data(), response: response, failures: call.history, success: attempt))
     case .failure(let error):
       attempt.error = error
       // The deadline may have passed between two attempts.
@@ -140,7 +141,7 @@ nonisolated final class RetryLoop: Sendable {
       } else if error.response != nil || outcome.hasProgressed {
         policy.budget?.responded(request.url, now: clock.now)
       }
-      if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call) }
+      if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call.attempts) }
       let mayBeRetried = policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
       return mayBeRetried ? nil : stop(.notRetryable, call)
     }
@@ -153,7 +154,7 @@ nonisolated final class RetryLoop: Sendable {
     let indicatesOverload = call.history[last].error?.indicatesOverload == true
     var wait: (Duration, NetworkEvent.DelaySource)? = (delay, source)
     while let (delay, source) = wait {
-      emit(.willRetry(after: delay, source), call)
+      emit(.willRetry(after: delay, source), call.attempts)
       call.waited += delay
       call.history[last].delay = (call.history[last].delay ?? .zero) + delay
       do { try await clock.sleep(for: delay) } catch { return }
@@ -176,15 +177,15 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason, _ call: RetryCallState) -> CallResult {
-    emit(.gaveUp(reason), call)
+    emit(.gaveUp(reason), call.attempts)
     return .failure(error)
   }
 
   // Not inlined: it would be compiled once for each use.
-  @inline(never) private func emit(_ kind: NetworkEvent.Kind, _ call: RetryCallState) {
+  @inline(never) private func emit(_ kind: NetworkEvent.Kind, _ attempt: Int) {
     guard let events, let onEvent = policy.onEvent else { return }
     let event = NetworkEvent(
-      callID: callID, request: request, attempt: call.attempts, elapsed: clock.now - began, kind: kind)
+      callID: callID, request: request, attempt: attempt, elapsed: clock.now - began, kind: kind)
     events.async { onEvent(event) }
   }
 }

@@ -73,23 +73,20 @@ nonisolated public struct RetryPolicy: Sendable {
     // A server that supports the key reports that an earlier attempt is still in progress.
     let isInProgress = error.statusCode == 409 && hasIdempotencyKey(request) && call.mayHaveReachedServer
     guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
-    guard safety(error, request, call).isSafe else {
-      return .stop(.notSafeToRepeat(method: request.httpMethod ?? "GET"))
-    }
+    if !safety(error, request, call).isSafe { return .stop(.notSafeToRepeat(method: request.httpMethod ?? "GET")) }
     if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
     if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
     if call.history.count(where: { $0.error?.isPersistent == true }) > 2 { return .stop(.persistentFailure) }
 
     var delay = backoff.delay(retry: call.backoffStep, random: random)
     let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
+    if server == nil, delay > waitLeft(call) { return .stop(.maxRetries) }
     if let asked = server?.wait {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
       // do not return together, but no more of it than the call has time for.
       delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
-    } else if delay > waitLeft(call) {
-      return .stop(.maxRetries)
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
       let left = limit - (call.elapsed - (call.unreachableSince ?? call.elapsed))

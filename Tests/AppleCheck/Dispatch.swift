@@ -4,6 +4,8 @@ open class DispatchQueue: @unchecked Sendable {
   public init(label: String, qos: DispatchQoS = .unspecified) {}
   public class func global(qos: DispatchQoS.QoSClass = .userInitiated) -> DispatchQueue { fatalError() }
   public func async(execute work: @escaping @Sendable () -> Void) {}
+  public func suspend() {}
+  public func resume() {}
 }
 public struct DispatchQoS: Sendable {
   public enum QoSClass: Sendable { case userInitiated, utility }

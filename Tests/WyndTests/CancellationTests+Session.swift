@@ -43,6 +43,27 @@ extension CancellationTests {
     await owner.isTold.reaches(1)
   }
 
+  /// The task exists by then: URLSession would crash otherwise.
+  @Test(arguments: [true, false]) func aSessionMayBeInvalidatedWhenTheFirstAttemptStarts(isAsync: Bool) async throws {
+    let server = try LoopbackServer { _ in .ok("x") }
+    for number in 0..<300 {
+      let session = URLSession(configuration: .ephemeral)
+      let isCanceled = number.isMultiple(of: 2)
+      var policy = RetryPolicy.never
+      policy.onEvent = { event in
+        guard case .attemptStarted = event.kind else { return }
+        if isCanceled { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+      }
+      let result =
+        isAsync
+        ? await session.result(of: URLRequest(url: server.url()), policy: policy)
+        : await withCheckedContinuation { continuation in
+          session.performNetworkRequest(server.url(), policy: policy) { continuation.resume(returning: $0) }
+        }
+      if !isCanceled { #expect(result.error == nil) }
+    }
+  }
+
   @Test(arguments: transfers) func aSessionThatFinishesWaitsForItsTransfers(_ kind: String) async throws {
     let goesOn = DispatchSemaphore(value: 0)
     let server = try LoopbackServer { request in

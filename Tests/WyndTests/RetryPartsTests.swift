@@ -95,4 +95,63 @@ import Testing
       #expect(named.validationError(for: request) == nil)
     #endif
   }
+
+  // MARK: An attempt that ends at once
+
+  /// Ends each attempt in `resume()`.
+  struct Hasty: NetworkTransport {
+    final class Handle: NetworkRequestHandle {
+      let completion: NetworkTransport.Completion
+      init(_ completion: @escaping NetworkTransport.Completion) { self.completion = completion }
+      func resume() {
+        guard let url = URL(string: "https://a.example/") else { return }
+        let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+        completion(NetworkOutcome(data: Data("x".utf8), response: response))
+      }
+      func cancel() {}
+    }
+    var forLaterAttempts: (any NetworkTransport)? { self }
+    func validationError(for request: URLRequest) -> String? { nil }
+    func prepare(
+      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
+    ) -> any NetworkRequestHandle { Handle(completion) }
+  }
+
+  @Test func anAttemptThatEndsAtOnceIsReportedInOrderOnTheQueue() async throws {
+    let queue = OperationQueue()
+    let log = EventLog()
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(onEvent: log.add))
+    let isOnQueue = await withCheckedContinuation { continuation in
+      _ = RetryLoop(plan, on: Hasty()).start(on: queue) { result in
+        continuation.resume(returning: OperationQueue.current === queue && (try? result.get()) != nil)
+      }
+    }
+    #expect(isOnQueue)
+    #expect(try await RetryLoop(plan, on: Hasty()).run().get().data == Data("x".utf8))
+    let names = log.events.map { "\($0.kind)".prefix(9) }
+    #expect(names == ["attemptSt", "succeeded", "attemptSt", "succeeded"])
+    let plain = NetworkCallPlan(request: request)
+    await withCheckedContinuation { continuation in
+      _ = RetryLoop(plain, on: Hasty()).start(on: queue) { _ in
+        #expect(OperationQueue.current === queue)
+        continuation.resume()
+      }
+    }
+  }
+
+  #if canImport(FoundationNetworking)
+    /// A task cannot be created on a session that was invalidated: URLSession would crash.
+    @Test func anAttemptThatWasCanceledCreatesNoTask() async throws {
+      let session = URLSession(configuration: .ephemeral)
+      let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
+      let outcome = await withCheckedContinuation { continuation in
+        let attempt = SessionTransport(session: session).prepare(request, nil) { continuation.resume(returning: $0) }
+        attempt.cancel()
+        session.invalidateAndCancel()
+        attempt.resume()
+      }
+      #expect((outcome.error as? URLError)?.code == .cancelled)
+    }
+  #endif
 }
