@@ -189,8 +189,8 @@ nonisolated struct SessionTransport: NetworkTransport {
 
   /// Whether the text is a token: letters, digits and some punctuation (RFC 9110 §5.6.2).
   static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { tokenCharacters.contains($0) } }
-  private static let tokenCharacters =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8
+  private static let tokenCharacters = Array(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8)
 }
 
 nonisolated extension URLSessionTask: NetworkRequestHandle {}

@@ -237,7 +237,7 @@ extension EndpointRulesTests {
         return "\(error)"
       }
     }
-    #expect(await text(Plain(host: "https://a.example")).contains("the host contains a scheme"))
+    #expect(await text(Plain(host: "https://a.example")).contains("the host has a scheme"))
     #expect(await text(Plain(host: ""), base: "").contains("the base URL is nil"))
     #expect(await text(Plain(host: ""), base: "/v2").contains("the base URL has no host"))
     #expect(await text(Plain(body: .text("x"))).contains("a GET has no body"))

@@ -81,12 +81,12 @@ nonisolated enum EndpointURL {
     // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
     var components = URLComponents()
     components.host = host
-    let ascii = components.encodedHost ?? ""
+    let name = components.encodedHost ?? ""
     // Only the last label may be empty.
-    let isName = 1...254 ~= ascii.utf8.count && !".\(ascii)".contains("..") && PercentEncoding.text(ascii) == ascii
-    try check(!host.contains("://"), "the host contains a scheme; write only the name, the rest as scheme and path")
+    let isName = 1...254 ~= name.count && !".\(name)".utf8.contains("..".utf8) && PercentEncoding.text(name) == name
+    try check(isName || !host.contains("://"), "the host has a scheme; write its name, the rest as scheme and path")
     try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
-    return ascii
+    return name
   }
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
