@@ -30,8 +30,8 @@ import h2.stream
 h2.stream.H2Stream._track_content_length = lambda *_: None
 
 # All streams of a connection share a window of 64 KB until the client knows of a wider one, or always, with a third
-# argument. A request that waits for it when it is refused loses what libcurl has read of its body and not sent: nothing in
-# URLSession can tell. So nothing is refused before the window is wide.
+# argument. A request that waits for it when it is refused loses what libcurl 7.88 has read of its body and not sent (8.12
+# loses nothing): nothing in URLSession can tell. So nothing is refused before the window is wide.
 NARROW = len(sys.argv) > 3
 
 LOGIN = "Basic " + base64.b64encode(b"wynd:secret").decode()
