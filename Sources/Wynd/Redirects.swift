@@ -5,7 +5,7 @@ nonisolated struct NetworkOrigin: Hashable, Sendable {
 
   init(_ url: URL?) {
     scheme = url?.scheme?.lowercased() ?? ""
-    host = url?.host()?.lowercased() ?? ""
+    host = url?.host?.lowercased() ?? ""
     port = url?.port ?? (scheme == "https" ? 443 : 80)
   }
 }

@@ -88,7 +88,6 @@ public struct URL: Sendable, Hashable, Codable {
   public init?(string: String, encodingInvalidCharacters: Bool) {}
   public var scheme: String? { nil }
   public var host: String? { nil }
-  public func host(percentEncoded: Bool = true) -> String? { nil }
   public var port: Int? { nil }
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func path(percentEncoded: Bool = true) -> String { "" }

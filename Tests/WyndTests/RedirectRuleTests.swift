@@ -13,7 +13,7 @@ import Testing
     ("http://h/a", "http://h:80/b", true), ("https://h/a", "https://h:443/b", true), ("http://H/a", "HTTP://h/b", true),
     ("https://h/a", "http://h/b", false), ("http://h/a", "https://h/b", false), ("http://h/a", "http://h:81/b", false),
     ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false),
-    ("https://h/", "http://h:443/", false),
+    ("https://h/", "http://h:443/", false), ("https://bücher.example/", "https://xn--bcher-kva.example/", true),
   ]
 
   @Test(arguments: origins.indices) func anOriginIsSchemeHostAndPort(_ row: Int) throws {
