@@ -136,6 +136,42 @@ import Wynd
     #endif
   }
 
+  /// The body of the 401 is not part of the response that follows, an error here.
+  @Test(arguments: kinds) func errorAfterAChallengeHasItsOwnBody(_ kind: String) async throws {
+    let server = try LoopbackServer { request in
+      request.value("Authorization") == nil
+        ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") : .status(403, body: "no")
+    }
+    let (session, _) = Self.session(Delegate())
+    let error = await #expect(throws: NetworkError.self) { try await Self.run(kind, session, server.url()) }
+    #expect(error?.statusCode == 403 && error?.data == Data("no".utf8))
+  }
+
+  /// RFC 9110 §15.2: a client must be able to receive interim responses that it did not ask for.
+  @Test(arguments: kinds) func interimResponseIsIgnored(_ kind: String) async throws {
+    let hints = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+    let server = try LoopbackServer { _ in
+      Answer([.send(Array(hints.utf8) + Answer.head(200, [("Content-Length", "2")]) + Array("ok".utf8))])
+    }
+    let (session, _) = Self.session(Delegate())
+    #expect(try await Self.run(kind, session, server.url()) == 200)
+  }
+
+  #if canImport(FoundationNetworking)
+    /// It would be sent without its bytes, as a complete request.
+    @Test func streamThatWasReadIsNotSentAgain() async throws {
+      let server = try LoopbackServer { _ in .ok() }
+      let (session, _) = Self.session(Delegate())
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "POST"
+      request.httpBodyStream = InputStream(data: Data("abc".utf8))
+      let sent = request
+      _ = try await session.networkResponse(for: sent, policy: .never)
+      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: sent, policy: .never) }
+      #expect(server.requests.filter(\.isComplete).map(\.body) == [Array("abc".utf8)])
+    }
+  #endif
+
   @Test(arguments: kinds) func configurationOfTheSessionCounts(_ kind: String) async throws {
     let server = try LoopbackServer { request in
       request.target == "/slow" ? .hang : .status(200, [("Set-Cookie", "a=1")], body: "ok")

@@ -85,6 +85,8 @@
       base = first ?? make()
       first = nil
       left = length ?? .max
+      // One that was read before would be sent empty.
+      if let base, [.atEnd, .closed, .error].contains(base.streamStatus) { self.base = nil }
       base?.open()
     }
     override func close() { base?.close() }

@@ -60,7 +60,8 @@
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
       completionHandler(.allow)
-      guard let head = response as? HTTPURLResponse else { return }
+      // URLSession reports an interim response too.
+      guard let head = response as? HTTPURLResponse, head.statusCode >= 200 else { return }
       pass(dataTask) { try $0.onHead(head) }
     }
 

@@ -55,7 +55,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
 
   private func receive(_ head: HTTPURLResponse, _ startsWithHead: Bool) {
     // On Linux, a 401 whose challenge is answered has a head and a body too.
-    state.withLock { ($0.head, $0.buffer) = (head, Data()) }
+    state.withLock { ($0.buffer, $0.head) = ($0.head?.statusCode ?? 0 < 400 ? $0.buffer : Data(), head) }
     if startsWithHead { start(head) }
   }
 

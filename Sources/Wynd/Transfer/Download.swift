@@ -86,7 +86,7 @@ nonisolated struct Download: Sendable {
           let step = DownloadDecision(
             status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
             field: head.value(forHTTPHeaderField:))
-          state.step = step
+          (state.step, state.errorBody) = (step, Data())
           switch step {
           case .write(let offset, _, let known): try partial.begin(known, at: offset)
           case .startOver:
