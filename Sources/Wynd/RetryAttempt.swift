@@ -26,7 +26,8 @@ nonisolated struct RetryAttempt: Sendable {
     if let end { completion(end) } else { handle?.resume() }
   }
 
-  /// The same for an async caller, and calls `started` once the request is sent. Canceling its task cancels the attempt.
+  /// The same for an async caller. Resumes `events` when the attempt has started. Canceling its task cancels the
+  /// attempt.
   func run(deadline: Duration? = nil, clock: any RetryClock, events: DispatchQueue? = nil) async -> NetworkOutcome {
     await withTaskCancellationHandler {
       await withCheckedContinuation { reply in

@@ -110,7 +110,7 @@ nonisolated final class RetryLoop: Sendable {
     return conclude(await attempt.run(deadline: left, clock: clock, events: events), &call)
   }
 
-  /// Events are held back until the request was sent: the app may invalidate its session when it is told.
+  /// Events are held back until the attempt has started: the app may invalidate its session when it is told.
   @inline(never) private func begin(_ call: inout RetryCallState) {
     events?.suspend()
     (call.attempts, call.attemptBegan) = (call.attempts + 1, clock.now - began)
