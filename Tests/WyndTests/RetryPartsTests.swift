@@ -140,6 +140,14 @@ import Testing
     }
   }
 
+  @Test func anAttemptThatWasCanceledBeforeItStartsEndsAndSendsNothing() async throws {
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let attempt = RetryAttempt(request, Hasty(), nil)
+    attempt.cancel()
+    let outcome = await attempt.run(clock: ContinuousRetryClock())
+    #expect(outcome.interruption == .cancelled && outcome.response == nil)
+  }
+
   #if canImport(FoundationNetworking)
     /// A task cannot be created on a session that was invalidated: URLSession would crash.
     @Test func anAttemptThatWasCanceledCreatesNoTask() async throws {

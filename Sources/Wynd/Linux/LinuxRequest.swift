@@ -20,8 +20,7 @@
         first = try makeStream()
         make = { try? makeStream() }
       } else if let httpBodyStream {
-        first = httpBodyStream
-        make = { nil }
+        make = { httpBodyStream }
       } else if sendsBodyAsStream, let httpBody {
         length = httpBody.count
         make = { InputStream(data: httpBody) }
@@ -74,7 +73,7 @@
     private var first, base: InputStream?
     private var left = 0
 
-    /// `first` is read first, and `make` is called for each further time.
+    /// `first` is read the first time, if there is one; otherwise, and for each further time, `make` is called.
     init(_ length: Int?, _ first: InputStream?, _ make: @escaping () -> InputStream?) {
       (self.length, self.first, self.make) = (length, first, make)
       super.init(data: Data())
