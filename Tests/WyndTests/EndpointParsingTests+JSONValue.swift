@@ -34,6 +34,25 @@ extension EndpointParsingTests {
 
   struct Named: Decodable { var name: String }
 
+  /// The value of such a key may be from the body, as that of a dictionary is.
+  @Test func aCodingKeyWithAValueIsNotPrinted() throws {
+    enum Key: CodingKey {
+      case name(String)
+      var stringValue: String {
+        switch self {
+        case .name(let text): text
+        }
+      }
+      var intValue: Int? { nil }
+      init?(stringValue: String) { self = .name(stringValue) }
+      init?(intValue _: Int) { nil }
+    }
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let cause = DecodingError.dataCorrupted(.init(codingPath: [Key.name("SECRET")], debugDescription: ""))
+    #expect("\(NetworkError.undecodable(cause, response, Data()))".hasPrefix("…: is not valid: 200"))
+  }
+
   @Test func genericEndpointsAreParsedByTheirTypeToo() async throws {
     let empty = try LoopbackServer(script: .status(200))
     #expect(try await session.load(Of<Int?>(server: empty)) == nil)

@@ -62,6 +62,12 @@ import Testing
 
   // MARK: HTTP-dates
 
+  /// The server would refuse a retry that comes half a second too soon.
+  @Test(arguments: [0.0, 0.4, 0.6]) func waitUntilADateIsNotShortened(_ fraction: Double) throws {
+    let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:10 GMT"])
+    #expect(RetryAfter.wait(asked: response, now: Self.now + fraction)?.wait == .seconds(10))
+  }
+
   static let dates: [(String, Int?)] = [
     // The three forms of one moment.
     ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),

@@ -157,6 +157,19 @@ import Wynd
     #expect(try await Self.run(kind, session, server.url()) == 200)
   }
 
+  @Test func lengthOfABodyStreamIsSent() async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    let (session, _) = Self.session(Delegate())
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "POST"
+    request.setValue("3", forHTTPHeaderField: "Content-Length")
+    request.httpBodyStream = InputStream(data: Data("abc".utf8))
+    let sent = request
+    _ = try await session.networkResponse(for: sent, policy: .never)
+    #expect(server.requests.map(\.body) == [Array("abc".utf8)])
+    #expect(server.requests.first?.value("Content-Length") == "3")
+  }
+
   #if canImport(FoundationNetworking)
     /// It would be sent without its bytes, as a complete request.
     @Test func streamThatWasReadIsNotSentAgain() async throws {
