@@ -171,6 +171,48 @@ import Wynd
   }
 
   #if canImport(FoundationNetworking)
+    /// The bytes that are left would have the right length.
+    @Test func restOfAStreamIsNotSentForACredential() async throws {
+      let server = try LoopbackServer { request in
+        request.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok()
+      }
+      let (session, _) = Self.session(Delegate())
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "PUT"
+      request.setValue("3", forHTTPHeaderField: "Content-Length")
+      request.httpBodyStream = InputStream(data: Data("abcdef".utf8))
+      let sent = request
+      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: sent, policy: .never) }
+      #expect(server.requests.filter(\.isComplete).map(\.body) == [Array("abc".utf8)])
+    }
+
+    /// Has no bytes for a moment, before its second byte.
+    private final class Hesitating: InputStream {
+      private var left = Array("ab".utf8)
+      private var hesitates = true
+      override func open() {}
+      override func close() {}
+      override var streamStatus: Stream.Status { .notOpen }
+      override var hasBytesAvailable: Bool {
+        if left.count == 1, hesitates { hesitates = false } else { return !left.isEmpty }
+        return false
+      }
+      override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength _: Int) -> Int {
+        guard let byte = left.first else { return 0 }
+        buffer.pointee = byte
+        left.removeFirst()
+        return 1
+      }
+    }
+
+    @Test func streamThatHasNoBytesForAMomentIsSentWhole() async throws {
+      let server = try LoopbackServer { _ in .ok() }
+      let (session, _) = Self.session(Delegate())
+      let body = UploadBody.bodyStream { Hesitating(data: Data()) }
+      _ = try await session.performNetworkUpload(URLRequest(url: server.url()), from: body, policy: .never)
+      #expect(server.requests.map(\.body) == [Array("ab".utf8)])
+    }
+
     /// It would be sent without its bytes, as a complete request.
     @Test func streamThatWasReadIsNotSentAgain() async throws {
       let server = try LoopbackServer { _ in .ok() }

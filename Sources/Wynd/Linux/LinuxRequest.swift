@@ -20,7 +20,8 @@
         first = try makeStream()
         make = { try? makeStream() }
       } else if let httpBodyStream {
-        make = { httpBodyStream }
+        first = httpBodyStream
+        make = { nil }
       } else if sendsBodyAsStream, let httpBody {
         length = httpBody.count
         make = { InputStream(data: httpBody) }
@@ -73,7 +74,7 @@
     private var first, base: InputStream?
     private var left = 0
 
-    /// `first` is read the first time, if there is one; otherwise, and for each further time, `make` is called.
+    /// `first` is read the first time, if there is one. Otherwise, and for each further time, `make` is called.
     init(_ length: Int?, _ first: InputStream?, _ make: @escaping () -> InputStream?) {
       (self.length, self.first, self.make) = (length, first, make)
       super.init(data: Data())
@@ -91,7 +92,8 @@
     override func close() { base?.close() }
     override var streamStatus: Stream.Status { base?.streamStatus ?? .notOpen }
     private var hasFailed: Bool { base.map { $0.streamStatus == .error } ?? true }
-    override var hasBytesAvailable: Bool { length != nil ? left > 0 : hasFailed || base?.hasBytesAvailable == true }
+    // Not that of `base`: URLSession would take a stream that has no bytes for a moment for one at its end.
+    override var hasBytesAvailable: Bool { left > 0 }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
       guard left > 0, let base, !hasFailed else { return left > 0 ? -1 : 0 }
