@@ -56,9 +56,7 @@
 
     /// Sends the first request, or the one after a redirect.
     func resume() {
-      let (request, hasBody, hop, hasEnded) = state.withLock { ($0.request, $0.hasBody, $0.hop, $0.hasEnded) }
-      // Whoever canceled it may have invalidated the session.
-      if hasEnded { return }
+      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
       // URLSession drops the fraction, so 0.4 s would fail at once, and it supports lower-case schemes only.
       if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
@@ -68,27 +66,16 @@
       do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
-      // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
-      let task: URLSessionTask
-      if let transfers {
-        task = transfers.task(with: outgoing, for: self)
-      } else {
-        let activeSession = activeSession(hop)
-        task = activeSession.dataTask(with: outgoing) { [self] data, response, error in
-          let isOurs = activeSession !== session
-          // Canceled with its session, perhaps as a placeholder: the current task is canceled too.
-          if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
-          let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
-          end(outcome, hop: hop, isFinished: true)
-        }
-        task.delegate = self
-      }
       let isStream = outgoing.httpBodyStream != nil
-      let endedMeanwhile = state.withLock { state in
-        if !state.hasEnded { (state.task, state.sendsStream) = (task, isStream) }
-        return state.hasEnded
+      // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
+      // The first one is created under the lock, so that a cancellation waits for it: the app may invalidate its session
+      // afterwards. A later one must not be, because a callback for the previous task may wait for the lock.
+      let later = hop > 0 ? makeTask(outgoing, hop) : nil
+      let task = state.withLock { state in
+        if !state.hasEnded { (state.task, state.sendsStream) = (later ?? makeTask(outgoing, hop), isStream) }
+        return state.task
       }
-      if endedMeanwhile { return Self.queue.async { task.cancel() } }
+      guard let task else { return Self.queue.async { later?.cancel() } }
       // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
       // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
       // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
@@ -96,6 +83,20 @@
         startTimer(hop) { task.countOfBytesExpectedToReceive == 0 }
       }
       task.resume()
+    }
+
+    private func makeTask(_ request: URLRequest, _ hop: Int) -> URLSessionTask {
+      if let transfers { return transfers.task(with: request, for: self) }
+      let activeSession = activeSession(hop)
+      let task = activeSession.dataTask(with: request) { [self] data, response, error in
+        let isOurs = activeSession !== session
+        // Canceled with its session, perhaps as a placeholder: the current task is canceled too.
+        if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
+        let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
+        end(outcome, hop: hop, isFinished: true)
+      }
+      task.delegate = self
+      return task
     }
 
     /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
