@@ -110,10 +110,12 @@ nonisolated final class RetryLoop: Sendable {
     return conclude(await attempt.run(deadline: left, clock: clock, events: events), &call)
   }
 
-  /// Events are held back until the attempt has started: the app may invalidate its session when it is told.
+  /// Holds events back until the attempt has started, because an app may invalidate its session in `onEvent`.
+  // Not inlined: it would be compiled once for each use.
   @inline(never) private func begin(_ call: inout RetryCallState) {
     events?.suspend()
-    (call.attempts, call.attemptBegan) = (call.attempts + 1, clock.now - began)
+    call.attempts += 1
+    call.attemptBegan = clock.now - began
     emit(.attemptStarted, call.attempts)
   }
 
@@ -184,8 +186,7 @@ nonisolated final class RetryLoop: Sendable {
   // Not inlined: it would be compiled once for each use.
   @inline(never) private func emit(_ kind: NetworkEvent.Kind, _ attempt: Int) {
     guard let events, let onEvent = policy.onEvent else { return }
-    let event = NetworkEvent(
-      callID: callID, request: request, attempt: attempt, elapsed: clock.now - began, kind: kind)
+    let event = NetworkEvent(callID: callID, request: request, attempt: attempt, elapsed: clock.now - began, kind: kind)
     events.async { onEvent(event) }
   }
 }
