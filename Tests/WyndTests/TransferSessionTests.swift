@@ -129,9 +129,8 @@ import Wynd
     #expect(try String(decoding: Data(contentsOf: folder.file()), as: UTF8.self) == "thanks")
     #if canImport(FoundationNetworking)
       // The request's own stream can be read once.
-      request.httpBodyStream = InputStream(data: Data("abc".utf8))
-      let sent = request
-      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: sent, policy: .never) }
+      let own = Self.request(to: server, streaming: "abc")
+      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: own, policy: .never) }
       #expect(!server.requests.dropFirst(6).contains { $0.value("Authorization") != nil && $0.isComplete })
     #endif
   }
@@ -157,15 +156,20 @@ import Wynd
     #expect(try await Self.run(kind, session, server.url()) == 200)
   }
 
+  /// A request whose body is a stream of this text.
+  private static func request(to server: LoopbackServer, streaming text: String, length: Int? = nil) -> URLRequest {
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "POST"
+    request.setValue(length.map { "\($0)" }, forHTTPHeaderField: "Content-Length")
+    request.httpBodyStream = InputStream(data: Data(text.utf8))
+    return request
+  }
+
   @Test func lengthOfABodyStreamIsSent() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let (session, _) = Self.session(Delegate())
-    var request = URLRequest(url: server.url())
-    request.httpMethod = "POST"
-    request.setValue("3", forHTTPHeaderField: "Content-Length")
-    request.httpBodyStream = InputStream(data: Data("abc".utf8))
-    let sent = request
-    _ = try await session.networkResponse(for: sent, policy: .never)
+    let request = Self.request(to: server, streaming: "abc", length: 3)
+    _ = try await session.networkResponse(for: request, policy: .never)
     #expect(server.requests.map(\.body) == [Array("abc".utf8)])
     #expect(server.requests.first?.value("Content-Length") == "3")
   }
@@ -177,12 +181,8 @@ import Wynd
         request.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok()
       }
       let (session, _) = Self.session(Delegate())
-      var request = URLRequest(url: server.url())
-      request.httpMethod = "PUT"
-      request.setValue("3", forHTTPHeaderField: "Content-Length")
-      request.httpBodyStream = InputStream(data: Data("abcdef".utf8))
-      let sent = request
-      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: sent, policy: .never) }
+      let request = Self.request(to: server, streaming: "abcdef", length: 3)
+      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: request, policy: .never) }
       #expect(server.requests.filter(\.isComplete).map(\.body) == [Array("abc".utf8)])
     }
 
@@ -217,12 +217,9 @@ import Wynd
     @Test func streamThatWasReadIsNotSentAgain() async throws {
       let server = try LoopbackServer { _ in .ok() }
       let (session, _) = Self.session(Delegate())
-      var request = URLRequest(url: server.url())
-      request.httpMethod = "POST"
-      request.httpBodyStream = InputStream(data: Data("abc".utf8))
-      let sent = request
-      _ = try await session.networkResponse(for: sent, policy: .never)
-      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: sent, policy: .never) }
+      let request = Self.request(to: server, streaming: "abc")
+      _ = try await session.networkResponse(for: request, policy: .never)
+      await #expect(throws: NetworkError.self) { _ = try await session.networkResponse(for: request, policy: .never) }
       #expect(server.requests.filter(\.isComplete).map(\.body) == [Array("abc".utf8)])
     }
   #endif
