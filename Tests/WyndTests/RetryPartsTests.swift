@@ -176,6 +176,8 @@ import Testing
         session.attempt.value = attempt
         attempt.resume()
       }
+      // The attempt holds the session.
+      session.attempt.value = nil
       #expect((outcome.error as? URLError)?.code == .cancelled && session.endedFirst.value == false)
     }
 
