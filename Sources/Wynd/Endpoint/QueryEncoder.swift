@@ -46,7 +46,7 @@ nonisolated public struct QueryEncoder: Sendable {
   /// Encodes values of different types as query items: `encode(["q": "dogs", "page": 2])`.
   ///
   /// - Throws: The error of encoding a value.
-  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(AnyEncodable.init)) }
+  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(JSONValue.init(value:))) }
 
   private func items(_ node: Node, _ name: String) -> [URLQueryItem] {
     switch node {
@@ -76,16 +76,5 @@ nonisolated public struct QueryEncoder: Sendable {
         ?? (try? .array(value.decode([Node?].self).compactMap { $0 }))
         ?? .object(value.decode([String: Node?].self).compactMapValues { $0 })
     }
-  }
-}
-
-/// A value of any type, so that one dictionary can hold values of different types.
-nonisolated struct AnyEncodable: Encodable, Sendable {
-  let value: (any Encodable & Sendable)?
-
-  func encode(to encoder: any Encoder) throws {
-    // A container applies the encoder's date format.
-    var container = encoder.singleValueContainer()
-    if let value { try container.encode(value) } else { try container.encodeNil() }
   }
 }
