@@ -211,6 +211,9 @@ extension EndpointRulesTests {
     try check(String.self, #""a""#)
     try check([Int].self, "[]")
     try check([String: Int].self, #"{"a":1}"#)
+    // Where nested JSON fails, no level is decoded twice: this would not end.
+    let bad = String(repeating: #"[{},{"a":"#, count: 51) + "1" + String(repeating: "}]", count: 51)
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(bad.utf8)) }
   }
 
   @Test func aJSONValuePrintsAsJSON() {

@@ -83,7 +83,8 @@ nonisolated enum EndpointURL {
     components.host = host
     let name = components.encodedHost ?? ""
     // Only the last label may be empty.
-    let isName = 1...254 ~= name.count && !".\(name)".utf8.contains("..".utf8) && PercentEncoding.text(name) == name
+    let hasEmptyLabel = name.split(separator: ".", omittingEmptySubsequences: false).dropLast().contains("")
+    let isName = 1...254 ~= name.count && !hasEmptyLabel && PercentEncoding.text(name) == name
     try check(isName || !host.contains("://"), "the host has a scheme; write its name, the rest as scheme and path")
     try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
     return name

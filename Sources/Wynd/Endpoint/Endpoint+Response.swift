@@ -2,8 +2,8 @@
 // generic `struct Call<Response: Decodable & Sendable>: Endpoint`, which would not compile.
 nonisolated extension Endpoint where Response: Decodable {
   /// Returns the body for `Data`, and its text for `String`; any other type is decoded with ``Endpoint/decoder``. If
-  /// the body is empty, the result is nil for an `Optional`, and a type that has to be decoded fails with
-  /// ``NetworkError/noResponseData(_:)``.
+  /// the body is empty, the result is nil for an `Optional` and null for a ``JSONValue``, and any other type that has to
+  /// be decoded fails with ``NetworkError/noResponseData(_:)``.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {

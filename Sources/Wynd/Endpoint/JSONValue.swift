@@ -12,19 +12,23 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
   /// `null`
   public static let null: JSONValue = nil
 
-  /// Tries the type of the previous array element first. A type that does not match costs an error, whose coding path
+  private typealias Kind = any (Codable & Sendable).Type
+  private static let kinds: [Kind] = [String.self, Double.self, Bool.self, [String: Self].self, [Self].self]
+
+  /// Tries the kind of the previous array element first. One that does not match costs an error, whose coding path
   /// is slow to make in nested JSON.
   private static func read(_ decoder: any Decoder, _ depth: Int, after previous: JSONValue? = nil) throws -> JSONValue {
     let json = try decoder.singleValueContainer()
     if json.decodeNil() { return nil }
-    let likely = (previous?.value).map { type(of: $0) } as? any (Codable & Sendable).Type ?? String.self
-    for type in [likely, String.self, Double.self, Bool.self, [String: Self].self, [Self].self] where depth <= 100 {
-      if type == [Self].self, var elements = try? decoder.unkeyedContainer() {
+    let likely = (previous?.value).map { type(of: $0) } as? Kind ?? String.self
+    // Each kind once: nested JSON that fails would be decoded twice on every level.
+    for kind in [likely] + kinds.filter({ $0 != likely }) where depth <= 100 {
+      if kind == [Self].self, var elements = try? decoder.unkeyedContainer() {
         var values: [Self] = []
         while !elements.isAtEnd { values.append(try read(elements.superDecoder(), depth + 1, after: values.last)) }
         return Self(value: values)
       }
-      guard let value = try? json.decode(type) else { continue }
+      guard let value = try? json.decode(kind) else { continue }
       return Self(value: value is Double ? (try? json.decode(Int.self)) ?? value : value)
     }
     throw DecodingError.dataCorruptedError(in: json, debugDescription: "not JSON of at most 100 levels")
@@ -40,9 +44,7 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
   /// The member of an object, or nil if there is none or this is not an object.
   public subscript(key: String) -> JSONValue? { (value as? [String: JSONValue])?[key] }
   /// The element of an array, or nil if there is none or this is not an array.
-  public subscript(index: Int) -> JSONValue? {
-    if let array = value as? [JSONValue], array.indices.contains(index) { array[index] } else { nil }
-  }
+  public subscript(index: Int) -> JSONValue? { index < 0 ? .none : (value as? [Self])?.dropFirst(index).first }
   /// The string, or nil if this is not a string.
   public var string: String? { value as? String }
   /// The Boolean value, or nil if this is not a Boolean.
