@@ -17,12 +17,11 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
   private static func reason(_ error: any Error) -> String {
     if let error = error as? any LoggableError { return error.description }
     switch error as? DecodingError {
-    case .typeMismatch(let type, let context):
+    case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
       // "Expected to decode Int but found a string instead." The app's own types may write anything here.
-      let words = context.debugDescription.components(separatedBy: " found ").last?.components(separatedBy: " ")
-      let found = words?.last { ["string", "number", "bool", "array", "dictionary"].contains($0) }
+      let words = context.debugDescription.components(separatedBy: " ")
+      let found = words.last { ["string", "number", "bool", "array", "dictionary", "null"].contains($0) }
       return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
-    case .valueNotFound(let type, let context): return "\(place(context.codingPath)): expected \(type), found null"
     case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
     case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
     // On Linux, `as NSError` would ask for its text.
@@ -121,24 +120,6 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     case 429, 502...504, 529: "The server is busy or not available."
     case 408, 500...: "The server could not process the request."
     default: "The server rejected the request."
-    }
-  }
-}
-
-nonisolated extension RetryFailure.StopReason: CustomStringConvertible {
-  /// The reason in words.
-  public var description: String {
-    switch self {
-    case .notRetryable: "a retry cannot help"
-    case .notSafeToRepeat(let method): "\(method) may have been applied, so it was not repeated (no Idempotency-Key)"
-    case .bodyNotReplayable: "an httpBodyStream can be sent only once"
-    case .maxRetries: "no retries are left"
-    case .persistentFailure: "it failed three times with an error that is unlikely to go away"
-    case .maxRetryTime: "the time for retries is over"
-    case .maxUnreachableTime: "no server could be reached"
-    case .deadline: "the deadline leaves no time for another attempt"
-    case .retryAfterTooLong(let asked): "the server asked for a wait of \(asked.logText)"
-    case .cancelled: "canceled by the caller"
     }
   }
 }

@@ -38,23 +38,23 @@ import Wynd
       Situation(
         "no network", [.failure(.notConnectedToInternet)],
         person: "There is no internet connection. Please try again later.",
-        log: "There is no internet connection. (URLError -1009); gave up after attempt 7: no server could be reached"),
+        log: "There is no internet connection. (URLError -1009); gave up after attempt 7: maxUnreachableTime"),
       Situation(
         "wrong host", [.failure(.cannotFindHost)],
         person: "The host was not found. Please try again later.",
-        log: "The host was not found. (URLError -1003); gave up after attempt 7: no server could be reached"),
+        log: "The host was not found. (URLError -1003); gave up after attempt 7: maxUnreachableTime"),
       Situation(
         "refused", [.failure(.cannotConnectToHost)],
         person: "The server did not accept the connection. Please try again later.",
         log:
-          "The server did not accept the connection. (URLError -1004); gave up after attempt 7: no server could be reached"
+          "The server did not accept the connection. (URLError -1004); gave up after attempt 7: maxUnreachableTime"
       ),
       Situation(
         "no TLS", [.failure(.secureConnectionFailed)],
         person: "A secure connection was not possible. Please try again later.",
         log: """
           A secure connection was not possible. (URLError -1200); gave up after attempt 3: \
-          it failed three times with an error that is unlikely to go away
+          persistentFailure
           """),
       Situation(
         "expired certificate", [.failure(.serverCertificateHasBadDate)],
@@ -86,39 +86,39 @@ import Wynd
         person: "The server is busy. Please try again in 2 min.",
         log: """
           429 Too Many Requests from https://a.example/orders?q=*, 18 bytes; gave up after attempt 1: \
-          the server asked for a wait of 90 s
+          retryAfterTooLong(90.0 seconds)
           """),
       Situation(
         "500 after retries", [.status(500, secret)],
         person: "The server could not process the request. Please try again later.",
         log: """
           500 Internal Server Error from https://a.example/orders?q=*, 18 bytes; gave up after attempt 3: \
-          it failed three times with an error that is unlikely to go away
+          persistentFailure
           """),
       Situation(
         "503 after retries", [.status(503, secret)],
         person: "The server is busy or not available. Please try again later.",
         log: """
           503 Service Unavailable from https://a.example/orders?q=*, 18 bytes; gave up after attempt 11: \
-          no retries are left
+          maxRetries
           """),
       Situation(
         "a POST that may have been applied", [.dropped], "POST",
         person: "The connection was lost." + lost,
         log: """
-          The connection was lost. (URLError -1005); gave up after attempt 1: POST may have been applied, so it was not repeated (no Idempotency-Key)
+          The connection was lost. (URLError -1005); gave up after attempt 1: notSafeToRepeat(method: "POST")
           """),
       Situation(
         "a POST that the server failed to process", [.status(502)], "POST",
         person: "The server is busy or not available." + lost,
         log: """
-          502 Bad Gateway from https://a.example/orders?q=*, 0 bytes; gave up after attempt 1: POST may have been applied, \
-          so it was not repeated (no Idempotency-Key)
+          502 Bad Gateway from https://a.example/orders?q=*, 0 bytes; gave up after attempt 1: \
+          notSafeToRepeat(method: "POST")
           """),
       Situation(
         "timeout", [.silence],
         person: "The request timed out. Please try again later.",
-        log: "The request timed out. (URLError -1001); gave up after attempt 2: the time for retries is over"),
+        log: "The request timed out. (URLError -1001); gave up after attempt 2: maxRetryTime"),
       Situation(
         "timeout without retries", [.silence], "GET", .never,
         person: "The request timed out. Please try again later.", log: "The request timed out. (URLError -1001)"),
@@ -126,7 +126,7 @@ import Wynd
         "deadline", [.silence], "POST", RetryPolicy(deadline: .seconds(10)),
         person: "The request timed out.",
         log:
-          "The request timed out. (URLError -1001); gave up after attempt 1: the deadline leaves no time for another attempt"
+          "The request timed out. (URLError -1001); gave up after attempt 1: deadline"
       ),
       Situation(
         "an empty body", [.ok("")],
@@ -279,7 +279,7 @@ import Wynd
     try Self.check(
       await download(cut, to: folder.file()), "a download that is cut",
       person: "The connection was lost. Please try again later.",
-      log: "The connection was lost. (URLError -1005); gave up after attempt 2: no retries are left")
+      log: "The connection was lost. (URLError -1005); gave up after attempt 2: maxRetries")
     try Self.check(
       await download(.ok("x"), to: missing), "a folder that is missing",
       person: "“a.txt” cannot be used: its folder does not exist.",

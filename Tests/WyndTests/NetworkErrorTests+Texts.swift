@@ -222,17 +222,9 @@ extension NetworkErrorTests {
   }
 
   @Test func eachReasonToStopHasItsWords() {
-    let rows: [(RetryFailure.StopReason, String)] = [
-      (.notRetryable, "a retry cannot help"), (.bodyNotReplayable, "an httpBodyStream can be sent only once"),
-      (.maxRetries, "no retries are left"),
-      (.persistentFailure, "it failed three times with an error that is unlikely to go away"),
-      (.maxRetryTime, "the time for retries is over"), (.maxUnreachableTime, "no server could be reached"),
-      (.deadline, "the deadline leaves no time for another attempt"),
-      (.retryAfterTooLong(.seconds(90)), "the server asked for a wait of 90 s"),
-      (.cancelled, "canceled by the caller"),
-    ]
-    for (reason, words) in rows { #expect("\(reason)" == words) }
-    #expect("\(RetryFailure.StopReason.notSafeToRepeat(method: "PATCH"))".hasPrefix("PATCH may have been applied"))
+    // A log has the names of the cases, which the documentation explains.
+    #expect("\(RetryFailure.StopReason.maxRetries)" == "maxRetries")
+    #expect("\(RetryFailure.StopReason.notSafeToRepeat(method: "PATCH"))" == #"notSafeToRepeat(method: "PATCH")"#)
     let safeties: [(RepeatSafety, String, Bool)] = [
       (.idempotentMethod, "the method is idempotent", true),
       (.idempotencyKey, "the request has an Idempotency-Key", true), (.nothingSent, "nothing was sent", true),

@@ -108,7 +108,7 @@ import Wynd
     call.cancel()
     load.cancel()
     await events.reaches(3)
-    #expect(events.all.filter { $0.contains("canceled") }.count == 2)
+    #expect(events.all.filter { $0 == "cancelled" }.count == 2)
     #expect(seen.all.isEmpty)
   }
 
