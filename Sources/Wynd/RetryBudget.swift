@@ -2,12 +2,12 @@
 ///
 /// In an outage, each call alone would send up to eleven requests, and multiply the load that the server could not
 /// carry. With a budget, a retry is skipped if several calls to its origin have failed since the origin last responded,
-/// the last one less than a second ago, and that response is older than a second. A skipped retry does not count as an
-/// attempt: the call waits its next backoff step instead, and its last retry is always sent. So a call never takes
-/// longer than its own retries could have taken, and never sends more than it would have sent alone.
+/// the last one less than a second ago. A skipped retry does not count as an attempt: the call waits its next backoff
+/// step instead, and its last retry is always sent. So a call never takes longer than its own retries could have taken,
+/// and never sends more than it would have sent alone.
 ///
-/// Any response that does not indicate overload counts, also a 404, so a server that responds to some calls is not
-/// down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
+/// Any response that does not indicate overload counts, also a 404. One that comes between failures counts for a second,
+/// so a server that responds to some calls is not down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
 /// only call to an origin.
 ///
 /// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:

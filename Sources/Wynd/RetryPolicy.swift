@@ -33,7 +33,7 @@ nonisolated public struct RetryPolicy: Sendable {
   public var retriesNonIdempotent: Bool
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
-  /// case.
+  /// case. A slow closure delays its own call only, also the end of that call.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
   /// Receives the events of a call, one at a time and before its result, on a queue of its own.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
@@ -72,21 +72,24 @@ nonisolated public struct RetryPolicy: Sendable {
     if error.isCancellation { return .stop(.notRetryable) }
     // A server that supports the key reports that an earlier attempt is still in progress.
     let isInProgress = error.statusCode == 409 && hasIdempotencyKey(request) && call.mayHaveReachedServer
-    guard verdict ?? (error.shouldRetry || isInProgress) else { return .stop(.notRetryable) }
+    let mayHelp = verdict ?? (error.shouldRetry || isInProgress)
+    guard mayHelp || error.shouldRetry else { return .stop(.notRetryable) }
+    // Reported even if the caller decides against a retry, because people must not be told to try again.
     if !safety(error, request, call).isSafe { return .stop(.notSafeToRepeat(method: request.httpMethod ?? "GET")) }
+    if !mayHelp { return .stop(.notRetryable) }
     if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
     if call.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
     if call.history.count(where: { $0.error?.isPersistent == true }) > 2 { return .stop(.persistentFailure) }
 
     var delay = backoff.delay(retry: call.backoffStep, random: random)
+    if delay > waitLeft(call) { return .stop(.maxRetries) }
     let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
-    if server == nil, delay > waitLeft(call) { return .stop(.maxRetries) }
-    if let asked = server?.wait {
+    if let asked = server?.wait, asked > .zero {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
       if let deadline, asked >= deadline - call.elapsed { return .stop(.retryAfterTooLong(asked)) }
       // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
       // do not return together, but no more of it than the call has time for.
-      delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2, waitLeft(call)))
+      delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2))
     }
     if error.isUnreachable, let limit = maxUnreachableTime {
       let left = limit - (call.elapsed - (call.unreachableSince ?? call.elapsed))
@@ -189,7 +192,7 @@ nonisolated struct RetryCallState: Sendable {
   /// The request may have been sent, even if the error usually proves that it was not.
   var mayHaveSent = false
   /// A server may have received the request in an attempt before the failed one.
-  var mayHaveReachedServer: Bool { history.dropLast().contains { $0.error?.failedBeforeSending == false } }
+  var mayHaveReachedServer = false
   /// Since the last progress: the sum of all waits, of those that a server asked for, and the number of skipped
   /// retries.
   var waited = Duration.zero

@@ -224,6 +224,30 @@ extension SimulationTests {
       #expect(time.now < .seconds(90), "\(time.now), \(sends) sends")
     }
 
+    /// A server that is down and says `Retry-After: 0` or 1: the retries that were skipped are not made up for at the end.
+    @Test(arguments: [0, 1]) func callsThatWereToldToReturnAtOnceDoNot(_ retryAfter: Int) throws {
+      let time = VirtualTime(seed: 5)
+      nonisolated(unsafe) var responses = Responses()
+      nonisolated(unsafe) var sends: [[Double]] = []
+      let url = try #require(URL(string: "http://simulated.example/"))
+      let policy = RetryPolicy(budget: RetryBudget())
+      for call in 0..<50 {
+        sends.append([])
+        let transport = SimulatedTransport { _, completion in
+          sends[call].append(time.now.secondsAsDouble)
+          let response = responses.response(503, retryAfter: retryAfter)
+          time.timer(after: .milliseconds(20)) { completion(NetworkOutcome(data: Data(), response: response)) }
+        }
+        let loop = RetryLoop(NetworkCallPlan(request: URLRequest(url: url), policy: policy), on: transport, clock: time)
+        time.start { _ = await loop.run() }
+      }
+      time.run()
+      for times in sends {
+        let inOneSecond = zip(times, times.dropFirst(3)).filter { $1 - $0 < 1 }
+        #expect(inOneSecond.isEmpty && times.count <= 7, "\(times)")
+      }
+    }
+
     @Test func theOriginsThatAreRememberedAreBounded() {
       let budget = RetryBudget()
       for index in 0..<1000 {

@@ -35,8 +35,8 @@ import Testing
     policy.decision(
       error, Self.request(method, key: key, stream: stream),
       RetryCallState(
-        attempts: attempts, history: mayHaveReachedServer ? Self.failures(2) : Self.failures(persistent),
-        elapsed: elapsed, unreachableSince: elapsed - unreachable),
+        attempts: attempts, history: Self.failures(persistent), elapsed: elapsed,
+        unreachableSince: elapsed - unreachable, mayHaveReachedServer: mayHaveReachedServer),
       verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
   }
 
@@ -198,6 +198,30 @@ import Testing
     #expect(decide(Self.url(.timedOut), attempts: 1, elapsed: .seconds(600)) == .stop(.maxRetryTime))
     #expect(decide(lost, RetryPolicy(maxRetryTime: .zero), elapsed: .seconds(1)) == .stop(.maxRetryTime))
     #expect(decide(lost, RetryPolicy(deadline: .seconds(60)), elapsed: .seconds(600)) == .stop(.deadline))
+  }
+
+  @Test func aServerThatAsksForNoWaitLeavesItAtTheBackoff() {
+    let busy = Self.status(503, ["Retry-After": "0"])
+    let policy = RetryPolicy(deadline: .seconds(10))
+    // Half a second is left, and the backoff is shorter, or longer: it is not cut to fit, again and again.
+    #expect(
+      decide(busy, policy, attempts: 1, elapsed: .seconds(9.5))
+        == .retry(after: .seconds(0.25), .server(field: "Retry-After")))
+    #expect(decide(busy, policy, attempts: 3, elapsed: .seconds(9.5)) == .stop(.deadline))
+    // A wait of a second leaves half a second for the backoff of one.
+    let later = Self.status(503, ["Retry-After": "1"])
+    #expect(
+      decide(later, policy, attempts: 3, elapsed: .seconds(8))
+        == .retry(after: .seconds(1.5), .server(field: "Retry-After"), asked: .seconds(1)))
+  }
+
+  /// People must not be told to try again, whatever the app thinks of a retry.
+  @Test func aPOSTThatMayHaveBeenAppliedIsReportedAsSuch() {
+    let never = RetryPolicy(shouldRetry: { _ in false })
+    let lost = Self.url(.networkConnectionLost)
+    #expect(decide(lost, never, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
+    #expect(decide(lost, never) == .stop(.notRetryable))
+    #expect(decide(Self.status(404), never, method: "POST") == .stop(.notRetryable))
   }
 
   @Test func aSkippedRetryWaitsItsNextBackoffStep() {
