@@ -11,7 +11,7 @@
 /// Weather(network: NetworkScript.scripted([.ok("sunny")]))
 /// ```
 ///
-/// No other type can conform: only these three can make a ``NetworkCaller``.
+/// Only these three can make a ``NetworkCaller``. Another type can conform by passing on that of one of them.
 nonisolated public protocol NetworkPerformer: Sendable {
   /// Makes its calls.
   var networkCaller: NetworkCaller { get }
@@ -68,6 +68,9 @@ nonisolated protocol NetworkCallRunner: Sendable { func run(_ call: NetworkCallP
 
 /// Describes a call before it starts.
 nonisolated struct NetworkCallPlan: Sendable {
+  /// A different number for each call.
+  let id = ids.withLock { $0.next() ?? 0 }
+  private static let ids = NetworkLock((1...Int.max).makeIterator())
   var request: URLRequest
   /// Nil is the policy of the client, or the default.
   var policy: RetryPolicy?
@@ -75,6 +78,8 @@ nonisolated struct NetworkCallPlan: Sendable {
   var allowEmptyData = true
   /// The caller's session may have been invalidated since the call began.
   var sessionMayHaveEnded = false
+  /// Who was signed in when the call began; see `NetworkCall`. The connections of an event stream share it.
+  var signIns: NetworkLock<[ObjectIdentifier: Int]>?
   /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
   /// Makes the attempts of a download, an upload or a stream, and those with middleware. Nil sends the request alone.

@@ -30,7 +30,8 @@ nonisolated struct ContinuousRetryClock: RetryClock {
   func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let timer = Timer(source: DispatchSource.makeTimerSource(queue: Self.queue))
     timer.source.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
-    timer.source.setEventHandler(handler: action)
+    // On a queue of its own: the end of a call may have to wait for URLSession, and must not delay other calls.
+    timer.source.setEventHandler { DispatchQueue(label: "Wynd.timer", qos: .userInitiated).async(execute: action) }
     timer.source.activate()
     return { timer.source.cancel() }
   }

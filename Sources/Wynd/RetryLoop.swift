@@ -11,8 +11,6 @@ nonisolated final class RetryLoop: Sendable {
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
   /// `onEvent`.
   private let events: DispatchQueue?
-  private let callID = callIDs.withLock { $0.next() ?? 0 }
-  private static let callIDs = NetworkLock((1...Int.max).makeIterator())
 
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
     var policy = plan.policy ?? .default
@@ -30,7 +28,7 @@ nonisolated final class RetryLoop: Sendable {
   /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
     var call = RetryCallState()
-    var early = resultWithoutAttempt(call)
+    var early = Task.isCancelled ? fail(.cancelled, .cancelled, call) : resultWithoutAttempt(call)
     if early == nil { early = await send(RetryAttempt(request, transport, plan.makeAttempt), &call) }
     let result = if let early { early } else { await retry(call) }
     if let events { await withCheckedContinuation { continuation in events.async { continuation.resume() } } }
@@ -87,6 +85,7 @@ nonisolated final class RetryLoop: Sendable {
       switch policy.decision(error, request, call, verdict: verdict, now: clock.date, random: clock.random()) {
       case .stop(let reason): return stop(reason, call)
       case .retry(let delay, let source, let asked):
+        if Task.isCancelled { return fail(.cancelled, .cancelled, call) }
         guard let transport = transport.forLaterAttempts else {
           return fail(.urlError(URLError(.cancelled)), .notRetryable, call)
         }
@@ -131,19 +130,21 @@ nonisolated final class RetryLoop: Sendable {
       return .success(.init(data: outcome.data ?? Data(), response: response, failures: call.history, success: attempt))
     case .failure(let error):
       attempt.error = error
-      // The deadline may have passed between two attempts.
-      if call.history.count < call.attempts { call.history.append(attempt) }
-      if outcome.interruption == .deadline { return stop(.deadline, call) }
+      // The deadline has passed between two attempts.
+      if call.history.count == call.attempts { return stop(.deadline, call) }
+      if let last = call.history.last?.error, call.proof(in: last) != .nothingSent { call.mayHaveReachedServer = true }
+      call.history.append(attempt)
       call.elapsed = now
       call.unreachableSince = error.isUnreachable ? call.unreachableSince ?? start : nil
       (call.hasFollowedRedirect, call.mayHaveSent) = (outcome.hasFollowedRedirect, outcome.mayHaveSent)
+      if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call.attempts) }
+      if outcome.interruption == .deadline { return stop(.deadline, call) }
       if outcome.hasProgressed { call.startOver() }
       if error.indicatesOverload, !outcome.hasProgressed {
-        policy.budget?.failed(request.url, call: callID, now: clock.now)
+        policy.budget?.failed(request.url, call: plan.id, now: clock.now)
       } else if error.response != nil || outcome.hasProgressed {
         policy.budget?.responded(request.url, now: clock.now)
       }
-      if events != nil { emit(.attemptFailed(error, policy.safety(error, request, call)), call.attempts) }
       let mayBeRetried = policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
       return mayBeRetried ? nil : stop(.notRetryable, call)
     }
@@ -186,7 +187,8 @@ nonisolated final class RetryLoop: Sendable {
   // Not inlined: it would be compiled once for each use.
   @inline(never) private func emit(_ kind: NetworkEvent.Kind, _ attempt: Int) {
     guard let events, let onEvent = policy.onEvent else { return }
-    let event = NetworkEvent(callID: callID, request: request, attempt: attempt, elapsed: clock.now - began, kind: kind)
+    let event = NetworkEvent(
+      callID: plan.id, request: request, attempt: attempt, elapsed: clock.now - began, kind: kind)
     events.async { onEvent(event) }
   }
 }

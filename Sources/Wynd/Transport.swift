@@ -26,7 +26,7 @@ nonisolated protocol NetworkTransport: Sendable {
 /// An attempt that is ready to be sent.
 nonisolated protocol NetworkRequestHandle: AnyObject, Sendable {
   func resume()
-  /// Can be called before `resume()`, which then does nothing.
+  /// Can be called before `resume()`, which then sends nothing.
   func cancel()
 }
 
@@ -163,6 +163,8 @@ nonisolated struct SessionTransport: NetworkTransport {
     let configuration = session.configuration
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
       if let error = Self.validationError(forField: name, value) { return "of the session: \(error)" }
+      let framesBody = ["content-length", "transfer-encoding"].contains(name.lowercased())
+      if framesBody { return "of the session: \(name) is set by URLSession" }
     }
     #if canImport(FoundationNetworking)
       // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,

@@ -24,7 +24,7 @@ import Wynd
   @Test func eventsComeInTheirOrder() async throws {
     let rows: [([NetworkScript.Step], [String])] = [
       ([.ok("x")], ["started 1", "succeeded 1 200"]), ([.status(204)], ["started 1", "succeeded 1 204"]),
-      ([.status(404)], ["started 1", "failed 1 404", "gave up 1 a retry cannot help"]),
+      ([.status(404)], ["started 1", "failed 1 404", "gave up 1 notRetryable"]),
       (
         [.dropped, .status(503), .ok("x")],
         [
@@ -34,13 +34,16 @@ import Wynd
       ),
       (
         [.status(503), .status(401)],
-        ["started 1", "failed 1 503", "retry 1", "started 2", "failed 2 401", "gave up 2 a retry cannot help"]
+        ["started 1", "failed 1 503", "retry 1", "started 2", "failed 2 401", "gave up 2 notRetryable"]
       ),
       (
         [.status(503, headers: ["Retry-After": "61"])],
-        ["started 1", "failed 1 503", "gave up 1 the server asked for a wait of 61 s"]
+        ["started 1", "failed 1 503", "gave up 1 retryAfterTooLong(61.0 seconds)"]
       ),
     ]
+    // The attempt that the deadline ends has failed too.
+    let late = try await RetryRuleTests.run([.silence], policy: RetryPolicy(deadline: .seconds(1)))
+    #expect(late.log.events.map(Self.name) == ["started 1", "failed 1 -1001", "gave up 1 deadline"])
     for (steps, names) in rows {
       let call = try await RetryRuleTests.run(steps)
       #expect(call.log.events.map(Self.name) == names)
@@ -48,18 +51,38 @@ import Wynd
   }
 
   @Test func aListenerThatTakesLongGetsTheNextEventAfterIt() async throws {
-    let hasResponded = DispatchSemaphore(value: 0)
-    let server = try LoopbackServer { _ in
-      hasResponded.signal()
-      return .ok()
-    }
+    let isNext = DispatchSemaphore(value: 0)
+    let server = try LoopbackServer(script: .ok())
     let log = EventLog()
     let policy = RetryPolicy(onEvent: { event in
-      if case .attemptStarted = event.kind { _ = hasResponded.wait(timeout: .now() + 60) }
+      // For as long as a next event that comes too early would need to come.
+      if case .attemptStarted = event.kind { _ = isNext.wait(timeout: .now() + 0.3) }
       log.add(event)
+      isNext.signal()
     })
     _ = try await URLSession(configuration: .ephemeral).performNetworkRequest(server.url(), policy: policy)
     #expect(log.events.map(Self.name) == ["started 1", "succeeded 1 200"])
+  }
+
+  /// A middleware may make the whole call again.
+  @Test func allEventsOfACallHaveItsNumber() async throws {
+    struct Twice: NetworkMiddleware {
+      var stage: MiddlewareStage { .call }
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        _ = try await next(request)
+        return try await next(request)
+      }
+    }
+    let log = EventLog()
+    let client = NetworkClient(
+      policy: RetryPolicy(onEvent: log.add), middleware: [Twice()], script: .scripted([.ok("x")]))
+    let url = try #require(URL(string: "https://a.example/"))
+    for count in [4, 8] {
+      _ = try await client.performNetworkRequest(url)
+      #expect(log.events.count == count && Set(log.events.map(\.callID)).count == count / 4)
+    }
   }
 
   @Test func eventsCarryTheRequestAndTheTimeSinceTheCallBegan() async throws {

@@ -79,9 +79,11 @@ import Testing
       #expect((transport.validationError(for: empty) == nil) == isValid, "\(length)")
     }
     let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpAdditionalHeaders = ["X-A": "1\r\nX-B: 2"]
-    let session = SessionTransport(session: URLSession(configuration: configuration))
-    #expect(session.validationError(for: request) != nil)
+    for fields in [["X-A": "1\r\nX-B: 2"], ["content-length": "3"], ["Transfer-Encoding": "chunked"]] {
+      configuration.httpAdditionalHeaders = fields
+      let session = SessionTransport(session: URLSession(configuration: configuration))
+      #expect(session.validationError(for: request) != nil, "\(fields)")
+    }
     configuration.httpAdditionalHeaders = nil
     configuration.timeoutIntervalForRequest = -1
     let negative = SessionTransport(session: URLSession(configuration: configuration))
@@ -146,6 +148,79 @@ import Testing
     attempt.cancel()
     let outcome = await attempt.run(clock: ContinuousRetryClock())
     #expect(outcome.interruption == .cancelled && outcome.response == nil)
+  }
+
+  // MARK: A call that is canceled
+
+  /// Gives each attempt the next outcome, and counts the attempts that are prepared.
+  struct Scripted: NetworkTransport {
+    let outcomes: [NetworkOutcome]
+    let prepared = Counter()
+    var forLaterAttempts: (any NetworkTransport)? { self }
+    func validationError(for request: URLRequest) -> String? { nil }
+    func prepare(
+      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
+    ) -> any NetworkRequestHandle {
+      let outcome = outcomes[min(prepared.add(), outcomes.count) - 1]
+      return DeferredRequestHandle { _ in completion(outcome) }
+    }
+  }
+
+  /// On Apple's platforms a prepared attempt is a task, and a session that was invalidated meanwhile cannot create one.
+  @Test func aCanceledCallPreparesNoAttempt() async throws {
+    let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
+    let early = Task {
+      await mayStart.wait()
+      return await RetryLoop(NetworkCallPlan(request: request), on: transport).run()
+    }
+    early.cancel()
+    mayStart.open()
+    guard case .failure(.cancelled) = await early.value else { Issue.record("not canceled"); return }
+    #expect(transport.prepared.value == 0)
+    let policy = RetryPolicy(shouldRetry: { _ in
+      isAsked.open()
+      mayAnswer.wait()
+      return true
+    })
+    let late = Task { await RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport).run() }
+    await isAsked.wait()
+    late.cancel()
+    mayAnswer.signal()
+    guard case .failure(.cancelled) = await late.value else { Issue.record("not canceled"); return }
+    #expect(transport.prepared.value == 1)
+  }
+
+  /// A conflict is that of an earlier attempt, if that one may have reached the server despite its error.
+  @Test(arguments: [true, false], [true, false])
+  func aRefusedAttemptMayHaveCausedAConflict(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {
+    var refused = NetworkOutcome(error: URLError(.cannotConnectToHost))
+    (refused.mayHaveSent, refused.hasFollowedRedirect) = (mayHaveSent, hasFollowedRedirect)
+    let conflict = NetworkOutcome(data: Data(), response: try response(409))
+    let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
+    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(backoff: .none, budget: nil))
+    let result = await RetryLoop(plan, on: transport).run()
+    #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
+    #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))
+  }
+
+  /// The end of one call may have to wait for URLSession.
+  @Test func aTimerThatIsHeldUpDelaysNoOther() async {
+    let (clock, mayEnd, isHeldUp) = (ContinuousRetryClock(), DispatchSemaphore(value: 0), Gate())
+    let fires = Gate()
+    let first = clock.timer(after: .zero) {
+      isHeldUp.open()
+      mayEnd.wait()
+    }
+    await isHeldUp.wait()
+    let second = clock.timer(after: .zero) { fires.open() }
+    await fires.wait()
+    mayEnd.signal()
+    first()
+    second()
   }
 
   #if canImport(FoundationNetworking)

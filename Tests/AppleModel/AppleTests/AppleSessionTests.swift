@@ -117,6 +117,55 @@ import Wynd
     await delegate.ends.reaches(1)
   }
 
+  /// A middleware that does not notice that its call has been canceled.
+  struct Deaf: NetworkMiddleware {
+    let isReached = Gate()
+    let mayGoOn = Gate()
+    let isOver = Gate()
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse {
+      isReached.open()
+      await mayGoOn.wait()
+      defer { isOver.open() }
+      return try await next(request)
+    }
+  }
+
+  /// Whoever cancels a call may end its session at once.
+  @Test(arguments: ["before the start", "before a retry", "in a middleware"])
+  func callThatIsCanceledCreatesNoTask(_ moment: String) async throws {
+    let server = try LoopbackServer(script: .status(503))
+    let session = URLSession(configuration: .ephemeral)
+    let (deaf, mayDecide) = (Deaf(), DispatchSemaphore(value: 0))
+    let policy = RetryPolicy(shouldRetry: { _ in
+      deaf.isReached.open()
+      mayDecide.wait()
+      return true
+    })
+    let performer: any NetworkPerformer =
+      moment == "in a middleware" ? NetworkClient(session: session, middleware: [deaf]) : session
+    let request = URLRequest(url: server.url())
+    let task = Task { () -> NetworkError? in
+      if moment == "before the start" {
+        deaf.isReached.open()
+        await deaf.mayGoOn.wait()
+      }
+      do throws(NetworkError) { _ = try await performer.performNetworkRequest(request, policy: policy) } catch {
+        return error
+      }
+      return nil
+    }
+    await deaf.isReached.wait()
+    task.cancel()
+    session.finishTasksAndInvalidate()
+    mayDecide.signal()
+    deaf.mayGoOn.open()
+    #expect(await task.value?.isCancelled == true)
+    if moment == "in a middleware" { await deaf.isOver.wait() }
+    #expect(server.requests.count == (moment == "before a retry" ? 1 : 0))
+  }
+
   /// A retry that is prepared and not sent would keep the session from ending.
   @Test func callThatIsCancelledDuringTheWaitLetsTheSessionEnd() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
