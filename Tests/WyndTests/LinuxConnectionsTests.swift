@@ -1,6 +1,7 @@
 #if canImport(FoundationNetworking)
   import Foundation
   import FoundationNetworking
+  import LoopbackServer
   import Testing
 
   @testable import Wynd
@@ -49,6 +50,18 @@
       // Each response renews it.
       LinuxConnections.add(session, url, now: start + .seconds(100))
       #expect(LinuxConnections.mayExist(session, url, now: start + .seconds(240)))
+    }
+
+    /// Over HTTP/2, a request may share the connection of another that has no response yet.
+    @Test func aConnectionThatWasSilentIsRememberedToo() async throws {
+      let session = URLSession(configuration: .ephemeral)
+      let server = try LoopbackServer(script: .hang)
+      let request = URLRequest(url: server.url(), timeoutInterval: 0.2)
+      _ = try? await session.performNetworkRequest(request, policy: .never)
+      #expect(LinuxConnections.mayExist(session, server.url()))
+      let nobody = try #require(URL(string: "http://127.0.0.1:9/"))
+      _ = try? await session.performNetworkRequest(nobody, policy: .never)
+      #expect(!LinuxConnections.mayExist(session, nobody))
     }
 
     @Test func nothingFreshIsForgottenWhenThereAreMany() throws {

@@ -45,20 +45,23 @@ import Testing
 
   #if canImport(FoundationNetworking)
     /// URLSession would send it to any address of that host.
-    @Test(arguments: [true, false], ["example.com", "other.example"])
-    func aCookieForHTTPSOnlyForbidsARedirectToHTTP(isSecure: Bool, domain: String) throws {
-      let secure = try #require(URL(string: "https://example.com/a"))
-      let response = try #require(
-        HTTPURLResponse(
-          url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
-      let configuration = URLSessionConfiguration.ephemeral
-      var properties: [HTTPCookiePropertyKey: Any] = [
-        .name: "sid", .value: "42", .domain: domain, .path: "/",
-      ]
-      if isSecure { properties[.secure] = "TRUE" }
-      configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
-      let isForbidden = isSecure && domain == "other.example"
-      #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isForbidden)
+    @Test(arguments: [true, false], ["https://example.com/a", "http://example.com/a"])
+    func aCookieForHTTPSOnlyForbidsARedirectToHTTP(isSecure: Bool, url: String) throws {
+      // From http too, because a redirect from https may have preceded this one.
+      let secure = try #require(URL(string: url))
+      for domain in ["example.com", "other.example"] {
+        let response = try #require(
+          HTTPURLResponse(
+            url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
+        let configuration = URLSessionConfiguration.ephemeral
+        var properties: [HTTPCookiePropertyKey: Any] = [
+          .name: "sid", .value: "42", .domain: domain, .path: "/",
+        ]
+        if isSecure { properties[.secure] = "TRUE" }
+        configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
+        let isForbidden = isSecure && domain == "other.example"
+        #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isForbidden)
+      }
     }
   #endif
 

@@ -29,6 +29,29 @@ extension TransportTests {
     }
   }
 
+  #if canImport(FoundationNetworking)
+    /// A small body is sent as a stream there, which must not cut its time-out to whole seconds.
+    @Test func silenceEndsARequestWithABodyOverHTTPSOnTime() async throws {
+      try await Turn.take {
+        // It never answers the handshake.
+        let server = try LoopbackServer(script: .hang)
+        var url = try #require(URLComponents(url: server.url(), resolvingAgainstBaseURL: true))
+        url.scheme = "https"
+        var request = URLRequest(url: try #require(url.url), method: "POST")
+        request.timeoutInterval = 0.4
+        request.httpBody = Data("order".utf8)
+        var soonest = Double.infinity
+        for _ in 0..<20 where soonest > 0.6 {
+          let began = ContinuousClock.now
+          let result = await session.result(of: request, policy: .never)
+          #expect(result.error?.urlError?.code == .timedOut)
+          soonest = min(soonest, (ContinuousClock.now - began) / .seconds(1))
+        }
+        #expect(soonest <= 0.6)
+      }
+    }
+  #endif
+
   @Test func aStallAfterTheHeadEndsAtMostASecondLate() async throws {
     let server = try LoopbackServer(script: .stall)
     var request = URLRequest(url: server.url())

@@ -79,7 +79,7 @@
       // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
       // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
       // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
-      if timeout != timeout.rounded(.up), !isStream, outgoing.httpBody?.count ?? 0 <= 16_384 {
+      if timeout != timeout.rounded(.up), request.httpBody.map({ $0.count <= 16_384 }) ?? !isStream {
         startTimer(hop) { task.countOfBytesExpectedToReceive == 0 }
       }
       task.resume()
@@ -160,10 +160,12 @@
       ended.cancelTimer?()
       var outcome = outcome
       let activeSession = activeSession(ended.hop)
-      if outcome.response != nil { LinuxConnections.add(activeSession, ended.request.url) }
-      outcome.mayHaveSent = outcome.error != nil && LinuxConnections.mayExist(activeSession, ended.request.url)
-      outcome.hasFollowedRedirect = ended.hop > 0
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
+      // A silent connection may be reused over HTTP/2.
+      let hasFailed = (outcome.error as? URLError).map { NetworkError.urlError($0).failedBeforeSending } ?? false
+      if !hasFailed { LinuxConnections.add(activeSession, ended.request.url) }
+      outcome.mayHaveSent = hasFailed && LinuxConnections.mayExist(activeSession, ended.request.url)
+      outcome.hasFollowedRedirect = ended.hop > 0
       completion(outcome)
       if let placeholder = ended.placeholder { Self.queue.async { placeholder.cancel() } }
     }
@@ -228,7 +230,7 @@
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
       let sendsStream = state.withLock { $0.sendsStream }
-      end(URLError(.networkConnectionLost), hop: hop(of: task))
+      if let hop = hop(of: task) { end(URLError(.networkConnectionLost), hop: hop) }
       completionHandler(sendsStream ? LinuxBodyStream(nil, nil) { nil } : nil)
     }
 

@@ -45,10 +45,8 @@
         let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
       else { return nil }
-      // URLSession sends secure cookies over http, too.
-      if scheme == "http", base.scheme?.lowercased() == "https",
-        configuration.httpCookieStorage?.cookies(for: target)?.contains(where: \.isSecure) == true
-      {
+      // URLSession sends secure cookies over http, too. A redirect to https may have preceded this one.
+      if scheme == "http", configuration.httpCookieStorage?.cookies(for: target)?.contains(where: \.isSecure) == true {
         return nil
       }
       var next = self
