@@ -99,6 +99,35 @@ extension AuthenticationTests {
     #expect(saved == BearerToken("a") && saved.expiresAt == nil)
   }
 
+  /// What is saved last is the credential that the authentication has, also after a renewal that came too late.
+  @Test func eachChangeIsReportedInOrder() async throws {
+    let (isRenewing, mayEnd) = (Gate(), Gate())
+    let saved = Box<[String?]>([])
+    let refused = Box(false)
+    let authentication = Authentication(
+      for: try #require(Self.origin), BearerToken("old"), onChange: { new in saved.update { $0.append(new?.token) } }
+    ) { old, _ in
+      if refused.value == true { throw URLError(.userAuthenticationRequired) }
+      if old.token == "old" { return BearerToken("new") }
+      isRenewing.open()
+      await mayEnd.wait()
+      return BearerToken("late")
+    }
+    let client = Self.client(Self.script("none"), authentication)
+    try await authentication.renew(with: client)
+    authentication.signIn(BearerToken("ann"), as: "Ann")
+    let late = Task { try await authentication.renew(with: client) }
+    await isRenewing.wait()
+    authentication.credential = nil
+    mayEnd.open()
+    _ = await late.result
+    authentication.credential = BearerToken("bob")
+    refused.value = true
+    _ = try? await authentication.renew(with: client)
+    await until { saved.value?.count == 5 }
+    #expect(saved.value == ["new", "ann", nil, "bob", nil] && authentication.credential == nil)
+  }
+
   // MARK: renew(with:)
 
   @Test func theAppMayRenewByItself() async throws {
@@ -234,6 +263,20 @@ extension AuthenticationTests {
     let result = try? await Self.get(client).data
     // A detached task knows of no renewal. Its request gives up after its time-out, and with it the renewal.
     #expect(result == (way == .detached ? nil : Data("new".utf8)))
+  }
+
+  @Test func aRenewalThatRenewsFails() async throws {
+    let own = Box<Authentication<BearerToken>>()
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
+      try await own.value?.renew(with: client) ?? BearerToken("none")
+    }
+    own.value = authentication
+    defer { own.value = nil }
+    let error = await #expect(throws: NetworkError.self) {
+      try await authentication.renew(with: Self.client(Self.script("new"), authentication))
+    }
+    #expect("\(String(describing: error))".contains("a renewal cannot wait for itself"))
+    #expect(authentication.credential == BearerToken("old"))
   }
 
   @Test func aRenewalThatNeverEndsHoldsNoCallLongerThanItsTimeout() async throws {

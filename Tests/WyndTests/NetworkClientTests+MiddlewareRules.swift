@@ -57,6 +57,34 @@ extension NetworkClientTests {
     #expect(seen.value == ["attempt 503 0", "attempt 502 0", "call 502 2"])
   }
 
+  @TaskLocal static var trace = ""
+  /// Tracing depends on it.
+  @Test func taskLocalValuesReachEveryAttempt() async throws {
+    let seen = Box<[String]>([])
+    let tracing = Closure { request, next in
+      seen.update { $0.append(Self.trace) }
+      return try await next(request)
+    }
+    let client = Self.client(.scripted([.status(503), .dropped, .ok("x")]), attempt: [tracing])
+    let request = try Self.order()
+    _ = try await Self.$trace.withValue("7") {
+      try await client.performNetworkRequest(request, policy: RetryPolicy(retriesNonIdempotent: true))
+    }
+    #expect(seen.value == ["7", "7", "7"])
+  }
+
+  /// The error of URLSession that a middleware throws is found by its code.
+  @Test func theURLErrorOfAMiddlewareIsSeen() async throws {
+    let offline = Closure { _, _ in throw URLError(.notConnectedToInternet) }
+    let client = Self.client(.scripted([.ok("x")]), attempt: [offline])
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+    #expect(error?.urlError?.code == .notConnectedToInternet)
+    if !isOnApplePlatforms {
+      #expect(error?.localizedDescription == "There is no internet connection. Please try again later.")
+    }
+    guard case .middlewareError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
+  }
+
   @Test func aMiddlewareOfACallMayMakeTheWholeCallAgain() async throws {
     let script = NetworkScript.scripted([.status(503), .status(404), .status(503), .ok("x")])
     let twice = Closure { request, next in

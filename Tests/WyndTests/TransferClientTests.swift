@@ -162,6 +162,26 @@ import Wynd
     #expect(script.elapsed > .seconds(140))
   }
 
+  /// The events of one user must not go on as those of another.
+  @Test(arguments: ["bob", nil]) func aStreamOfEventsEndsWithItsUser(_ next: String?) async throws {
+    let url = try #require(URL(string: "https://a.example/events"))
+    let authentication = Authentication(for: url, BearerToken("ann")) { _, _ in throw URLError(.timedOut) }
+    let script = NetworkScript { _, _ in
+      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("id: 1\ndata: a\n\n".utf8)], isCut: false)
+    }
+    let client = NetworkClient(middleware: [authentication], script: script)
+    var data: [String] = []
+    let error = await #expect(throws: NetworkError.self) {
+      for try await event in client.serverSentEvents(for: URLRequest(url: url)) {
+        data.append(event.data)
+        if data.count == 2 { authentication.credential = next.map { BearerToken($0) } }
+      }
+    }
+    #expect(error?.urlError?.code == .userAuthenticationRequired && data == ["a", "a"])
+    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+    #expect(sent == ["Bearer ann", "Bearer ann"])
+  }
+
   @Test func scriptAnswersUploadsStreamsAndEvents() async throws {
     let events = ["Content-Type": "text/event-stream"]
     let script = NetworkScript { request, number in

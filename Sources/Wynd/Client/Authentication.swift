@@ -62,7 +62,8 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and not beyond its deadline.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
 /// - The client that is passed to the closure has neither this middleware nor a retry budget. All other requests of the
-///   closure, with any client, are sent without the credential and never wait for the renewal.
+///   closure, with any client, are sent without the credential and never wait for the renewal. (Those of a detached task
+///   do, until their `timeoutInterval`.)
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
@@ -78,9 +79,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var renewal: Task<Credential, any Error>?
   }
   private let origin: NetworkOrigin
+  private let onChange: @Sendable (Credential?) -> Void
   private let onSessionEnd: @Sendable (any Error) -> Void
   private let renew: @Sendable (Credential, NetworkClient) async throws -> Credential
   private let state = NetworkLock(State())
+  private let changes = DispatchQueue(label: "Wynd.Authentication")
 
   /// Makes a middleware that authenticates the requests to one service.
   ///
@@ -88,17 +91,18 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - origin: A URL of the service. Only its scheme, host and port are used.
   ///   - credential: The credential, if the user is already signed in.
   ///   - account: The name of the user; see ``account``.
-  ///   - onSessionEnd: Called with the error if a renewal is refused, on any thread. Save the current value of
-  ///     ``credential``, and ask the user to sign in.
-  ///   - renew: Receives the old credential and a client for the request, and returns the new credential. Save the new
-  ///     credential too.
+  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of its
+  ///     own. Save it here: a renewal may end after the user has signed out, and has no effect then.
+  ///   - onSessionEnd: Called with the error if a renewal is refused, on any thread. Ask the user to sign in.
+  ///   - renew: Receives the old credential and a client for the request, and returns the new credential.
   public init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
+    onChange: @escaping @Sendable (Credential?) -> Void = { _ in },
     onSessionEnd: @escaping @Sendable (any Error) -> Void = { _ in },
     renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
   ) {
-    (self.origin, self.onSessionEnd, self.renew) = (NetworkOrigin(origin), onSessionEnd, renew)
-    signIn(credential, as: account)
+    (self.origin, self.onChange, self.onSessionEnd, self.renew) = (NetworkOrigin(origin), onChange, onSessionEnd, renew)
+    state.withLock { $0 = Self.signedIn(credential, account, epoch: 1) }
   }
 
   /// The credential of the signed-in user. Set it at sign-in, and set nil at sign-out. Calls that began with another
@@ -112,9 +116,18 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Sets ``credential`` and ``account`` together, so that no call combines one user's credential with another user's
   /// name.
   public func signIn(_ credential: Credential?, as account: String? = nil) {
-    let first = credential?.header.value
-    state.withLock { $0 = State(credential: credential, account: account, first: first, epoch: $0.epoch + 1) }
+    state.withLock { state in
+      state = Self.signedIn(credential, account, epoch: state.epoch + 1)
+      report(credential)
+    }
   }
+
+  private static func signedIn(_ credential: Credential?, _ account: String?, epoch: Int) -> State {
+    State(credential: credential, account: account, first: credential?.header.value, epoch: epoch)
+  }
+
+  /// Called while the state is locked, so that changes are reported in their order.
+  private func report(_ credential: Credential?) { changes.async { [onChange] in onChange(credential) } }
 
   /// The name of the signed-in user, if the app has set it. A ``ResponseCache`` stores responses separately for each
   /// account, across renewals and launches. Without a name, it separates them by the credential that was set at
@@ -125,10 +138,14 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///
   /// - Parameter client: Sends the request.
   /// - Returns: The new credential.
-  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal.
+  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal, or
+  ///   ``NetworkError/invalidRequest(reason:)`` if the closure that renews calls it.
   @discardableResult
   public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {
-    try await renewed(after: state.withLock { $0 }, client, within: .infinity)
+    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) {
+      throw .invalidRequest(reason: "a renewal cannot wait for itself")
+    }
+    return try await renewed(after: state.withLock { $0 }, client, within: .infinity)
   }
 
   /// Sends the request with the credential. If the credential is rejected, sends it once more with a renewed one.
@@ -139,9 +156,9 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     guard NetworkOrigin(request.url) == origin, !NetworkCall.renewals.get().contains(ObjectIdentifier(self)),
       request.value(forHTTPHeaderField: now.credential?.header.name ?? "") == nil
     else { return try await next(request) }
-    let epoch = call.memory.withLock { memory in
-      memory.epochs.merge([ObjectIdentifier(self): now.credential == nil ? 0 : now.epoch]) { first, _ in first }
-      return memory.epochs[ObjectIdentifier(self)]
+    let epoch = call.signIns.withLock { epochs in
+      epochs.merge([ObjectIdentifier(self): now.credential == nil ? 0 : now.epoch]) { first, _ in first }
+      return epochs[ObjectIdentifier(self)]
     }
     if epoch == 0 { return try await next(request) }
     guard let credential = now.credential, epoch == now.epoch else { throw URLError(.userAuthenticationRequired) }
@@ -206,13 +223,22 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return Task { [client] in
       do {
         let new = try await NetworkCall.renewals.withValue(running) { try await renew(old, client) }
-        if end(epoch, { ($0.credential, $0.generation) = (new, $0.generation + 1) }) { return new }
+        let isCurrent = end(epoch) { state in
+          (state.credential, state.generation) = (new, state.generation + 1)
+          report(new)
+        }
+        if isCurrent { return new }
         throw URLError(.userAuthenticationRequired)
       } catch {
         let network = error as? NetworkError
         let code = (error as? URLError ?? network?.urlError)?.code
         let isRefused = code == .userAuthenticationRequired || [400, 401, 403].contains(network?.statusCode)
-        if end(epoch, { if isRefused { $0 = State(epoch: epoch + 1) } }), isRefused { onSessionEnd(error) }
+        let isCurrent = end(epoch) { state in
+          guard isRefused else { return }
+          state = State(epoch: epoch + 1)
+          report(nil)
+        }
+        if isCurrent, isRefused { onSessionEnd(error) }
         throw error
       }
     }

@@ -101,7 +101,8 @@ nonisolated extension NetworkClient: EndpointCallRunner {
       plan.sessionMayHaveEnded = true
       plan.policy = plan.policy ?? policy
       let call = NetworkCall(
-        client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil)
+        client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil,
+        signIns: plan.signIns ?? NetworkLock([:]))
       let ofAttempt = middleware.filter { $0.stage == .attempt }
       if !ofAttempt.isEmpty { plan.makeAttempt = plan.attempt(through: ofAttempt, in: call) }
       let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan] request in

@@ -85,10 +85,10 @@ nonisolated public struct NetworkCall: Sendable {
     var hasFallback = false
     /// The last response is to a redirected request, whose URL and method may differ from the original.
     var hasFollowedRedirect = false
-    /// The epoch in which the call began, for each `Authentication`. 0 means that there was no credential.
-    var epochs: [ObjectIdentifier: Int] = [:]
   }
   let memory = NetworkLock(Memory())
+  /// The epoch in which the call began, for each `Authentication`. 0 means that there was no credential.
+  var signIns = NetworkLock<[ObjectIdentifier: Int]>([:])
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
@@ -126,7 +126,7 @@ nonisolated extension NetworkError {
   }
 
   /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
-  var isOutage: Bool { if case .middlewareError(let error as Self) = self { error.isOutage } else { shouldRetry } }
+  var isOutage: Bool { inner?.isOutage ?? shouldRetry }
 }
 
 nonisolated extension NetworkCallPlan {
@@ -139,6 +139,7 @@ nonisolated extension NetworkCallPlan {
       let next = NetworkMiddlewareNext(middleware, in: call) { request in
         if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
         // The session has been invalidated.
+        if Task.isCancelled { throw NetworkError.cancelled }
         if base.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
         let outcome = await RetryAttempt(request, base, makeAttempt).run(clock: ContinuousRetryClock())
         let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
