@@ -94,6 +94,25 @@ import Wynd
     try expectWholeFile()
   }
 
+  /// A 416 that confirms a complete file is not the status of its response.
+  @Test func completeFileIsNotRejectedForItsConfirmation() async throws {
+    let isComplete = Gate()
+    let task = Task {
+      try await download(
+        Inspector(stage: .attempt) { response, _, _ in
+          isComplete.open()
+          try await Task.sleep(for: .seconds(3_600))
+          return response
+        })
+    }
+    await isComplete.wait()
+    task.cancel()
+    _ = await task.result
+    let done = try await download(ResponseValidation(statusCodes: 200..<300, contentTypes: ["image/png"]))
+    #expect(done.response.statusCode == 416)
+    try expectWholeFile()
+  }
+
   /// The file that takes its place while a middleware looks at the download is not replaced.
   @Test func fileThatAppearsMeanwhileStays() async throws {
     let file = folder.file()

@@ -20,7 +20,7 @@ extension ResponseCacheTests {
     let asked = try #require(world.script.requests.last)
     #expect(asked.httpMethod == method && asked.value(forHTTPHeaderField: "If-None-Match") == nil)
     // A method that changes nothing leaves what is stored; no method but GET stores its response.
-    let isSafe = ["HEAD", "OPTIONS"].contains(method)
+    let isSafe = ["HEAD", "OPTIONS", "QUERY"].contains(method)
     #expect(try await world.get().text == (isSafe ? "stored" : "third"))
   }
 

@@ -196,10 +196,12 @@ import Wynd
     #expect(got == ["placed"] && world.script.requests.count == 1)
   }
 
-  @Test func aRenewalThatCannotReachTheServerIsAnOutageToo() async throws {
+  /// Whether it sends its request with the client that it gets, or with a session of its own.
+  @Test(arguments: [true, false]) func aRenewalThatCannotReachTheServerIsAnOutageToo(_ usesClient: Bool) async throws {
     let world = World([.ok("old", headers: Self.tagged), .status(401), .failure(.notConnectedToInternet)], stale: true)
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("a")) { _, client in
+      if !usesClient { throw URLError(.notConnectedToInternet) }
       _ = try await client.performNetworkRequest(URLRequest(url: origin))
       return BearerToken("b")
     }

@@ -61,7 +61,9 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     if isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
     guard isCacheable else {
       // An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
-      defer { if !["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.httpMethod ?? "GET") { store.remove(key) } }
+      defer {
+        if !["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.httpMethod ?? "GET") { store.remove(key) }
+      }
       return try await next(request)
     }
     var unconditional = request

@@ -16,7 +16,8 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
   ///
   /// - Parameters:
   ///   - statusCodes: The accepted status codes, such as `200..<300`.
-  ///   - contentTypes: The accepted media types of the body, without parameters. `image/*` accepts any image.
+  ///   - contentTypes: The accepted media types of the body, without parameters. `image/*` accepts any image. They apply
+  ///     to a body in memory, not to that of a transfer.
   ///   - isRetryable: Whether a retry may help. Whether it is safe to repeat the request is decided by ``RetryPolicy``.
   ///   - validate: Returns why a response is not acceptable, or nil if it is. The text appears in logs.
   public init(
@@ -40,9 +41,11 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let response = try await next(request)
-    // A conditional request expects a 304.
+    // A conditional request expects a 304. With a 416, a server confirms that a download is complete.
     let isConditional = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
-    guard !(isConditional && response.response.statusCode == 304), let text = reason(response) else { return response }
+    let isExpected =
+      isConditional && response.response.statusCode == 304 || call.isTransfer && response.response.statusCode == 416
+    guard !isExpected, let text = reason(response) else { return response }
     throw InvalidResponse(reason: text, response: response, shouldRetry: isRetryable)
   }
 }
