@@ -182,6 +182,26 @@ import Wynd
     let client = Self.client(.scripted([.ok("abc")]))
     #expect(try await client.load(OfData()) == "own 3")
     #expect(try await client.load(OfURLResponse()) == 3)
+    // Also where the body of the response is ignored otherwise.
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Refused()) }
+    #expect(error?.serviceError(as: Refused.ServiceError.self) != nil)
+    try await client.load(Refused(isFine: true))
+    #expect(try await client.load(OfHeaders()).statusCode == 299)
+  }
+  struct Refused: Endpoint {
+    struct ServiceError: Error, Decodable {}
+    typealias Response = Void
+    let path = "/x"
+    var isFine = false
+    func parse(_ data: Data) throws { if !isFine { throw ServiceError() } }
+  }
+  struct OfHeaders: Endpoint {
+    typealias Response = HTTPURLResponse
+    let path = "/x"
+    func parse(data: Data, urlResponse: URLResponse) throws -> HTTPURLResponse {
+      let url = try #require(urlResponse.url)
+      return try #require(HTTPURLResponse(url: url, statusCode: 299, httpVersion: nil, headerFields: nil))
+    }
   }
 
   // MARK: Errors of the service in a successful response

@@ -7,7 +7,7 @@ nonisolated extension Endpoint where Response: Decodable {
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
-    do { return try parse(data: data, urlResponse: response) } catch is MemberNotImplemented {}
+    if let parsed = try parsed(data, response) { return parsed }
     let optional = Response.self as? any ExpressibleByNilLiteral.Type
     if data.isEmpty, let none = optional?.init(nilLiteral: ()) as? Response { return none }
     if let data = data as? Response { return data }
@@ -18,14 +18,19 @@ nonisolated extension Endpoint where Response: Decodable {
 }
 nonisolated extension Endpoint where Response == Void {
   /// Ignores the body.
-  public func parse(data: Data, response: HTTPURLResponse) -> Response { () }
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data, response) ?? () }
 }
 nonisolated extension Endpoint where Response == HTTPURLResponse {
   /// Returns the response, with its status code and header fields.
-  public func parse(data: Data, response: HTTPURLResponse) -> Response { response }
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data, response) ?? response }
 }
 
 nonisolated extension Endpoint {
+  /// The value from an alternative to ``parse(data:response:)``; nil if none is implemented.
+  fileprivate func parsed(_ data: Data, _ response: HTTPURLResponse) throws -> Response? {
+    do { return try parse(data: data, urlResponse: response) } catch is MemberNotImplemented { return .none }
+  }
+
   func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
     result.mapError(typed).flatMap { network in
       Result { EndpointResponse(value: try parse(data: network.data, response: network.response), network: network) }

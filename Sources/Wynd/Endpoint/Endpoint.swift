@@ -25,8 +25,8 @@
 ///
 /// A member can also have its type in ``EndpointMemberAlternatives``: `let port = 8080`,
 /// `var body: URLRequest.Body { … }`, `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other
-/// type (`let port: UInt16 = 8080`) if the type conforms in its own declaration. In an
-/// `extension AgeEstimate: Endpoint { … }`, the compiler warns.
+/// type (`let port: UInt16 = 8080`), but warns about members of an `extension AgeEstimate: Endpoint { … }`. So only
+/// declare what differs from call to call in the type itself.
 ///
 /// In a module whose default isolation is `MainActor`, declare the types of responses, bodies and service errors
 /// `nonisolated`, as in `nonisolated struct Age: Decodable`. Otherwise, the compiler reports that the endpoint
