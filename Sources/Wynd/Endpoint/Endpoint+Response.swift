@@ -17,11 +17,11 @@ nonisolated extension Endpoint where Response: Decodable {
   }
 }
 nonisolated extension Endpoint where Response == Void {
-  /// Ignores the body.
+  /// Ignores the body, unless an alternative is implemented.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data, response) ?? () }
 }
 nonisolated extension Endpoint where Response == HTTPURLResponse {
-  /// Returns the response, with its status code and header fields.
+  /// Returns the response, with its status code and header fields, unless an alternative is implemented.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data, response) ?? response }
 }
 

@@ -1,10 +1,11 @@
 /// A request to a web service, and the type of its response.
 ///
 /// ```swift
-/// struct AgeEstimate: Endpoint {
+/// struct AgeEstimate {
 ///   struct Response: Decodable { let name: String; let age: Int }
 ///   let name: String
-///
+/// }
+/// extension AgeEstimate: Endpoint {
 ///   var host: String { "api.agify.io" }
 ///   var path: String { "/" }
 ///   var queryItems: [URLQueryItem] { [URLQueryItem(name: "name", value: name)] }
@@ -25,8 +26,8 @@
 ///
 /// A member can also have its type in ``EndpointMemberAlternatives``: `let port = 8080`,
 /// `var body: URLRequest.Body { … }`, `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other
-/// type (`let port: UInt16 = 8080`), but warns about members of an `extension AgeEstimate: Endpoint { … }`. So only
-/// declare what differs from call to call in the type itself.
+/// type (`let port: UInt16 = 8080`), but warns about members of an `extension AgeEstimate: Endpoint { … }`. So declare
+/// the members there.
 ///
 /// In a module whose default isolation is `MainActor`, declare the types of responses, bodies and service errors
 /// `nonisolated`, as in `nonisolated struct Age: Decodable`. Otherwise, the compiler reports that the endpoint
@@ -85,9 +86,9 @@ nonisolated public protocol Endpoint: EndpointMemberAlternatives {
   /// ``NetworkError/serviceError(_:_:_:)`` for a ``ServiceError``, with the error itself for a ``NetworkError``, and
   /// with ``NetworkError/undecodable(_:_:_:)`` for any other error.
   func parse(data: Data, response: HTTPURLResponse) throws -> Response
-  /// An alternative to ``parse(data:response:)`` for a `Decodable` response.
+  /// An alternative to ``parse(data:response:)``.
   func parse(_ data: Data) throws -> Response
-  /// An alternative to ``parse(data:response:)`` for a `Decodable` response.
+  /// An alternative to ``parse(data:response:)``.
   func parse(data: Data, urlResponse: URLResponse) throws -> Response
 }
 

@@ -5,12 +5,12 @@
 /// json["tags"]?[0]?.string        // "dog"
 /// ```
 nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringConvertible {
-  /// A `Bool`, `Int`, `Double`, `String`, `[JSONValue]` or `[String: JSONValue]`, or nil for `null`. A number is an
-  /// `Int` if it fits into one, even if it is written `1.0`.
+  /// A `Bool`, `Int`, `Double`, `String`, `[JSONValue]` or `[String: JSONValue]`, or nil for `null`. A number that is
+  /// decoded is an `Int` if it fits into one, even if it is written `1.0`.
   public let value: (any Encodable & Sendable)?
 
-  /// `null`
-  public static let null: JSONValue = nil
+  /// Makes JSON of a value that can be encoded, or null of nil. Subscripts read only the types of ``value``.
+  public init(_ value: (any Encodable & Sendable)?) { self.value = value }
 
   private typealias Kind = any (Codable & Sendable).Type
   private static let kinds: [Kind] = [String.self, Double.self, Bool.self, [String: Self].self, [Self].self]
@@ -26,10 +26,10 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
       if kind == [Self].self, var elements = try? decoder.unkeyedContainer() {
         var values: [Self] = []
         while !elements.isAtEnd { values.append(try read(elements.superDecoder(), depth + 1, after: values.last)) }
-        return Self(value: values)
+        return Self(values)
       }
       guard let value = try? json.decode(kind) else { continue }
-      return Self(value: value is Double ? (try? json.decode(Int.self)) ?? value : value)
+      return Self((value as? Double).flatMap { $0 == $0.rounded() ? try? json.decode(Int.self) : nil } ?? value)
     }
     throw DecodingError.dataCorruptedError(in: json, debugDescription: "not JSON of at most 100 levels")
   }
@@ -60,10 +60,10 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "a number that JSON does not have"
   }
-  /// Compares the JSON.
-  public static func == (left: Self, right: Self) -> Bool { left.description == right.description }
-  /// Hashes the JSON.
-  public func hash(into hasher: inout Hasher) { hasher.combine(description) }
+  /// Compares the values, and numbers whatever their type.
+  public static func == (left: Self, right: Self) -> Bool { left.value as? AnyHashable == right.value as? AnyHashable }
+  /// Hashes the value.
+  public func hash(into hasher: inout Hasher) { hasher.combine(value as? AnyHashable) }
 }
 
 nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,

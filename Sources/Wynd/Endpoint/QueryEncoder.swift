@@ -46,7 +46,7 @@ nonisolated public struct QueryEncoder: Sendable {
   /// Encodes values of different types as query items: `encode(["q": "dogs", "page": 2])`.
   ///
   /// - Throws: The error of encoding a value.
-  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(JSONValue.init(value:))) }
+  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(JSONValue.init)) }
 
   private func items(_ node: Node, _ name: String) -> [URLQueryItem] {
     switch node {

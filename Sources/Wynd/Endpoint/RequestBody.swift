@@ -32,7 +32,7 @@ nonisolated extension URLRequest {
     public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
     /// Values of different types as JSON: `.json(["name": name, "age": age])`.
     public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> Body {
-      json(values.mapValues(JSONValue.init(value:)), encoder: encoder)
+      json(values.mapValues(JSONValue.init), encoder: encoder)
     }
     /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
     public static func form(_ fields: [URLQueryItem]) -> Body { form { fields } }
