@@ -162,6 +162,27 @@ import Wynd
     #expect(script.elapsed > .seconds(140))
   }
 
+  /// A new iteration is a new call, of the user who is signed in then.
+  @Test func anIterationOfEventsBelongsToItsUser() async throws {
+    let url = try #require(URL(string: "https://a.example/events"))
+    let authentication = Authentication<BearerToken>(for: url) { _, _ in throw URLError(.timedOut) }
+    let script = NetworkScript { _, _ in
+      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: a\n\n".utf8)], isCut: false)
+    }
+    let log = EventLog()
+    let client = NetworkClient(policy: RetryPolicy(onEvent: log.add), middleware: [authentication], script: script)
+    let events = client.serverSentEvents(for: URLRequest(url: url))
+    for name in [nil, "ann", "bob"] {
+      authentication.credential = name.map { BearerToken($0) }
+      for try await event in events {
+        #expect(event.data == "a")
+        break
+      }
+    }
+    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+    #expect(sent == [nil, "Bearer ann", "Bearer bob"] && Set(log.events.map(\.callID)).count == 3)
+  }
+
   /// The events of one user must not go on as those of another.
   @Test(arguments: ["bob", nil]) func aStreamOfEventsEndsWithItsUser(_ next: String?) async throws {
     let url = try #require(URL(string: "https://a.example/events"))

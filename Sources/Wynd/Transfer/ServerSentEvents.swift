@@ -25,8 +25,8 @@ nonisolated extension NetworkPerformer {
   ///
   /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
   /// left, or when the iterating task is canceled. Each connection is made like any other call, so Retry-After is
-  /// respected, and a 404 is final. When another user signs in, or the user signs out, it does not reconnect, but fails
-  /// with `URLError.userAuthenticationRequired`. A response that is not an event stream is
+  /// respected, and a 404 is final. When another user of an ``Authentication`` signs in, or the user signs out, it does
+  /// not reconnect, but fails with `URLError.userAuthenticationRequired`. A response that is not an event stream is
   /// ``NetworkError/undecodable(_:_:_:)``, with its status and up to 1 MB of its body.
   ///
   /// Some systems deliver nothing until 512 bytes have arrived. A server can send a comment of that length first.
@@ -43,8 +43,9 @@ nonisolated extension NetworkPerformer {
   ) -> ServerSentEvents {
     // A body stream can be read only once.
     let mayReconnect = request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
-    let call = NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries, signIns: NetworkLock([:]))
-    return ServerSentEvents(performer: self, call: call, mayReconnect: mayReconnect)
+    return ServerSentEvents(performer: self, mayReconnect: mayReconnect) {
+      NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries, signIns: NetworkLock([:]))
+    }
   }
 }
 
@@ -53,14 +54,16 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = ServerSentEvent
   let performer: any NetworkPerformer
-  let call: NetworkCallPlan
   let mayReconnect: Bool
+  /// One for each iteration.
+  let makeCall: @Sendable () -> NetworkCallPlan
 
   /// Iterates over the events.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     /// The status code and header fields of the current connection; nil before the first one.
     public private(set) var response: HTTPURLResponse?
     private let events: ServerSentEvents
+    private var call: NetworkCallPlan
     private var parser: ServerSentEventParser
     private var lines: NetworkLines.AsyncIterator?
     /// The number of consecutive connections without an event.
@@ -68,8 +71,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private var isAtEnd: Bool { lines == nil && response.map { $0.statusCode == 204 || !events.mayReconnect } == true }
 
     init(_ events: ServerSentEvents) {
-      self.events = events
-      parser = ServerSentEventParser(lastID: events.call.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
+      (self.events, call) = (events, events.makeCall())
+      parser = ServerSentEventParser(lastID: call.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
     }
 
     /// The next event.
@@ -99,14 +102,12 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
-        let wait = Swift.max(parser.retry ?? .seconds(3), least)
         // The wait uses the clock of the calls, which is virtual in a test.
-        let clock = events.performer.networkCaller.source.loop(for: NetworkCallPlan(request: events.call.request)).clock
-        do { try await clock.sleep(for: wait) } catch { throw .cancelled }
+        let clock = events.performer.networkCaller.source.loop(for: call).clock
+        do { try await clock.sleep(for: Swift.max(parser.retry ?? .seconds(3), least)) } catch { throw .cancelled }
       }
       // Without the unfinished event of the previous connection.
       parser = ServerSentEventParser(lastID: parser.lastID, retry: parser.retry)
-      var call = events.call
       call.request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
       call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
