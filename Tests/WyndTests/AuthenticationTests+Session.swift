@@ -128,6 +128,32 @@ extension AuthenticationTests {
     #expect(saved.value == ["new", "ann", nil, "bob", nil] && authentication.credential == nil)
   }
 
+  /// The field of a credential may be made of anything.
+  @Test func aCredentialMayAskForTheAccount() async throws {
+    struct Named: NetworkCredential {
+      let account: @Sendable () -> String?
+      var header: URLRequest.Header { .init("X-User", account() ?? "nobody") }
+    }
+    let own = Box<Authentication<Named>>()
+    let authentication = Authentication<Named>(for: try #require(Self.origin)) { old, _ in old }
+    own.value = authentication
+    defer { own.value = nil }
+    authentication.signIn(Named { own.value?.account }, as: "Ann")
+    let script = Self.script("x")
+    _ = try? await Self.get(
+      NetworkClient(baseURL: Self.origin, policy: .never, middleware: [authentication], script: script))
+    #expect(script.requests.first?.value(forHTTPHeaderField: "X-User") == "Ann")
+  }
+
+  /// A renewal that fails because of another credential does not sign this user out.
+  @Test func aRefusalOfAnotherCredentialEndsNoSession() async throws {
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      throw NetworkError.middlewareError(URLError(.userAuthenticationRequired))
+    }
+    _ = try? await authentication.renew(with: Self.client(Self.script("new"), authentication))
+    #expect(authentication.credential == BearerToken("old"))
+  }
+
   // MARK: renew(with:)
 
   @Test func theAppMayRenewByItself() async throws {

@@ -63,7 +63,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
 /// - The client that is passed to the closure has neither this middleware nor a retry budget. All other requests of the
 ///   closure, with any client, are sent without the credential and never wait for the renewal. (Those of a detached task
-///   do, until their `timeoutInterval`.)
+///   do wait, until their `timeoutInterval`.)
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
@@ -82,7 +82,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private let onChange: @Sendable (Credential?) -> Void
   private let onSessionEnd: @Sendable (any Error) -> Void
   private let renew: @Sendable (Credential, NetworkClient) async throws -> Credential
-  private let state = NetworkLock(State())
+  private let state: NetworkLock<State>
   private let changes = DispatchQueue(label: "Wynd.Authentication")
 
   /// Makes a middleware that authenticates the requests to one service.
@@ -102,7 +102,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
   ) {
     (self.origin, self.onChange, self.onSessionEnd, self.renew) = (NetworkOrigin(origin), onChange, onSessionEnd, renew)
-    state.withLock { $0 = Self.signedIn(credential, account, epoch: 1) }
+    let first = credential?.header.value
+    state = NetworkLock(State(credential: credential, account: account, first: first, epoch: 1))
   }
 
   /// The credential of the signed-in user. Set it at sign-in, and set nil at sign-out. Calls that began with another
@@ -116,14 +117,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Sets ``credential`` and ``account`` together, so that no call combines one user's credential with another user's
   /// name.
   public func signIn(_ credential: Credential?, as account: String? = nil) {
+    let first = credential?.header.value
     state.withLock { state in
-      state = Self.signedIn(credential, account, epoch: state.epoch + 1)
+      state = State(credential: credential, account: account, first: first, epoch: state.epoch + 1)
       report(credential)
     }
-  }
-
-  private static func signedIn(_ credential: Credential?, _ account: String?, epoch: Int) -> State {
-    State(credential: credential, account: account, first: credential?.header.value, epoch: epoch)
   }
 
   /// Called while the state is locked, so that changes are reported in their order.
@@ -231,7 +229,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
         throw URLError(.userAuthenticationRequired)
       } catch {
         let network = error as? NetworkError
-        let code = (error as? URLError ?? network?.urlError)?.code
+        // Not that of another credential.
+        let code = (error as? URLError ?? (network?.inner == nil ? network?.urlError : nil))?.code
         let isRefused = code == .userAuthenticationRequired || [400, 401, 403].contains(network?.statusCode)
         let isCurrent = end(epoch) { state in
           guard isRefused else { return }

@@ -111,7 +111,9 @@ nonisolated extension NetworkClient: EndpointCallRunner {
         if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
         let loop = networkCaller.source.loop(for: plan)
         // The session has been invalidated.
-        if loop.transport.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
+        if !Task.isCancelled, loop.transport.forLaterAttempts == nil {
+          throw NetworkError.urlError(URLError(.cancelled))
+        }
         return try await loop.run().get()
       }
       return .success(try await next(plan.request))

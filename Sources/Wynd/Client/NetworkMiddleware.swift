@@ -77,7 +77,7 @@ nonisolated public struct NetworkCall: Sendable {
   public let client: NetworkClient
   /// The endpoint that is loaded, or nil for a `URLRequest`.
   public let endpoint: (any Endpoint)?
-  /// Whether this is a download, an upload or a stream, whose response body is not in the ``NetworkResponse``.
+  /// Whether this is a download, an upload or a stream. The ``NetworkResponse`` has only the response body of an upload.
   public let isTransfer: Bool
   /// State that the middleware of a call shares between stages and attempts.
   struct Memory: Sendable {
@@ -138,8 +138,8 @@ nonisolated extension NetworkCallPlan {
       let facts = NetworkLock(NetworkOutcome())
       let next = NetworkMiddlewareNext(middleware, in: call) { request in
         if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
-        // The session has been invalidated.
         if Task.isCancelled { throw NetworkError.cancelled }
+        // The session has been invalidated.
         if base.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
         let outcome = await RetryAttempt(request, base, makeAttempt).run(clock: ContinuousRetryClock())
         let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)

@@ -16,8 +16,8 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
   ///
   /// - Parameters:
   ///   - statusCodes: The accepted status codes, such as `200..<300`.
-  ///   - contentTypes: The accepted media types of the body, without parameters. `image/*` accepts any image. They apply
-  ///     to a body in memory, not to that of a transfer.
+  ///   - contentTypes: The accepted media types of the body, without parameters. `image/*` accepts any image. They do
+  ///     not apply to a download or a stream.
   ///   - isRetryable: Whether a retry may help. Whether it is safe to repeat the request is decided by ``RetryPolicy``.
   ///   - validate: Returns why a response is not acceptable, or nil if it is. The text appears in logs.
   public init(
