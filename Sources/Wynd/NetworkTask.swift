@@ -34,7 +34,11 @@ nonisolated public struct NetworkTask: Sendable {
 
   /// Runs async work, which `cancel()` cancels.
   func run(_ work: @escaping @Sendable () async -> Void) {
-    let running = Task { await work() }
+    let running = Task {
+      // `cancel()` may have been called before this task existed.
+      if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+      await work()
+    }
     setCancellation { running.cancel() }
   }
 }

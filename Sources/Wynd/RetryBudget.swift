@@ -6,8 +6,8 @@
 /// step instead, and its last retry is always sent. So a call never takes longer than its own retries could have taken,
 /// and never sends more than it would have sent alone.
 ///
-/// Any response that does not indicate overload counts, also a 404. One that comes between failures counts for a second,
-/// so a server that responds to some calls is not down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
+/// Any response that does not indicate overload counts, also a 404. After one that comes between failures, no retry is
+/// skipped for a second, so a server that responds to some calls is not down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
 /// only call to an origin.
 ///
 /// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:

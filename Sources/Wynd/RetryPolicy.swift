@@ -33,7 +33,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public var retriesNonIdempotent: Bool
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
-  /// case. A slow closure delays its own call only, also the end of that call.
+  /// case. A slow closure delays its own call only, also the end of that call. A POST that may have been applied is
+  /// reported as `notSafeToRepeat`, whatever it decides.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
   /// Receives the events of a call, one at a time and before its result, on a queue of its own.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
@@ -82,7 +83,7 @@ nonisolated public struct RetryPolicy: Sendable {
     if call.history.count(where: { $0.error?.isPersistent == true }) > 2 { return .stop(.persistentFailure) }
 
     var delay = backoff.delay(retry: call.backoffStep, random: random)
-    if delay > waitLeft(call) { return .stop(.maxRetries) }
+    let isTooLong = delay > waitLeft(call)
     let server = error.response.flatMap { $0.statusCode >= 400 ? RetryAfter.wait(asked: $0, now: now) : nil }
     if let asked = server?.wait, asked > .zero {
       if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
@@ -91,6 +92,7 @@ nonisolated public struct RetryPolicy: Sendable {
       // do not return together, but no more of it than the call has time for.
       delay = asked + max(.zero, min(delay, (timeLeft(call) - asked) / 2))
     }
+    if isTooLong { return .stop(.maxRetries) }
     if error.isUnreachable, let limit = maxUnreachableTime {
       let left = limit - (call.elapsed - (call.unreachableSince ?? call.elapsed))
       if left <= .zero { return .stop(.maxUnreachableTime) }
@@ -203,6 +205,8 @@ nonisolated struct RetryCallState: Sendable {
   /// Why the failure proves that the request was not applied; nil if it does not.
   func proof(in error: NetworkError) -> RepeatSafety? {
     if hasFollowedRedirect { return nil }
+    // It may be that of another request.
+    if case .middlewareError(is URLError) = error { return nil }
     if error.failedBeforeSending, !mayHaveSent { return .nothingSent }
     return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
   }

@@ -192,6 +192,17 @@ import Testing
     #expect(transport.prepared.value == 1)
   }
 
+  @Test func theTaskOfACanceledCallIsCanceled() async {
+    for _ in 0..<100 {
+      let task = NetworkTask()
+      task.cancel()
+      let isCanceled = await withCheckedContinuation { continuation in
+        task.run { continuation.resume(returning: Task.isCancelled) }
+      }
+      #expect(isCanceled)
+    }
+  }
+
   /// A conflict is that of an earlier attempt, if that one may have reached the server despite its error.
   @Test(arguments: [true, false], [true, false])
   func aRefusedAttemptMayHaveCausedAConflict(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {

@@ -215,6 +215,26 @@ import Testing
         == .retry(after: .seconds(1.5), .server(field: "Retry-After"), asked: .seconds(1)))
   }
 
+  /// Although the budget has used up the time for retries: the person can read how long it takes.
+  @Test func theWaitThatAServerAsksForIsReportedAfterSkippedRetries() {
+    let policy = RetryPolicy(maxRetries: 2)
+    let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
+    func decide(_ wait: String) -> RetryDecision {
+      policy.decision(
+        Self.status(503, ["Retry-After": wait]), Self.request("GET"), late, verdict: nil,
+        now: Date(timeIntervalSince1970: 0), random: 0.5)
+    }
+    #expect(decide("90") == .stop(.retryAfterTooLong(.seconds(90))))
+    #expect(decide("1") == .stop(.maxRetries) && decide("0") == .stop(.maxRetries))
+  }
+
+  @Test func anErrorOfAMiddlewareProvesNothing() {
+    let error = NetworkError.middlewareError(URLError(.cannotConnectToHost))
+    let always = RetryPolicy(shouldRetry: { _ in true })
+    #expect(decide(error, always, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
+    #expect(decide(error, always) == .retry(after: .seconds(0.25), .backoff))
+  }
+
   /// People must not be told to try again, whatever the app thinks of a retry.
   @Test func aPOSTThatMayHaveBeenAppliedIsReportedAsSuch() {
     let never = RetryPolicy(shouldRetry: { _ in false })
