@@ -163,7 +163,7 @@
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
       // A silent connection may be reused over HTTP/2.
       let hasFailed = (outcome.error as? URLError).map { NetworkError.urlError($0).failedBeforeSending } ?? false
-      if !hasFailed { LinuxConnections.add(activeSession, ended.request.url) }
+      if !hasFailed, ended.task != nil { LinuxConnections.add(activeSession, ended.request.url) }
       outcome.mayHaveSent = hasFailed && LinuxConnections.mayExist(activeSession, ended.request.url)
       outcome.hasFollowedRedirect = ended.hop > 0
       completion(outcome)

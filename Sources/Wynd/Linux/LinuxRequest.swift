@@ -45,7 +45,7 @@
         let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
       else { return nil }
-      // URLSession sends secure cookies over http, too. A redirect to https may have preceded this one.
+      // URLSession sends secure cookies over http, too. A redirect from https may have preceded this one.
       if scheme == "http", configuration.httpCookieStorage?.cookies(for: target)?.contains(where: \.isSecure) == true {
         return nil
       }
