@@ -221,7 +221,7 @@ extension NetworkErrorTests {
     #expect("\(nested)" == "middleware failed: neither an error nor a response")
   }
 
-  @Test func eachReasonToStopHasItsWords() {
+  @Test func reasonsHaveTheirNamesAndWords() {
     // A log has the names of the cases, which the documentation explains.
     #expect("\(RetryFailure.StopReason.maxRetries)" == "maxRetries")
     #expect("\(RetryFailure.StopReason.notSafeToRepeat(method: "PATCH"))" == #"notSafeToRepeat(method: "PATCH")"#)

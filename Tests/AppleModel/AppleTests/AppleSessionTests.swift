@@ -132,8 +132,8 @@ import Wynd
     }
   }
 
-  /// Whoever cancels a call may end its session at once.
-  @Test(arguments: ["before the start", "before a retry", "in a middleware"])
+  /// An app may cancel a call, and end its session at once.
+  @Test(arguments: ["before the start", "before the start of a client's call", "before a retry", "in a middleware"])
   func callThatIsCanceledCreatesNoTask(_ moment: String) async throws {
     let server = try LoopbackServer(script: .status(503))
     let session = URLSession(configuration: .ephemeral)
@@ -144,10 +144,14 @@ import Wynd
       return true
     })
     let performer: any NetworkPerformer =
-      moment == "in a middleware" ? NetworkClient(session: session, middleware: [deaf]) : session
+      switch moment {
+      case "in a middleware": NetworkClient(session: session, middleware: [deaf])
+      case "before the start of a client's call": NetworkClient(session: session)
+      default: session
+      }
     let request = URLRequest(url: server.url())
     let task = Task { () -> NetworkError? in
-      if moment == "before the start" {
+      if moment.hasPrefix("before the start") {
         deaf.isReached.open()
         await deaf.mayGoOn.wait()
       }
