@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test func theTaskOfACanceledCallIsCanceled() async {
-    for _ in 0..<100 {
+    for _ in 0..<2000 {
       let task = NetworkTask()
       task.cancel()
       let isCanceled = await withCheckedContinuation { continuation in
