@@ -9,7 +9,8 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
   /// decoded is an `Int` if it fits into one, even if it is written `1.0`.
   public let value: (any Encodable & Sendable)?
 
-  /// Makes JSON of a value that can be encoded, or null of nil. Subscripts read only the types of ``value``.
+  /// Makes JSON of an array or an object of ``JSONValue``, or of another type of ``value``, or null of nil. Any other
+  /// value can be encoded as JSON, but not read or compared.
   public init(_ value: (any Encodable & Sendable)?) { self.value = value }
 
   private typealias Kind = any (Codable & Sendable).Type
