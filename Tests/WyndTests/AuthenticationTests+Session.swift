@@ -104,8 +104,18 @@ extension AuthenticationTests {
     let (isRenewing, mayEnd) = (Gate(), Gate())
     let saved = Box<[String?]>([])
     let refused = Box(false)
+    let isAtEnd = DispatchSemaphore(value: 0)
     let authentication = Authentication(
-      for: try #require(Self.origin), BearerToken("old"), onChange: { new in saved.update { $0.append(new?.token) } }
+      for: try #require(Self.origin), BearerToken("old"),
+      onChange: { new in
+        // For as long as an end that comes too early would need to come.
+        if refused.value == true { _ = isAtEnd.wait(timeout: .now() + 0.3) }
+        saved.update { $0.append(new?.token) }
+      },
+      onSessionEnd: { _ in
+        saved.update { $0.append("end") }
+        isAtEnd.signal()
+      }
     ) { old, _ in
       if refused.value == true { throw URLError(.userAuthenticationRequired) }
       if old.token == "old" { return BearerToken("new") }
@@ -124,8 +134,8 @@ extension AuthenticationTests {
     authentication.credential = BearerToken("bob")
     refused.value = true
     _ = try? await authentication.renew(with: client)
-    await until { saved.value?.count == 5 }
-    #expect(saved.value == ["new", "ann", nil, "bob", nil] && authentication.credential == nil)
+    await until { saved.value?.count == 6 }
+    #expect(saved.value == ["new", "ann", nil, "bob", nil, "end"] && authentication.credential == nil)
   }
 
   /// The field of a credential may be made of anything.
@@ -213,6 +223,7 @@ extension AuthenticationTests {
       let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
       guard case .middlewareError = error else { Issue.record("\(String(describing: error))"); return }
       #expect(authentication.credential == nil && authentication.account == nil)
+      await until { ended.value?.isEmpty == false }
       #expect(ended.value == [status])
       // From now on nobody is signed in.
       _ = try? await Self.get(client)

@@ -93,7 +93,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - account: The name of the user; see ``account``.
   ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of its
   ///     own. Save it here: a renewal may end after the user has signed out, and has no effect then.
-  ///   - onSessionEnd: Called with the error if a renewal is refused, on any thread. Ask the user to sign in.
+  ///   - onSessionEnd: Called with the error if a renewal is refused, after `onChange`, on the same queue. Ask the user to
+  ///     sign in.
   ///   - renew: Receives the old credential and a client for the request, and returns the new credential.
   public init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
@@ -237,7 +238,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
           state = State(epoch: epoch + 1)
           report(nil)
         }
-        if isCurrent, isRefused { onSessionEnd(error) }
+        if isCurrent, isRefused { changes.async { [onSessionEnd] in onSessionEnd(error) } }
         throw error
       }
     }
