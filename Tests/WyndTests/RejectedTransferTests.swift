@@ -74,8 +74,9 @@ import Wynd
     #expect(folder.names.isEmpty && server.requests.count == 1)
   }
 
-  /// It was canceled, not rejected: the next download has only to ask whether it is complete.
-  @Test func completeFileOfACanceledDownloadIsKept() async throws {
+  /// It was canceled, not rejected: the next download has only to ask whether it is complete. A validation does not take
+  /// the 416 that confirms it for the status of its response.
+  @Test(arguments: [false, true]) func completeFileOfACanceledDownloadIsKept(_ isValidated: Bool) async throws {
     let isComplete = Gate()
     let task = Task {
       try await download(
@@ -89,27 +90,11 @@ import Wynd
     task.cancel()
     guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
     #expect(!folder.names.contains("file.bin") && folder.partialSize == Self.bytes.count)
-    let done = try await download(Inspector(stage: .call) { response, _, _ in response })
+    let done =
+      isValidated
+      ? try await download(ResponseValidation(statusCodes: 200..<300, contentTypes: ["image/png"]))
+      : try await download(Inspector(stage: .call) { response, _, _ in response })
     #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
-    try expectWholeFile()
-  }
-
-  /// A 416 that confirms a complete file is not the status of its response.
-  @Test func completeFileIsNotRejectedForItsConfirmation() async throws {
-    let isComplete = Gate()
-    let task = Task {
-      try await download(
-        Inspector(stage: .attempt) { response, _, _ in
-          isComplete.open()
-          try await Task.sleep(for: .seconds(3_600))
-          return response
-        })
-    }
-    await isComplete.wait()
-    task.cancel()
-    _ = await task.result
-    let done = try await download(ResponseValidation(statusCodes: 200..<300, contentTypes: ["image/png"]))
-    #expect(done.response.statusCode == 416)
     try expectWholeFile()
   }
 
