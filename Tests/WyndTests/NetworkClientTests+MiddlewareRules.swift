@@ -57,6 +57,20 @@ extension NetworkClientTests {
     #expect(seen.value == ["attempt 503 0", "attempt 502 0", "call 502 2"])
   }
 
+  /// Not `URLError.cancelled`, which an app would show.
+  @Test func aCanceledCallOfAnInvalidatedSessionIsCanceled() async throws {
+    let (session, mayStart) = (URLSession(configuration: .ephemeral), Gate())
+    let request = try Self.order()
+    let task = Task {
+      await mayStart.wait()
+      return try await NetworkClient(session: session).performNetworkRequest(request)
+    }
+    task.cancel()
+    session.invalidateAndCancel()
+    mayStart.open()
+    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+  }
+
   @TaskLocal static var trace = ""
   /// Tracing depends on it.
   @Test func taskLocalValuesReachEveryAttempt() async throws {
