@@ -2,7 +2,7 @@
 
 nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugStringConvertible {
   /// One line for a log.
-  public var description: String { Self.oneLine(texts.log, 10_000) }
+  public var description: String { Self.oneLine(logText, 10_000) }
 
   /// The same, with a line for each attempt.
   public var debugDescription: String {
@@ -12,32 +12,47 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     }
   }
 
+  private var logText: String {
+    switch self {
+    case .urlError(let error):
+      "\(summary) (URLError \(error.code.rawValue)\(error.failingURL.map { ", \($0.redactedForLog)" } ?? ""))"
+    case .endpointError(let response, let data): "\(NetworkResponse(data: data ?? Data(), response: response))"
+    case .noResponseData(let response): "no body: \(NetworkResponse(data: Data(), response: response))"
+    case .serviceError(let error, let response, let data), .undecodable(let error, let response, let data):
+      "\(Self.reason(error)): \(NetworkResponse(data: data, response: response))"
+    case .noResponse, .invalidResponseType: "no HTTP response"
+    case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
+    case .invalidRequest(let reason): "invalid request: \(reason)"
+    case .middlewareError(let e), .transferFailed(let e), .generalError(let e): "\(summary) (\(Self.reason(e)))"
+    case .inaccessible(let failure):
+      "\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)"
+    case .cancelled: "canceled"
+    }
+  }
+
   /// The text of an error of the app may contain anything, also a token, so only its type and code are printed, and of
   /// a `DecodingError` the place and the types: "users[3].email: expected String, found null".
   private static func reason(_ error: any Error) -> String {
-    if let error = error as? any LoggableError { return error.description }
     switch error as? DecodingError {
-    case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+    case .typeMismatch(let type, let info), .valueNotFound(let type, let info):
       // "Expected to decode Int but found a string instead." The app's own types may write anything here.
-      let words = context.debugDescription.components(separatedBy: " ")
-      let found = words.last { ["string", "number", "bool", "array", "dictionary", "null"].contains($0) }
-      return "\(place(context.codingPath)): expected \(type), found \(found ?? "another type")"
-    case .keyNotFound(let key, let context): return "\(place(context.codingPath + [key])): is missing"
-    case .dataCorrupted(let context): return "\(place(context.codingPath)): is not valid"
+      let got = ["string", "number", "bool", "array", "dictionary", "null"].first(where: info.debugDescription.contains)
+      return "\(place(info.codingPath)): expected \(type), found \(got ?? "another type")"
+    case .keyNotFound(let key, let info): return "\(place(info.codingPath + [key])): is missing"
+    case .dataCorrupted(let info): return "\(place(info.codingPath)): is not valid"
     // On Linux, `as NSError` would ask for its text.
-    default: return "\(type(of: error)), \(error._domain) \(error._code)"
+    default: return (error as? any LoggableError)?.description ?? "\(type(of: error)), \(error._domain) \(error._code)"
     }
   }
 
   static func place(_ path: [any CodingKey]) -> String {
-    let text = path.reduce("") { text, key in
-      if let index = key.intValue { return "\(text)[\(index)]" }
+    let text = path.map { key in
       // A case of an enumeration is a name in the code. Any other key, such as that of a dictionary, is from the body.
       let mirror = Mirror(reflecting: key)
       let isName = mirror.displayStyle == .enum && mirror.children.isEmpty
-      return text + (text.isEmpty ? "" : ".") + (isName ? key.stringValue : "…")
-    }
-    return path.isEmpty ? "the body" : oneLine(text, 120)
+      return key.intValue.map { "[\($0)]" } ?? "." + (isName ? key.stringValue : "…")
+    }.joined().trimmingPrefix(".")
+    return path.isEmpty ? "the body" : oneLine(String(text), 120)
   }
 
   static func oneLine(_ text: String, _ limit: Int) -> String {
@@ -45,81 +60,53 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     return line.joined(separator: " ") + (text.unicodeScalars.count > limit ? "…" : "")
   }
 
-  /// A sentence for the person in front of the screen, without codes. On Apple's platforms that of a `URLError` is the
-  /// system's own, in the person's language.
-  public var errorDescription: String? {
+  /// A sentence for the person in front of the screen, without codes, and what to do. On Apple's platforms the sentence
+  /// for a `URLError` is the system's own, in the person's language.
+  public var errorDescription: String? { sentence + advice }
+
+  private var sentence: String {
+    // A log never asks for an error's own text, because that runs code of the app.
+    if let text = inner?.sentence ?? (thrown as? any LocalizedError)?.errorDescription { return text }
+    #if !canImport(FoundationNetworking)
+      if let urlError { return urlError.localizedDescription }
+    #endif
+    return summary
+  }
+
+  private var advice: String {
     switch stopReason {
-    case .retryAfterTooLong(let asked):
-      return "The server is busy. Please try again in \(Int((asked.secondsAsDouble / 60).rounded(.up))) min."
-    case .notSafeToRepeat:
-      return sentence + " The server may have received the request. Please check before you send it again."
+    case .retryAfterTooLong(let asked): " Please try again in \(Int((asked.secondsAsDouble / 60).rounded(.up))) min."
+    case .notSafeToRepeat: " The server may have received the request. Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
-    case .deadline: return sentence
+    case .deadline: ""
     // Another text contains the advice of its author.
-    default: return inner?.errorDescription ?? ownText ?? texts.people + (shouldRetry ? " Please try again later." : "")
+    default: inner?.advice ?? (shouldRetry && !(thrown is any LocalizedError) ? " Please try again later." : "")
     }
   }
 
-  private var sentence: String { inner?.sentence ?? ownText ?? texts.people }
-
-  /// The text of an error that was thrown by the app's middleware, or by a transfer. A log never asks for it, because it
-  /// runs code of the app.
-  private var ownText: String? {
-    switch self {
-    case .middlewareError(let error as any LocalizedError): error.errorDescription
-    case .transferFailed(let error as any LoggableError & LocalizedError): error.errorDescription
-    default: nil
-    }
-  }
-
-  /// The line for a log, and what happened in words for people, without advice.
-  private var texts: (log: String, people: String) {
-    let (failed, unreadable) = ("The request failed.", "The server sent a response that could not be read.")
-    switch self {
-    case .urlError(let error):
-      let url = (error.userInfo[NSURLErrorFailingURLErrorKey] as? URL).map { ", \($0.redactedForLog)" } ?? ""
-      #if canImport(FoundationNetworking)
-        let (words, people) = (LinuxFault.sentence(error.code) + " ", LinuxFault.sentence(error.code))
-      #else
-        // The error brings its text, which may contain anything, so a log has the code only.
-        let (words, people) = ("", error.localizedDescription)
-      #endif
-      return ("\(words)(URLError \(error.code.rawValue)\(url))", people)
-    case .endpointError(let response, let data): return (Self.text(response, data), Self.sentence(response.statusCode))
-    case .serviceError(let error, let response, let data):
-      return ("\(Self.reason(error)): \(Self.text(response, data))", Self.sentence(response.statusCode))
-    case .undecodable(let error, let response, let data):
-      return ("\(Self.reason(error)): \(Self.text(response, data))", unreadable)
-    case .noResponse: return ("neither an error nor a response", unreadable)
-    case .invalidResponseType(let response): return ("not HTTP: \(response.url?.redactedForLog ?? "")", unreadable)
-    case .noResponseData(let response): return ("no body: \(Self.text(response, nil))", unreadable)
-    case .responseTooLarge(let limit): return ("the body is larger than \(limit) bytes", unreadable)
-    case .invalidRequest(let reason): return ("invalid request: \(reason)", "The request is invalid, and was not sent.")
-    case .transferFailed(let error): return ("transfer failed: \(Self.reason(error))", failed)
-    case .middlewareError(let error): return ("middleware failed: \(Self.reason(error))", failed)
-    case .generalError(let error): return ("unknown error: \(Self.reason(error))", failed)
-    case .inaccessible(let failure):
-      return ("\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)", failed)
-    case .cancelled: return ("canceled", "The request was canceled.")
-    }
-  }
-
-  static func text(_ response: HTTPURLResponse, _ data: Data?) -> String {
-    // On Apple's platforms, the phrase of a success is "no error".
-    let (code, url) = (response.statusCode, response.url?.redactedForLog ?? "(no URL)")
-    let status = code < 400 ? "\(code)" : "\(code) \(HTTPURLResponse.localizedString(forStatusCode: code))"
-    return "\(status) from \(url), \(data?.count ?? 0) bytes"
-  }
-
-  private static func sentence(_ statusCode: Int) -> String {
-    switch statusCode {
+  /// What happened, in English, by the code of a `URLError` or by the status.
+  private var summary: String {
+    if case .invalidRequest = self { return "The request is invalid, and was not sent." }
+    return switch isCancellation ? -999 : urlError?.code.rawValue ?? statusCode ?? 0 {
+    case -999: "The request was canceled."
+    case -1000, -1002: "The URL is not valid."
+    case -1001: "The request timed out."
+    case -1003, -1006: "The host was not found."
+    case -1004: "The server did not accept the connection."
+    case -1005: "The connection was lost."
+    case -1007: "There were too many redirects."
+    case -1009, -1020 ... -1018: "There is no internet connection."
+    case -1200, -1206 ... -1205: "A secure connection was not possible."
+    case -1204 ... -1201: "The certificate of the server is not trusted."
     case 401: "The server requires a valid sign-in."
     case 403: "The server denied access."
     case 404, 410: "The server could not find the requested item."
     case 413: "The server does not accept this much data."
     case 429, 502...504, 529: "The server is busy or not available."
     case 408, 500...: "The server could not process the request."
-    default: "The server rejected the request."
+    case 400...: "The server rejected the request."
+    case -1011, -1017 ... -1015, -1103, 1...: "The server sent a response that could not be read."
+    default: "The request failed."
     }
   }
 }
@@ -133,12 +120,10 @@ nonisolated protocol ResponseError: LoggableError { var response: NetworkRespons
 nonisolated extension URL {
   /// The URL without user, password, fragment and the values of its query.
   var redactedForLog: String {
-    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "(URL)" }
     // A URL without a host is all content: "data:text/plain,secret".
-    if host == nil, !isFileURL { return (scheme.map { $0 + ":" } ?? "") + "…" }
+    guard host != nil, var parts = URLComponents(string: absoluteString) else { return "\(scheme ?? ""):…" }
     for part in [\URLComponents.user, \.password, \.fragment] { parts[keyPath: part] = nil }
-    parts.percentEncodedQuery = parts.percentEncodedQuery?.replacingOccurrences(
-      of: "([^&=]*=)[^&]*|[^&]+", with: "$1*", options: .regularExpression)
-    return parts.string ?? "(URL)"
+    parts.queryItems = parts.queryItems?.map { .init(name: $0.value == nil ? "*" : $0.name, value: "*") }
+    return parts.string ?? "…"
   }
 }

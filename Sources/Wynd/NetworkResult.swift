@@ -30,7 +30,9 @@ nonisolated public struct NetworkResponse: Sendable {
 
 nonisolated extension NetworkResponse: CustomStringConvertible {
   /// Status, URL and size: no query value, no header and nothing of the body.
-  public var description: String { NetworkError.text(response, data) }
+  public var description: String {
+    "\(response.statusCode) from \(response.url?.redactedForLog ?? "(no URL)"), \(data.count) bytes"
+  }
 
   /// Makes a response that no server sent, for tests, and for middleware that responds without sending the request.
   public init(data: Data, response: HTTPURLResponse) { self.init(data: data, response: response, failures: []) }

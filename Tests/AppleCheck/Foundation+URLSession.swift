@@ -32,7 +32,6 @@ open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {}
   open var statusCode: Int { 0 }
   open func value(forHTTPHeaderField name: String) -> String? { nil }
-  open class func localizedString(forStatusCode: Int) -> String { "" }
 }
 open class URLSessionConfiguration: NSObject, @unchecked Sendable {
   open var identifier: String? { nil }
@@ -95,6 +94,7 @@ public struct URLError: Error, Sendable {
   public init(_ code: Code, userInfo: [String: Any] = [:]) {}
   public var code: Code { Code(rawValue: 0) }
   public var userInfo: [String: Any] { [:] }
+  public var failingURL: URL? { nil }
   public enum NetworkUnavailableReason: Int, Sendable { case cellular, expensive, constrained }
   public var networkUnavailableReason: NetworkUnavailableReason? { nil }
   public struct Code: RawRepresentable, Hashable, Sendable {

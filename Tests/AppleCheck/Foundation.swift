@@ -12,7 +12,6 @@ open class NSError: NSObject, Error, @unchecked Sendable {
 }
 public let NSPOSIXErrorDomain = ""
 public let NSUnderlyingErrorKey = ""
-public let NSURLErrorFailingURLErrorKey = ""
 public let NSLocalizedDescriptionKey = ""
 public let NSDebugDescriptionErrorKey = ""
 public struct CocoaError: Error, Sendable {
@@ -119,10 +118,11 @@ public struct URLComponents: Sendable {
   public var host: String?
   public var encodedHost: String?
   public init?(url: URL, resolvingAgainstBaseURL: Bool) {}
+  public init?(string: String) {}
   public var user: String?
   public var password: String?
   public var fragment: String?
-  public var percentEncodedQuery: String?
+  public var queryItems: [URLQueryItem]?
   public var percentEncodedUser: String?
   public var percentEncodedPath = ""
   public var string: String? { nil }

@@ -6,6 +6,3 @@ import Foundation
 #else
   let isOnApplePlatforms = true
 #endif
-
-/// What a log says of a `URLError` before its code: on Linux a sentence, elsewhere nothing.
-func words(_ text: String) -> String { isOnApplePlatforms ? "" : text + " " }
