@@ -47,6 +47,44 @@ extension CancellationTests {
     }
   }
 
+  #if canImport(FoundationNetworking)
+    /// Completes a task while it is being canceled.
+    private final class CompletingProtocol: URLProtocol {
+      static let (started, stopped) = (Counter(), Counter())
+      override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "completing.example" }
+      override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+      override func startLoading() { Self.started.add() }
+      override func stopLoading() {
+        client?.urlProtocolDidFinishLoading(self)
+        Self.stopped.add()
+      }
+    }
+
+    /// If the delegate queue is not serial, URLSession runs both ends of a task at once, which ends the process.
+    @Test func aTaskThatIsCanceledWhileItCompletesDoesNotStopTheProcess() async throws {
+      let url = try #require(URL(string: "http://completing.example/"))
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.protocolClasses = [CompletingProtocol.self]
+      let queue = OperationQueue()
+      let session = URLSession(configuration: configuration, delegate: nil, delegateQueue: queue)
+      for round in 1...10 {
+        queue.isSuspended = true
+        let ended = Counter()
+        let tasks = (0..<50).map { _ in
+          session.performNetworkRequest(url) { result in
+            #expect(result.error?.isCancelled == true)
+            ended.add()
+          }
+        }
+        await CompletingProtocol.started.reaches(round * 50)
+        for task in tasks { task.cancel() }
+        await CompletingProtocol.stopped.reaches(round * 50)
+        queue.isSuspended = false
+        await ended.reaches(50)
+      }
+    }
+  #endif
+
   /// What a call holds is released when it ends, and may cancel another call in its `deinit`. This once stopped every call
   /// of the process.
   @Test func whatACallReleasesMayCancelAnotherCall() async throws {

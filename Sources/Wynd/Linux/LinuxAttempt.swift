@@ -12,7 +12,8 @@
     let transfer: StreamedBodies?
     // The session on which the tasks of a transfer run.
     private let transfers: LinuxTransfers?
-    private let sessionMayHaveEnded: Bool
+    /// Whether a session of ours runs the tasks of the caller's.
+    private let usesOwnSession: Bool
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
 
@@ -40,14 +41,16 @@
     ) {
       self.session = session
       self.transfer = transfer
-      self.sessionMayHaveEnded = sessionMayHaveEnded
+      // On a queue that is not serial, URLSession crashes if a task is canceled while it completes.
+      let isConcurrent = session.delegateQueue.maxConcurrentOperationCount != 1
+      usesOwnSession = sessionMayHaveEnded || isConcurrent
       transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
       state = NetworkLock(State(request: request))
       super.init()
       Self.removeCache(of: session)
-      if transfers != nil { addPlaceholder() }
+      if transfers != nil || isConcurrent { addPlaceholder() }
     }
 
     func cancel() { end(URLError(.cancelled)) }
@@ -102,7 +105,7 @@
     /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
     /// while a call runs.
     private func activeSession(_ hop: Int) -> URLSession {
-      transfers?.session ?? (sessionMayHaveEnded || hop > 0 ? LinuxTransfers.of(session).session : session)
+      transfers?.session ?? (usesOwnSession || hop > 0 ? LinuxTransfers.of(session).session : session)
     }
 
     /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession
