@@ -10,13 +10,7 @@ import Wynd
 
 /// A transfer belongs to the session it was started on, wherever its tasks run.
 extension CancellationTests {
-  /// "request" is one on a session whose delegate queue is not serial.
-  static let transfers = ["download", "upload", "stream", "redirect", "HTTP", "request"]
-
-  private static func session(_ kind: String, _ owner: Owner) -> URLSession {
-    URLSession(
-      configuration: .default, delegate: owner, delegateQueue: kind == "request" ? OperationQueue() : nil)
-  }
+  static let transfers = ["download", "upload", "stream", "redirect", "HTTP"]
 
   private static func transfer(_ kind: String, _ server: LoopbackServer, _ session: URLSession) async throws {
     var request = URLRequest(url: server.url(kind == "redirect" ? "/hop" : "/"))
@@ -24,7 +18,6 @@ extension CancellationTests {
     case "upload":
       request.httpMethod = "PUT"
       _ = try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
-    case "request": _ = try await session.performNetworkRequest(request, allowEmptyData: true, policy: .never)
     case "stream": for try await _ in try await session.networkBytes(for: request, policy: .never) {}
     default:
       if kind == "HTTP" { request.url = URL(string: "HTTP://127.0.0.1:\(server.port)/") }
@@ -41,7 +34,7 @@ extension CancellationTests {
   @Test(arguments: transfers) func cancellingTheSessionEndsItsTransfers(_ kind: String) async throws {
     let server = try LoopbackServer { $0.target == "/hop" ? .redirect(to: "/there") : .stall }
     let owner = Owner()
-    let session = Self.session(kind, owner)
+    let session = URLSession(configuration: .default, delegate: owner, delegateQueue: nil)
     let task = Task { try await Self.transfer(kind, server, session) }
     await until { server.requests.count == (kind == "redirect" ? 2 : 1) }
     session.invalidateAndCancel()
@@ -54,8 +47,7 @@ extension CancellationTests {
   @Test(arguments: [true, false]) func aSessionMayBeInvalidatedWhenTheFirstAttemptStarts(isAsync: Bool) async throws {
     let server = try LoopbackServer { _ in .ok("x") }
     for number in 0..<300 {
-      let queue = number % 4 < 2 ? OperationQueue() : nil
-      let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+      let session = URLSession(configuration: .ephemeral)
       let isCanceled = number.isMultiple(of: 2)
       var policy = RetryPolicy.never
       policy.onEvent = { event in
@@ -79,7 +71,7 @@ extension CancellationTests {
       return request.target == "/hop" ? .redirect(to: "/there") : .ok()
     }
     let owner = Owner()
-    let session = Self.session(kind, owner)
+    let session = URLSession(configuration: .default, delegate: owner, delegateQueue: nil)
     let task = Task { try await Self.transfer(kind, server, session) }
     await until { server.requests.count == 1 }
     session.finishTasksAndInvalidate()

@@ -12,7 +12,7 @@
     let transfer: StreamedBodies?
     // The session on which the tasks of a transfer run.
     private let transfers: LinuxTransfers?
-    /// Whether a session of ours runs the tasks of the caller's.
+    /// The tasks run on a session of ours.
     private let usesOwnSession: Bool
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
@@ -42,15 +42,14 @@
       self.session = session
       self.transfer = transfer
       // On a queue that is not serial, URLSession crashes if a task is canceled while it completes.
-      let isConcurrent = session.delegateQueue.maxConcurrentOperationCount != 1
-      usesOwnSession = sessionMayHaveEnded || isConcurrent
+      usesOwnSession = sessionMayHaveEnded || session.delegateQueue.maxConcurrentOperationCount != 1
       transfers = transfer.map { _ in LinuxTransfers.of(session) }
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
       state = NetworkLock(State(request: request))
       super.init()
       Self.removeCache(of: session)
-      if transfers != nil || isConcurrent { addPlaceholder() }
+      if transfers != nil { addPlaceholder() }
     }
 
     func cancel() { end(URLError(.cancelled)) }
