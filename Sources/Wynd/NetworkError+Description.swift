@@ -8,7 +8,7 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
   public var debugDescription: String {
     attempts.reduce("NetworkError: \(self)") { text, attempt in
       "\(text)\n  #\(attempt.number) at \(attempt.startedAt.logText) for \(attempt.duration.logText): "
-        + (attempt.error?.description ?? "succeeded") + (attempt.delay.map { "; then waited \($0.logText)" } ?? "")
+        + (attempt.error?.description ?? "") + (attempt.delay.map { "; then waited \($0.logText)" } ?? "")
     }
   }
 
@@ -21,9 +21,9 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     case .serviceError(let error, let response, let data), .undecodable(let error, let response, let data):
       "\(Self.reason(error)): \(NetworkResponse(data: data, response: response))"
     case .noResponse, .invalidResponseType: "no HTTP response"
-    case .responseTooLarge(let limit): "the body is larger than \(limit) bytes"
+    case .responseTooLarge(let limit): "a line of over \(limit) bytes"
     case .invalidRequest(let reason): "invalid request: \(reason)"
-    case .middlewareError(let e), .transferFailed(let e), .generalError(let e): "\(summary) (\(Self.reason(e)))"
+    case .middlewareError(let e), .transferFailed(let e), .generalError(let e): "The request failed: \(Self.reason(e))"
     case .inaccessible(let failure):
       "\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)"
     case .cancelled: "canceled"
@@ -47,10 +47,11 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
 
   static func place(_ path: [any CodingKey]) -> String {
     let text = path.map { key in
-      // A case of an enumeration is a name in the code. Any other key, such as that of a dictionary, is from the body.
+      // A case of an enumeration is a name in the code. Any other key, such as that of a dictionary, is from the body,
+      // but for the index of an array, "Index 3".
       let mirror = Mirror(reflecting: key)
-      let isName = mirror.displayStyle == .enum && mirror.children.isEmpty
-      return key.intValue.map { "[\($0)]" } ?? "." + (isName ? key.stringValue : "…")
+      let name = mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "…"
+      return key.stringValue.hasPrefix("Index ") ? "[\(key.intValue ?? 0)]" : ".\(name)"
     }.joined().trimmingPrefix(".")
     return path.isEmpty ? "the body" : oneLine(String(text), 120)
   }
@@ -65,7 +66,7 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
   public var errorDescription: String? { sentence + advice }
 
   private var sentence: String {
-    // A log never asks for an error's own text, because that runs code of the app.
+    // A log never asks for the text of an app's error, because that runs code of the app.
     if let text = inner?.sentence ?? (thrown as? any LocalizedError)?.errorDescription { return text }
     #if !canImport(FoundationNetworking)
       if let urlError { return urlError.localizedDescription }
@@ -105,7 +106,7 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     case 429, 502...504, 529: "The server is busy or not available."
     case 408, 500...: "The server could not process the request."
     case 400...: "The server rejected the request."
-    case -1011, -1017 ... -1015, -1103, 1...: "The server sent a response that could not be read."
+    case -1011, -1017 ... -1015, 1...: "The server sent a response that cannot be used."
     default: "The request failed."
     }
   }

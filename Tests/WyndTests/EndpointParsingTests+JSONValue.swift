@@ -53,6 +53,16 @@ extension EndpointParsingTests {
     #expect("\(NetworkError.undecodable(cause, response, Data()))".hasPrefix("…: is not valid: 200"))
   }
 
+  /// An index is printed, and a key of the body is not, although it is a number too.
+  @Test func aKeyThatIsANumberIsNotPrinted() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let body = Data(#"[{"4111111111111111":"x"}]"#.utf8)
+    let cause = #expect(throws: DecodingError.self) { try JSONDecoder().decode([[Int: Int]].self, from: body) }
+    let text = "\(NetworkError.undecodable(try #require(cause), response, body))"
+    #expect(text.hasPrefix("[0].…: expected Int, found string: 200"), "\(text)")
+  }
+
   @Test func genericEndpointsAreParsedByTheirTypeToo() async throws {
     let empty = try LoopbackServer(script: .status(200))
     #expect(try await session.load(Of<Int?>(server: empty)) == nil)

@@ -130,7 +130,7 @@ import Wynd
       ),
       Situation(
         "an empty body", [.ok("")],
-        person: "The server sent a response that could not be read.",
+        person: "The server sent a response that cannot be used.",
         log: "no body: 200 from https://a.example/orders?q=*, 0 bytes"),
       Situation(
         "There were too many redirects.", [.failure(.httpTooManyRedirects)],
@@ -167,7 +167,7 @@ import Wynd
       let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: .scripted([.ok(body)]))
       let error = await Self.error { try await client.load(.get("/users", query: ["q": "S3CRET"], as: Users.self)) }
       try Self.check(
-        error, name, person: "The server sent a response that could not be read.",
+        error, name, person: "The server sent a response that cannot be used.",
         log: "\(reason): 200 from https://a.example/users?q=*, \(body.utf8.count) bytes")
     }
   }
@@ -245,11 +245,11 @@ import Wynd
     let rows: [(String, any Error, String, String)] = [
       (
         "a middleware's LocalizedError", Closed(), "The shop is closed.",
-        "The request failed. (Closed, WyndTests.ErrorTextTests.Closed 1)"
+        "The request failed: Closed, WyndTests.ErrorTextTests.Closed 1"
       ),
       (
         "a middleware's other error", Mute(), "The request failed.",
-        "The request failed. (Mute, WyndTests.ErrorTextTests.Mute 1)"
+        "The request failed: Mute, WyndTests.ErrorTextTests.Mute 1"
       ),
     ]
     for (name, error, person, log) in rows {
@@ -283,24 +283,24 @@ import Wynd
     try Self.check(
       await download(.ok("x"), to: missing), "a folder that is missing",
       person: "“a.txt” cannot be used: its folder does not exist.",
-      log: "The request failed. (\(path)/none/a.txt: its folder does not exist)")
+      log: "The request failed: \(path)/none/a.txt: its folder does not exist")
     try Self.check(
       await download(.ok("x"), to: folder.file("old.txt")), "a file that exists",
-      person: "“old.txt” already exists.", log: "The request failed. (\(path)/old.txt exists)")
+      person: "“old.txt” already exists.", log: "The request failed: \(path)/old.txt exists")
     try Self.check(
       await download(.status(204), to: folder.file()), "a response that is not the file",
       person: "The server did not send the requested file.",
-      log: "The request failed. (unexpected response: status 204)")
+      log: "The request failed: unexpected response: status 204")
     try Self.check(
       await download(.ok("x"), to: folder.file(), DownloadOptions(validate: { _ in throw Closed() })),
       "a file that is not valid", person: "The shop is closed.",
-      log: "The request failed. (invalid file: Closed)")
+      log: "The request failed: invalid file: Closed")
     let upload = await Self.error {
       try await NetworkScript.scripted([.ok("x")]).performNetworkUpload(try Self.request(), from: .file(missing))
     }
     try Self.check(
       upload, "a file to upload that is missing", person: "“a.txt” cannot be used: not a file that can be read.",
-      log: "The request failed. (\(path)/none/a.txt: not a file that can be read)")
+      log: "The request failed: \(path)/none/a.txt: not a file that can be read")
   }
 
   @Test func fullDiskHasItsText() throws {
@@ -308,7 +308,7 @@ import Wynd
     #expect(full.localizedDescription == "There is not enough space for the file.")
     let other = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteNoPermission)))
     #expect(other.localizedDescription == "The file could not be read or written.")
-    #expect("\(other)".hasPrefix("The request failed. (file system error: "))
+    #expect("\(other)".hasPrefix("The request failed: file system error: "))
   }
 
   // MARK: On a socket

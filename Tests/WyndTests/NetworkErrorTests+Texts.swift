@@ -53,7 +53,7 @@ extension NetworkErrorTests {
 
   @Test func everyOtherErrorHasItsSentence() throws {
     let response = try #require(Self.status(200).response)
-    let unreadable = "The server sent a response that could not be read."
+    let unreadable = "The server sent a response that cannot be used."
     let rows: [(NetworkError, String)] = [
       (.cancelled, "The request was canceled."), (.noResponse, "The request failed."),
       (.invalidResponseType(response), "The request failed."),
@@ -179,8 +179,7 @@ extension NetworkErrorTests {
       (
         [
           .badServerResponse, .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData,
-          .dataLengthExceedsMaximum,
-        ], "The server sent a response that could not be read."
+        ], "The server sent a response that cannot be used."
       ),
       ([.httpTooManyRedirects], "There were too many redirects."),
       ([.badURL, .unsupportedURL], "The URL is not valid."),
@@ -201,6 +200,7 @@ extension NetworkErrorTests {
     let rows: [(NetworkError, String)] = [
       (.noResponse, "no HTTP response"), (.cancelled, "canceled"),
       (.invalidRequest(reason: "why"), "invalid request: why"),
+      (.responseTooLarge(limit: 10), "a line of over 10 bytes"),
       (.noResponseData(response), "no body: \(head), 0 bytes"),
       (.endpointError(response, Data(count: 7)), "\(head), 7 bytes"),
       (.endpointError(response, nil), "\(head), 0 bytes"),
@@ -212,12 +212,12 @@ extension NetworkErrorTests {
     ]
     for (error, line) in rows { #expect("\(error)" == line) }
     for error in [NetworkError.generalError(Chatty()), .middlewareError(Chatty()), .transferFailed(Chatty())] {
-      #expect("\(error)".hasPrefix("The request failed. (\(chatty)"))
+      #expect("\(error)".hasPrefix("The request failed: \(chatty)"))
     }
     #expect("\(NetworkError.serviceError(Chatty(), response, Data()))".hasSuffix(": \(head), 0 bytes"))
     // An error of the library inside another keeps its own text.
     let nested = NetworkError.middlewareError(NetworkError.noResponse)
-    #expect("\(nested)" == "The request failed. (no HTTP response)")
+    #expect("\(nested)" == "The request failed: no HTTP response")
   }
 
   @Test func reasonsHaveTheirNamesAndWords() {

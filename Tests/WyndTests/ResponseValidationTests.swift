@@ -110,7 +110,7 @@ import Wynd
       #expect(invalid.shouldRetry == isRetryable)
       #expect("\(invalid)" == "not acceptable: bad: 203 from https://a.example/, 1 bytes")
       #expect(error?.statusCode == 203 && error?.data == Data("x".utf8))
-      let line = "The server sent a response that could not be read. (not acceptable: bad: 203 from "
+      let line = "The request failed: not acceptable: bad: 203 from "
       #expect("\(try #require(error))".hasPrefix(line))
     }
   }
