@@ -47,8 +47,8 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
 
   static func place(_ path: [any CodingKey]) -> String {
     let text = path.map { key in
-      // A case of an enumeration is a name in the code. Any other key, such as that of a dictionary, is from the body,
-      // but for the index of an array, "Index 3".
+      // A case of an enumeration is a name in the code, and "Index 3" is an element of an array. Any other key, such as
+      // that of a dictionary, is from the body.
       let mirror = Mirror(reflecting: key)
       let name = mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "…"
       return key.stringValue.hasPrefix("Index ") ? "[\(key.intValue ?? 0)]" : ".\(name)"
