@@ -76,13 +76,22 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
 
   private var advice: String {
     switch stopReason {
-    case .retryAfterTooLong(let asked): " Please try again in \(Int((asked.secondsAsDouble / 60).rounded(.up))) min."
+    case .retryAfterTooLong(let asked): " Please try again in \(Self.roundedUp(asked))."
     case .notSafeToRepeat: " The server may have received the request. Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
     case .deadline: ""
     // Another text contains the advice of its author.
     default: inner?.advice ?? (shouldRetry && !(thrown is any LocalizedError) ? " Please try again later." : "")
     }
+  }
+
+  /// "2 min", "3 h" or "4 days": never less than the wait, because the server would refuse a request that is too early.
+  private static func roundedUp(_ wait: Duration) -> String {
+    func count(_ unit: Double) -> Int { Int((wait.secondsAsDouble / unit).rounded(.up)) }
+    let (minutes, hours, days) = (count(60), count(3600), count(86_400))
+    if minutes < 60 { return "\(minutes) min" }
+    if hours < 24 { return "\(hours) h" }
+    return days == 1 ? "1 day" : "\(days) days"
   }
 
   /// What happened, in English, by the code of a `URLError` or by the status.

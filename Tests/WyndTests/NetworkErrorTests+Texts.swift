@@ -141,6 +141,16 @@ extension NetworkErrorTests {
     #expect(late.errorDescription?.contains("try again") == false)
   }
 
+  /// Seconds → what people read.
+  @Test(arguments: [
+    (0.001, "1 min"), (1, "1 min"), (60, "1 min"), (61, "2 min"), (3_540, "59 min"), (3_541, "1 h"), (3_600, "1 h"),
+    (3_601, "2 h"), (5_400, "2 h"), (82_800, "23 h"), (82_801, "1 day"), (86_400, "1 day"), (86_401, "2 days"),
+    (172_800, "2 days"), (604_800, "7 days"), (1_000_000_000, "11575 days"),
+  ]) func aLongWaitIsNotInMinutes(_ seconds: Double, _ text: String) throws {
+    let error = Self.ended(try Self.status(429), .retryAfterTooLong(.seconds(seconds)))
+    #expect(error.errorDescription == "The server is busy or not available. Please try again in \(text).")
+  }
+
   @Test func eachErrorWithAResponseGivesItsParts() throws {
     let response = try #require(Self.status(422).response)
     let body = Data("body".utf8)
