@@ -106,7 +106,8 @@ nonisolated public struct RetryPolicy: Sendable {
       if !mayBeSuspended || !hasPassed { return .stop(.maxRetryTime) }
     }
     if let deadline, call.elapsed + delay >= deadline { return .stop(.deadline) }
-    return .retry(after: delay, server.map { .server(field: $0.field) } ?? .backoff, asked: server?.wait ?? .zero)
+    guard let server, server.wait > .zero else { return .retry(after: delay, .backoff) }
+    return .retry(after: delay, .server(field: server.field), asked: server.wait)
   }
 
   /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.

@@ -18,6 +18,12 @@ import Testing
   /// 2015-10-21 07:28:00 UTC
   static let now = Date(timeIntervalSince1970: 1_445_412_480)
 
+  /// A wait of zero is not the reason for the length of the delay.
+  static func retry(after delay: Duration, asked: Duration) -> RetryDecision {
+    asked > .zero
+      ? .retry(after: delay, .server(field: "Retry-After"), asked: asked) : .retry(after: delay, .backoff)
+  }
+
   // MARK: Retry-After in seconds
 
   static let seconds: [(String, Int?)] = [
@@ -51,8 +57,7 @@ import Testing
         #expect(
           decision
             == (fits
-              ? .retry(
-                after: .seconds(expected + 7), .server(field: "Retry-After"), asked: .seconds(expected))
+              ? Self.retry(after: .seconds(expected + 7), asked: .seconds(expected))
               : .stop(.retryAfterTooLong(.seconds(expected)))))
       } else {
         #expect(decision == .retry(after: .seconds(7), .backoff))
@@ -137,7 +142,7 @@ import Testing
       #expect(
         decision
           == (fits
-            ? .retry(after: .seconds(seconds), .server(field: "Retry-After"), asked: .seconds(seconds))
+            ? Self.retry(after: .seconds(seconds), asked: .seconds(seconds))
             : .stop(.retryAfterTooLong(.seconds(seconds)))),
         "\(value)")
     }

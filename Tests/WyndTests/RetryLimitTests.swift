@@ -126,7 +126,7 @@ import Wynd
         #expect(call.elapsed == .zero)
       } else {
         #expect(call.elapsed >= asked && call.elapsed <= asked + .seconds(1), "\(value)")
-        #expect(call.log.sources == [.server(field: "Retry-After")])
+        #expect(call.log.sources == [asked > .zero ? .server(field: "Retry-After") : .backoff])
       }
     }
   }
@@ -142,6 +142,15 @@ import Wynd
       let call = try await RetryRuleTests.run([Self.busy(429, [name: "7"]), .ok("x")])
       #expect(call.elapsed >= .seconds(7) && call.log.sources == [.server(field: name)], "\(name)")
       #expect(try await RetryRuleTests.run([Self.busy(503, [name: "7"]), .ok("x")]).elapsed == .zero)
+    }
+  }
+
+  /// The event names what the length of the wait follows from.
+  @Test func aWaitOfZeroIsTheBackoffs() async throws {
+    for value in ["0", "000", "Thu, 01 Jan 1970 00:00:00 GMT"] {
+      let call = try await RetryRuleTests.run(
+        [Self.busy(503, ["Retry-After": value]), .ok("x")], policy: .init(backoff: Self.every(2)))
+      #expect(call.log.sources == [.backoff] && call.log.delays == [.seconds(2)], "\(value)")
     }
   }
 

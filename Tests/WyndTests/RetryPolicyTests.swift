@@ -168,7 +168,7 @@ import Testing
     #expect(decide(asked, random: 0) == retry(10, floor: 10))
     #expect(decide(asked, random: 0.5) == retry(10.25, floor: 10))
     #expect(decide(asked, attempts: 4, random: 0.5) == retry(12, floor: 10))
-    #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.5) == retry(0.25, floor: 0))
+    #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.5) == .retry(after: .seconds(0.25), .backoff))
   }
 
   @Test func aWaitThatCannotEndInAnAttemptIsNotBegun() {
@@ -206,7 +206,7 @@ import Testing
     // Half a second is left, and the backoff is shorter, or longer: it is not cut to fit, again and again.
     #expect(
       decide(busy, policy, attempts: 1, elapsed: .seconds(9.5))
-        == .retry(after: .seconds(0.25), .server(field: "Retry-After")))
+        == .retry(after: .seconds(0.25), .backoff))
     #expect(decide(busy, policy, attempts: 3, elapsed: .seconds(9.5)) == .stop(.deadline))
     // A wait of a second leaves half a second for the backoff of one.
     let later = Self.status(503, ["Retry-After": "1"])
