@@ -33,7 +33,7 @@ import Testing
     ("007", 7), ("1704067200", RetryAfter.longest), ("9999999999", RetryAfter.longest),
     ("99999999999999999999999999999999999", RetryAfter.longest), ("9223372037", RetryAfter.longest),
     ("9223372036854775808", RetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil), (" ", nil),
-    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.0", nil), ("1.", nil),
+    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.", nil),
     (".5", nil),
     ("\u{B2}", nil), ("٣", nil), ("１", nil), ("0x10", nil), ("1e3", nil), ("1e400", nil), ("inf", nil), ("nan", nil),
     ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil),
@@ -62,6 +62,39 @@ import Testing
       } else {
         #expect(decision == .retry(after: .seconds(7), .backoff))
       }
+    }
+  }
+
+  /// A value → milliseconds.
+  static let decimals: [(String, Int?)] = [
+    ("2.0", 2_000), ("1.5", 1_500), ("0.5", 500), ("1.0", 1_000), ("0.0", 0), ("0.000000", 0), ("007.250", 7_250),
+    (" 1.5\t", 1_500), ("59.99", 59_990), ("0.25", 250), ("0.125", 125), ("0.05", 50), ("0.005", 5),
+    // Rounded up, so that the server is not asked too early.
+    ("0.0001", 1), ("0.0010", 1), ("0.0011", 2), ("1.9999", 2_000), ("1.0000000000000000000000001", 1_001),
+    ("0.1", 100), ("0.3", 300), ("1.1", 1_100), ("4.35", 4_350), ("8.2", 8_200),
+    ("999999999.9999", 1_000_000_000_000), ("1000000000.5", 1_000_000_000_000),
+    ("1." + String(repeating: "0", count: 300_000) + "1", 1_001),
+    ("1." + String(repeating: "0", count: 300_000), 1_000),
+    (String(repeating: "9", count: 300_000) + ".5", 1_000_000_000_000),
+    ("0." + String(repeating: "9", count: 300_000), 1_000),
+    ("1.", nil), (".5", nil), (".", nil), ("1..2", nil), ("1.2.3", nil), ("1,5", nil), ("1. 5", nil), ("1 .5", nil),
+    ("+1.5", nil), ("-1.5", nil), ("-0.0", nil), ("1.-5", nil), ("1.+5", nil), ("1.5e3", nil), ("1e3.5", nil),
+    ("0x1.8", nil), ("1.5s", nil), ("1.٣", nil), ("٣.5", nil), ("1.\u{B2}", nil), ("1.5, 2.5", nil), ("1_0.5", nil),
+    ("1.5\u{0}", nil), ("1.\u{301}5", nil), ("1．5", nil), ("\"1.5\"", nil), ("nan.5", nil),
+  ]
+
+  @Test(arguments: decimals.indices) func decimalsAreRoundedUpToTheMillisecond(_ row: Int) throws {
+    let (value, milliseconds) = Self.decimals[row]
+    let expected = milliseconds.map { Duration.milliseconds($0) }
+    for status in [429, 503] {
+      let asked = RetryAfter.wait(asked: try Self.response(status, ["Retry-After": value]), now: Self.now)
+      #expect(asked?.wait == expected, "\(status) \(value.prefix(40))")
+    }
+    // Below 10⁹ s, a reset is read in the same way.
+    guard milliseconds ?? 0 < 1_000_000_000_000 else { return }
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
+      let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
+      #expect(asked?.wait == expected, "\(field) \(value.prefix(40))")
     }
   }
 
@@ -207,7 +240,7 @@ import Testing
     (429, ["X-RateLimit-Reset": "1000000000"], 0), (429, ["X-RateLimit-Reset": "999999999"], 999_999_999),
     (429, ["X-RateLimit-Reset": "99999999999999999999"], RetryAfter.longest),
     (429, ["X-RateLimit-Reset": "1413876510", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
-    (429, ["X-RateLimit-Reset": "-5"], nil), (429, ["X-RateLimit-Reset": "1.5"], nil),
+    (429, ["X-RateLimit-Reset": "-5"], nil),
     (429, ["X-RateLimit-Reset": "soon"], nil),
     (429, [:], nil),
   ]
@@ -216,6 +249,106 @@ import Testing
     let (status, fields, expected) = Self.limits[row]
     let asked = RetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
     #expect(asked?.0 == expected.map { .seconds($0) }, "\(status) \(fields)")
+  }
+
+  /// A reset as a point in time → milliseconds from `now`.
+  static let resets: [(String, Int)] = [
+    ("1445412510.25", 30_250), ("1445412480.0001", 1), ("1445412479.5", 0), ("1000000000.5", 0),
+    // From 10¹² on in milliseconds.
+    ("1445412510000", 30_000), ("1445412480001", 1), ("1445412480000.5", 1), ("1445412480000", 0),
+    ("1445412479999", 0), ("1000000000000", 0), ("999999999999", 1_000_000_000_000),
+    ("1445498880000", 86_400_000), ("1740614400000", 295_201_920_000),
+    // Neither seconds nor milliseconds: microseconds, nanoseconds.
+    ("1445412510000000", 1_000_000_000_000), ("1445412510000000000", 1_000_000_000_000),
+    ("1445412510000000.5", 1_000_000_000_000), (String(repeating: "9", count: 300_000), 1_000_000_000_000),
+  ]
+
+  @Test(arguments: resets.indices) func aPointInTimeIsInSecondsOrMilliseconds(_ row: Int) throws {
+    let (value, expected) = Self.resets[row]
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
+      let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
+      #expect(asked?.wait == .milliseconds(expected), "\(value.prefix(40))")
+      #expect(asked?.field == field)
+      #expect(RetryAfter.wait(asked: try Self.response(503, [field: value]), now: Self.now) == nil)
+    }
+    // Retry-After is never a point in time.
+    let number = try #require(Int(value.prefix { $0 != "." }.prefix(18)))
+    let asked = RetryAfter.wait(asked: try Self.response(429, ["Retry-After": value]), now: Self.now)
+    #expect(asked?.wait == .seconds(min(number, RetryAfter.longest)))
+  }
+
+  @Test func aPointInTimeIsRelativeToTheServersDate() throws {
+    let date = "Tue, 21 Oct 2014 07:28:00 GMT"
+    for value in ["1413876510", "1413876510.0", "1413876510000"] {
+      let response = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date])
+      #expect(RetryAfter.wait(asked: response, now: Self.now)?.wait == .seconds(30), "\(value)")
+      let cached = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date, "Age": "20"])
+      #expect(RetryAfter.wait(asked: cached, now: Self.now)?.wait == .seconds(10), "\(value)")
+    }
+  }
+
+  @Test(arguments: [-1e300, -.infinity, .nan, 1e18, .infinity]) func noClockTrapsAReset(_ now: Double) throws {
+    for value in ["1740614400", "1740614400000", "9999999999999999"] {
+      let response = try Self.response(429, ["X-RateLimit-Reset": value])
+      let wait = RetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))?.wait
+      #expect(wait.map { Duration.zero ... .seconds(RetryAfter.longest) ~= $0 } == true)
+    }
+  }
+
+  /// RateLimit → milliseconds.
+  static let rateLimit: [(String, Int?)] = [
+    (#""default";r=0;t=50"#, 50_000), (#""default"; r=0; t=50"#, 50_000), (#""default";t=50;r=0"#, 50_000),
+    (#""default";r=0;t=0"#, 0), (#""default";r=0;t=1.5"#, 1_500), ("default;r=0;t=50", 50_000),
+    (#""default";t=50"#, 50_000), (#""default";r=0;pk=:dHJpYWwxMjE=:;t=50"#, 50_000),
+    // Limits that are not used up do not matter. Of several that are, the last one to be reset counts.
+    (#""a";r=0;t=50, "b";r=10;t=5"#, 50_000), (#""a";r=0;t=5, "b";r=10;t=50"#, 5_000),
+    (#""a";r=0;t=5,"b";r=0;t=50 , "c";r=0;t=7"#, 50_000), (#""a";r=3;t=5, "b";r=10;t=50"#, nil),
+    (#""a";r=0, "b";r=0;t=5"#, 5_000), (#""a";r=0"#, nil),
+    // A name may contain what looks like a parameter.
+    (#""a;t=9";r=0;t=50"#, 50_000), (#""a\";t=9";r=0;t=50"#, 50_000), (#""a\\";r=0;t=9"#, 9_000),
+    (#""a, b;r=1";r=0;t=50"#, 50_000), (#""a;t=9";r=0"#, nil), ("t;r=0;t=50", 50_000), (#""";r=0;t=50"#, 50_000),
+    (#""a";note="x;t=9";r=0;t=50"#, 50_000), (#""a";xt=9;r=0;t=50"#, 50_000),
+    // Until draft 7.
+    ("limit=5, remaining=0, reset=50", 50_000), ("limit=5,remaining=3,reset=50", nil),
+    // Bounded.
+    (#""a";r=0;t=99999999999999999999"#, 1_000_000_000_000),
+    ("\"a\";r=0;t=" + String(repeating: "9", count: 300_000), 1_000_000_000_000),
+    ("\"" + String(repeating: "x", count: 300_000) + "\";r=0;t=5", 5_000),
+    // It is a number of seconds, not a point in time.
+    (#""a";r=0;t=1740614400"#, 1_000_000_000_000),
+    // Unreadable.
+    ("", nil), ("soon", nil), ("50", nil), (#""a"#, nil), (#""a;r=0;t=50"#, nil), (#""a";r=0;t"#, nil),
+    (#""a";r=0;t="#, nil), (#""a";r=0;t=-5"#, nil), (#""a";r=0;t=+5"#, nil), (#""a";r=0;t=5s"#, nil),
+    (#""a";r=0;t=1e3"#, nil), (#""a";r=0;t="5""#, nil), (#""a";r=x;t=5"#, nil), (#""a";r=-1;t=5"#, nil),
+    (#""a";r=0;t=5, "b";r=0;t=soon"#, nil), (#""a\";r=0;t=50"#, nil), (",;=", nil), (";;;", nil), ("=", nil),
+    ("\"" + String(repeating: "\\\"", count: 150_000), nil),
+  ]
+
+  @Test(arguments: rateLimit.indices) func rateLimitFieldsAreRead(_ row: Int) throws {
+    let (value, milliseconds) = Self.rateLimit[row]
+    let expected = milliseconds.map { Duration.milliseconds($0) }
+    let asked = RetryAfter.wait(asked: try Self.response(429, ["RateLimit": value]), now: Self.now)
+    #expect(asked?.wait == expected, "\(value.prefix(60))")
+    #expect(asked == nil || asked?.field == "RateLimit")
+    #expect(RetryAfter.wait(asked: try Self.response(503, ["RateLimit": value]), now: Self.now) == nil)
+    // Whether or not it can be read, it comes before the other fields.
+    let more = ["RateLimit": value, "RateLimit-Reset": "7", "X-RateLimit-Reset": "8", "X-Rate-Limit-Reset": "9"]
+    let first = RetryAfter.wait(asked: try Self.response(429, more), now: Self.now)
+    #expect(first?.wait == expected, "\(value.prefix(60))")
+  }
+
+  /// A guess at what an invalid field means could be an hour off, and so could the field of another layer.
+  @Test func theFirstFieldThatIsPresentCounts() throws {
+    let fields = ["Retry-After", "RateLimit", "RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
+    for (index, first) in fields.enumerated() {
+      for isValid in [true, false] {
+        var values = [first: isValid ? (first == "RateLimit" ? #""a";r=0;t=3"# : "3") : "soon"]
+        for later in fields[(index + 1)...] { values[later] = later == "RateLimit" ? #""a";r=0;t=50"# : "50" }
+        let asked = RetryAfter.wait(asked: try Self.response(429, values), now: Self.now)
+        #expect(asked?.wait == (isValid ? .seconds(3) : nil), "\(values)")
+        #expect(asked?.field == (isValid ? first : nil))
+      }
+    }
   }
 
   @Test func retryAfterWinsOverRateLimits() throws {
