@@ -66,6 +66,44 @@ import Wynd
     #expect(server.requests.count == 1)
   }
 
+  /// The error is that of a request that was not sent, but the bytes of its body that were sent are counted.
+  @Test(arguments: ["request", "request of a client", "upload", "upload of a client"], ["POST", "PUT"])
+  func bodyThatWasSentBeforeTheDeviceWentOfflineIsSentAgainOnlyIfSafe(_ kind: String, _ method: String) async throws {
+    let server = try LoopbackServer(script: .hang, .ok("the response"))
+    let session = URLSession(configuration: .ephemeral)
+    let policy = RetryPolicy(
+      backoff: .none, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
+    let result = Task { () -> NetworkError? in
+      var request = URLRequest(url: server.url(), method: method)
+      let body = Data("order".utf8)
+      let client = NetworkClient(session: session)
+      do throws(NetworkError) {
+        switch kind {
+        case "upload": _ = try await session.performNetworkUpload(request, from: .data(body), policy: policy)
+        case "upload of a client": _ = try await client.performNetworkUpload(request, from: .data(body), policy: policy)
+        case "request":
+          request.httpBody = body
+          _ = try await session.performNetworkRequest(request, policy: policy)
+        default:
+          request.httpBody = body
+          _ = try await client.performNetworkRequest(request, policy: policy)
+        }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    await until { server.requests.first?.isComplete == true }
+    session.goOffline()
+    let error = await result.value
+    if method == "PUT" {
+      #expect(error == nil && server.requests.map(\.text) == ["order", "order"])
+    } else {
+      #expect(error?.urlError?.code == .notConnectedToInternet && server.requests.count == 1)
+      #expect(error?.stopReason == .notSafeToRepeat(method: "POST"))
+    }
+  }
+
   @Test func lowDataModeIsNotRetried() async throws {
     let session = URLSession(configuration: .ephemeral)
     session.goOffline(.constrained)

@@ -84,10 +84,9 @@ extension URLError {
     return URLError(code, userInfo: info)
   }
 
-  /// Of a socket: `domain` 1 is POSIX (53 ECONNABORTED, 54 ECONNRESET), 4 is HTTP (-4: the connection ended).
-  static func lost(_ code: Int, domain: Int) -> URLError {
-    URLError(
-      .networkConnectionLost, userInfo: ["_kCFStreamErrorDomainKey": domain, "_kCFStreamErrorCodeKey": code])
+  /// Of a socket: `domain` 1 is POSIX (53 ECONNABORTED, 54 ECONNRESET, 57 ENOTCONN), 4 is HTTP (-4: the connection ended).
+  static func lost(_ code: Int, domain: Int, _ error: Code = .networkConnectionLost) -> URLError {
+    URLError(error, userInfo: ["_kCFStreamErrorDomainKey": domain, "_kCFStreamErrorCodeKey": code])
   }
 }
 

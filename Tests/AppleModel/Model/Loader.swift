@@ -291,7 +291,10 @@ final class Loader: @unchecked Sendable {
       var entry = pollfd(fd: connection.socket, events: Int16(events), revents: 0)
       let count = poll(&entry, 1, Int32(min(left * 1000 + 1, 1e6)))
       try task.waitWhile()
-      if session.locked({ connection.isDefunct }) { throw URLError.lost(53, domain: 1) }
+      let (isDefunct, isOffline) = session.locked { (connection.isDefunct, session.network.isOffline) }
+      // [seen] Alamofire#2311: in airplane mode, a request that was sent already is -1009 (ENOTCONN), as if it had not been.
+      if isDefunct, isOffline { throw URLError.lost(57, domain: 1, .notConnectedToInternet) }
+      if isDefunct { throw URLError.lost(53, domain: 1) }
       if count > 0 { return }
     }
   }
