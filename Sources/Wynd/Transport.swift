@@ -135,8 +135,8 @@ nonisolated struct SessionTransport: NetworkTransport {
     _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
   ) -> any NetworkRequestHandle {
     var request = request
-    // Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. URLSession would fail at
-    // once with such a value, or crash.
+    // Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. On Linux, URLSession would
+    // fail at once with such a value, or crash; on Apple's platforms, what it does is not documented.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
     #if canImport(FoundationNetworking)

@@ -31,6 +31,35 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
+  // MARK: Time-outs
+
+  final class Timeouts: NSObject, URLSessionTaskDelegate, Sendable {
+    let all = Box<[TimeInterval]>([])
+    func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+      all.update { $0.append(task.originalRequest?.timeoutInterval ?? 0) }
+    }
+  }
+
+  /// What URLSession does with zero, NaN, infinity and the like is published nowhere, so it does not get them.
+  @Test(arguments: AppleDelegateTests.kinds) func timeoutOfATaskIsUsable(_ kind: String) async throws {
+    let server = try LoopbackServer { _ in .ok("the response") }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 45
+    let rows: [(TimeInterval, TimeInterval)] = [
+      (30, 30), (1e8, 1e8), (100_000_001, 1e8), (1e10, 1e8), (1e12, 1e8), (1e300, 1e8), (.infinity, 1e8), (0, 45),
+      (-1, 45), (-.infinity, 45), (.nan, 45),
+    ]
+    for (timeout, expected) in rows {
+      let timeouts = Timeouts()
+      let session = URLSession(configuration: configuration, delegate: timeouts, delegateQueue: nil)
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = timeout
+      #expect(try await AppleDelegateTests.run(kind, session, request) == 200)
+      #expect(timeouts.all.value == [expected], "\(timeout)")
+      session.finishTasksAndInvalidate()
+    }
+  }
+
   // MARK: What is left after a call
 
   final class Delegate: NSObject, URLSessionDelegate, Sendable {
