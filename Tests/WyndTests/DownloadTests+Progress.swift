@@ -98,6 +98,30 @@ extension DownloadTests {
     #expect(told.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
   }
 
+  /// `maxRetryTime` is then counted from its end. A machine that stands still for a second can end one of the downloads,
+  /// but not all of them.
+  @Test func firstAttemptThatMakesProgressTakesNoTimeFromTheRetries() async throws {
+    var policy = Self.policy
+    policy.maxRetryTime = .seconds(1)
+    var result: Result<NetworkDownload, NetworkError>?
+    for _ in 0..<4 where result?.error != nil || result == nil {
+      let server = try LoopbackServer { request in
+        switch request.index {
+        case 0:
+          Answer([
+            .send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]),
+            .pause(milliseconds: 1_100), .close,
+          ])
+        case 1: .status(503)
+        default: .file(Self.old, for: request, Self.tag)
+        }
+      }
+      let folder = try Folder()
+      result = await download(server, to: folder.file(), policy: policy)
+    }
+    #expect(try result?.get().attempts.count == 3)
+  }
+
   // MARK: What else a caller sees
 
   /// Errors come with their body, of which 1 MB is kept.
