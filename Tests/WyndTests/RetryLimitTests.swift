@@ -103,6 +103,24 @@ import Wynd
     #expect(lost.error == nil)
   }
 
+  /// Also the time of the first attempt: the system may need long to report that a host cannot be reached.
+  @Test func theTimeWithoutAServerIncludesTheFirstAttempt() async throws {
+    let attempts = Counter()
+    let slow = NetworkClientTests.Closure { _, _ in
+      attempts.add()
+      try await Task.sleep(for: .milliseconds(60))
+      throw URLError(.cannotConnectToHost)
+    }
+    let client = NetworkClient(session: URLSession(configuration: .ephemeral), middleware: [slow])
+    let log = EventLog()
+    let policy = RetryPolicy(
+      backoff: .none, maxUnreachableTime: .milliseconds(50), budget: nil, shouldRetry: { _ in true },
+      onEvent: log.add)
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/items")))
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request, policy: policy) }
+    #expect(attempts.value == 1 && log.gaveUp == .maxUnreachableTime)
+  }
+
   // MARK: Retry-After
 
   static func busy(_ status: Int, _ headers: [String: String]) -> NetworkScript.Step {
