@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 /// Deadline and Retry-After, on a real socket.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LimitTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DeadlineTests {
   let session = URLSession(configuration: .default)
 
   @Test func theDeadlineEndsAnAttemptInFlight() async throws {

@@ -9,7 +9,7 @@ import Wynd
 
 /// Every fault, for every kind of request: what is safe to repeat recovers with exactly three sends, what is not is sent
 /// exactly once and says why.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct GauntletTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct FaultRecoveryTests {
   enum Fault: String, CaseIterable, Sendable {
     case reset, close, resetInBody, truncated, truncatedChunk, brokenChunk, garbage, badGzip, hang, stall
     case s500, s502, s503, s504, s408, s429, s425, s421

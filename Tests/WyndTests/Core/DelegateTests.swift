@@ -31,11 +31,14 @@ import Testing
   ]
 
   @Test func everyMethodHasATestThatItIsCalled() throws {
-    let tests = URL(filePath: #filePath).deletingLastPathComponent()
+    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     let sources = tests.appending(path: "../../Sources/Wynd").standardizedFileURL
+    func swiftFiles(in folder: URL) throws -> [URL] {
+      let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+      return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
+    }
     var found: Set<String> = []
-    let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-    for case let file as URL in files where file.pathExtension == "swift" {
+    for file in try swiftFiles(in: sources) {
       let text = try String(contentsOf: file, encoding: .utf8)
       for piece in text.components(separatedBy: "func urlSession(").dropFirst() {
         let signature = piece.components(separatedBy: ") {")[0]
@@ -47,8 +50,7 @@ import Testing
       }
     }
     #expect(found == Set(Self.proofs.keys))
-    let names = try FileManager.default.contentsOfDirectory(at: tests, includingPropertiesForKeys: nil)
-      .filter { $0.pathExtension == "swift" }.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+    let names = try swiftFiles(in: tests).map { try String(contentsOf: $0, encoding: .utf8) }.joined()
     for proof in Self.proofs.values { #expect(names.contains("func \(proof)("), "\(proof)") }
   }
 

@@ -82,7 +82,7 @@ final class Expenses: Sendable {
 }
 
 /// The worked example: sign in, list, create, a token that has expired, a list that is shown while offline.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ExpensesTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ExampleAppTests {
   final class Service: @unchecked Sendable {
     private let lock = NSLock()
     private var token = 0

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// Calls without a type of their own, generic endpoints, and members that are written with another type.
-@Suite struct EndpointCallTests {
+@Suite struct EndpointTests {
   struct User: Codable, Equatable { var firstName: String }
 
   static func client(_ script: NetworkScript) -> NetworkClient {

@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 /// What would forge a request is never sent.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct HeaderCheckTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValidationTests {
   let session = URLSession(configuration: .ephemeral)
   /// RFC 9110 §5.6.2.
   static let token = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

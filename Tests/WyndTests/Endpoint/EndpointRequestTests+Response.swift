@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-extension EndpointRulesTests {
+extension EndpointRequestTests {
   // MARK: Responses
 
   static let texts: [(type: String?, bytes: [UInt8], text: String?)] = [

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// Small rules on which the retries of a call rest.
-@Suite struct RetryPartsTests {
+@Suite struct RetryAttemptTests {
   private func response(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
     let url = try #require(URL(string: "https://a.example/"))
     return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields))
