@@ -82,21 +82,6 @@ extension ResponseCacheTests {
     #expect(try await world.get() == ("stored", .cache))
   }
 
-  @Test func theFieldsOfTheServerAreServedExceptThoseOfOneConnectionOrOneUser() async throws {
-    let fields = [
-      "Cache-Control": "max-age=600", "X-Total": "7", "Content-Type": "text/plain", "Set-Cookie": "a=secret",
-      "Content-Encoding": "gzip", "Transfer-Encoding": "chunked",
-    ]
-    let world = World([.ok("one", headers: fields)])
-    _ = try await world.get()
-    let head = try await world.head()
-    #expect(head.statusCode == 200 && head.url == URL(string: "https://a.example/"))
-    #expect(["X-Total", "Content-Type"].map { head.value(forHTTPHeaderField: $0) } == ["7", "text/plain"])
-    for name in ["Set-Cookie", "Content-Encoding", "Transfer-Encoding"] {
-      #expect(head.value(forHTTPHeaderField: name) == nil, "\(name)")
-    }
-  }
-
   // MARK: What is stored
 
   @Test(arguments: [201, 202, 206, 500]) func anotherStatusThan200IsNotStored(_ status: Int) async throws {
@@ -132,44 +117,6 @@ extension ResponseCacheTests {
 
   // MARK: Asking
 
-  @Test func theCacheOfTheSessionDoesNotAnswerForTheServer() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .status(304)])
-    for _ in 0..<2 { _ = try await world.get() }
-    #expect(world.script.requests.allSatisfy { $0.cachePolicy == .reloadIgnoringLocalCacheData })
-  }
-
-  @Test(arguments: [URLRequest.CachePolicy.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData])
-  func aReloadIgnoresWhatIsStored(_ policy: URLRequest.CachePolicy) async throws {
-    let world = World([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
-    _ = try await world.get()
-    var request = try Self.request()
-    request.cachePolicy = policy
-    #expect(try await world.response(request) == ("two", .network))
-    #expect(world.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == nil)
-    #expect(try await world.get() == ("two", .cache))
-  }
-
-  @Test func theFieldsOfThe304AreTheOnesThatCount() async throws {
-    let old = ["ETag": "\"1\"", "X-Total": "1", "X-Old": "old", "Content-Type": "text/plain", "Age": "100"]
-    let new = [
-      "ETag": "\"2\"", "X-Total": "2", "Content-Type": "text/html", "Content-Encoding": "br", "Set-Cookie": "a=b",
-      "Cache-Control": "max-age=60",
-    ]
-    let world = World([.ok("one", headers: old), .status(304, headers: new), .status(304)])
-    _ = try await world.get()
-    for (source, seconds) in [(NetworkResponse.Source.revalidated, 100.0), (.cache, 0)] {
-      let head = try await world.head(after: seconds)
-      let got = ["ETag", "X-Total", "X-Old", "Content-Type", "Content-Encoding", "Set-Cookie"].map {
-        head.value(forHTTPHeaderField: $0)
-      }
-      #expect(got == ["\"2\"", "2", "old", "text/plain", nil, nil], "\(source)")
-    }
-    // Fresh from the 304 on, and then asked for by the new tag.
-    #expect(try await world.get(after: 20).source == .cache)
-    #expect(try await world.get(after: 40) == ("one", .revalidated))
-    #expect(world.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"2\"")
-  }
-
   @Test func a304ThatForbidsStoringIsServedOnce() async throws {
     let world = World([
       .ok("one", headers: Self.tagged), .status(304, headers: ["Cache-Control": "no-store"]), .ok("two"),
@@ -178,16 +125,5 @@ extension ResponseCacheTests {
     #expect(try await world.get() == ("one", .revalidated))
     #expect(try await world.get() == ("two", .network))
     #expect(world.script.requests.last?.allHTTPHeaderFields ?? [:] == [:])
-  }
-
-  /// RFC 9111 §3.2 leaves out four of the fields that begin with Content-.
-  @Test func a304ReplacesOtherContentFields() async throws {
-    let world = World([
-      .ok("one", headers: ["ETag": "\"1\"", "Content-Language": "de"]),
-      .status(304, headers: ["ETag": "\"1\"", "Content-Language": "fr", "Content-Range": "bytes 0-1/3"]),
-    ])
-    _ = try await world.get()
-    let head = try await world.head()
-    #expect(["Content-Language", "Content-Range"].map { head.value(forHTTPHeaderField: $0) } == ["fr", nil])
   }
 }

@@ -49,28 +49,6 @@ extension ResponseCacheTests {
     #expect(try await world.get().source == .cache)
   }
 
-  @Test func whoReloadsAsksTheServer() async throws {
-    let world = World([
-      .ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two", headers: ["Cache-Control": "max-age=60"]),
-    ])
-    _ = try await world.get()
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
-    #expect(try await world.client.performNetworkRequest(request) == Data("two".utf8))
-    #expect(try await world.get().source == .cache)
-  }
-  /// What comes after the last that is read might forbid what the first allows.
-  @Test func fieldsOfUnusualLengthAreNotStored() async throws {
-    let many = (0..<64).map { "x\($0)" }.joined(separator: ",")
-    for fields in [
-      ["Cache-Control": "max-age=60,\(many),no-store"], ["Cache-Control": "max-age=60", "Vary": "\(many),*"],
-    ] {
-      let world = World([.ok("one", headers: fields), .ok("two")])
-      _ = try await world.get()
-      #expect(try await world.get().text == "two")
-    }
-  }
-
   /// Expires, Date and Cache-Control of the response → seconds for which nothing is sent. The server's clock is years
   /// ahead, except where the first stands for a date that many seconds from now.
   static let expiries: [(expires: String, date: String?, control: String?, seconds: Double)] = [
@@ -127,5 +105,20 @@ extension ResponseCacheTests {
     #expect(try await world.get().text == "two")
     #expect(try await world.get(["Cache-Control": "no-cache"]).text == "three")
     #expect(try await world.get(["Range": "bytes=0-1"]).text == "three")
+  }
+
+  @Test func aResponseThatWasOldWhenItCameIsNotFresh() async throws {
+    let fields = ["Cache-Control": "max-age=60", "Date": Self.date(-100), "ETag": "\"1\""]
+    let world = World([.ok("one", headers: fields), .ok("two")])
+    _ = try await world.get()
+    #expect(try await world.get() == ("two", .network))
+  }
+
+  @Test func aRequestWithMaxAgeZeroAsksTheServer() async throws {
+    let world = World([.ok("one", headers: Self.fresh), .status(304)])
+    _ = try await world.get()
+    #expect(try await world.get(["Cache-Control": "max-age=60"], after: 30) == ("one", .cache))
+    #expect(try await world.get(["Cache-Control": "max-age=20"]) == ("one", .revalidated))
+    #expect(try await world.get(["Cache-Control": "max-age=0"]) == ("one", .revalidated))
   }
 }

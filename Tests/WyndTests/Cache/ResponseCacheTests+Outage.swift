@@ -54,54 +54,53 @@ extension ResponseCacheTests {
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
   }
 
-  // MARK: Twice
-
-  struct Text: Endpoint {
-    typealias Response = String
-    var host: String { "a.example" }
-    var path: String { "/" }
+  /// Offline with something usable stored: one attempt is enough to know.
+  @Test(arguments: [Step.failure(.notConnectedToInternet), .status(503), .silence])
+  func whatIsStoredIsServedAfterOneAttempt(_ failure: Step) async throws {
+    let world = World([.ok("old", headers: Self.tagged), failure], stale: true, policy: RetryPolicy())
+    _ = try await world.get()
+    #expect(try await world.get() == ("old", .cache))
+    #expect(world.script.requests.count == 2)
   }
 
-  @Test func whatIsStoredComesFirstAndThenWhatTheServerSays() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped])
-    func values() async -> ([String], Bool) {
-      var got: [String] = []
-      do {
-        for try await value in world.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
-        return (got, true)
-      } catch {
-        return (got, false)
-      }
-    }
-    #expect(await values() == (["one network"], true))
-    #expect(await values() == (["one cache", "two network"], true))
-    #expect(await values() == (["two cache", "two revalidated"], true))
-    #expect(await values() == (["two cache"], false))
-    #expect(world.script.requests.count == 4)
+  @Test(arguments: ["must-revalidate", "no-cache"])
+  func aCallIsRetriedIfTheStoredResponseMayNotBeServed(_ control: String) async throws {
+    let fields = ["ETag": "\"1\"", "Cache-Control": control]
+    let world = World([.ok("old", headers: fields), .dropped, .ok("new")], stale: true, policy: RetryPolicy())
+    _ = try await world.get()
+    #expect(try await world.get() == ("new", .network))
   }
 
-  @Test func whatIsFreshComesOnce() async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"])])
-    for expected in [NetworkResponse.Source.network, .cache] {
-      var sources: [NetworkResponse.Source] = []
-      for try await value in world.client.values(of: Text()) { sources.append(value.source) }
-      #expect(sources == [expected])
-    }
-    #expect(world.script.requests.count == 1)
+  @Test func aCallIsRetriedIfStaleResponsesAreNotWanted() async throws {
+    let world = World([.ok("old", headers: Self.tagged), .dropped, .status(304)], policy: RetryPolicy())
+    _ = try await world.get()
+    #expect(try await world.get() == ("old", .revalidated))
   }
 
-  @Test func onARealSessionThe304IsSeen() async throws {
-    let server = try LoopbackServer { request in
-      request.value("If-None-Match") == "\"1\""
-        ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
+  @Test func aStaleResponseTellsWhyTheServerCouldNotBeAsked() async throws {
+    let world = World(
+      [.ok("old", headers: Self.tagged), .status(304), .status(503), .ok("new", headers: Self.fresh)], stale: true)
+    for status in [nil, nil, 503, nil] {
+      #expect(try await world.client.loadResponse(Text()).revalidationError?.statusCode == status)
     }
-    let client = NetworkClient(
-      baseURL: server.url(), session: URLSession(configuration: .default), policy: .never,
-      middleware: [ResponseCache(MemoryStore())])
-    for expected in [NetworkResponse.Source.network, .revalidated, .revalidated] {
-      let response = try await client.networkResponse(for: URLRequest(url: server.url()))
-      #expect(response.source == expected && response.data == Data("one".utf8))
+    // The last one is fresh, and served without a request.
+    let response = try await world.client.networkResponse(for: try Self.request())
+    #expect(response.source == .cache && response.revalidationError == nil)
+  }
+
+  @Test func aStaleResponseOfOneUserIsNotServedAfterAnotherSignIn() async throws {
+    let authentication = try Self.authentication("ann")
+    let script = NetworkScript { _, number in
+      if number == 1 { authentication.credential = BearerToken("bob") }
+      return number == 0 ? .ok("ann's", headers: Self.tagged) : .dropped
     }
-    #expect(server.requests.count == 3)
+    let world = World(script, stale: true, attempt: [authentication])
+    #expect(try await world.get().text == "ann's")
+    await #expect(throws: NetworkError.self) { try await world.get() }
+  }
+
+  @Test func withNothingStoredACallIsRetried() async throws {
+    let world = World([.dropped, .dropped, .ok("new", headers: Self.tagged)], stale: true, policy: RetryPolicy())
+    #expect(try await world.get() == ("new", .network))
   }
 }

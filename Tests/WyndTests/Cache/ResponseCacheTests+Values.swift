@@ -55,4 +55,48 @@ extension ResponseCacheTests {
     // What came is served from then on.
     #expect(try await world.get() == ("two", .cache))
   }
+
+  struct Text: Endpoint {
+    typealias Response = String
+    var host: String { "a.example" }
+    var path: String { "/" }
+  }
+
+  @Test func whatIsStoredComesFirstAndThenWhatTheServerSays() async throws {
+    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped])
+    func values() async -> ([String], Bool) {
+      var got: [String] = []
+      do {
+        for try await value in world.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
+        return (got, true)
+      } catch {
+        return (got, false)
+      }
+    }
+    #expect(await values() == (["one network"], true))
+    #expect(await values() == (["one cache", "two network"], true))
+    #expect(await values() == (["two cache", "two revalidated"], true))
+    #expect(await values() == (["two cache"], false))
+    #expect(world.script.requests.count == 4)
+  }
+
+  @Test func whatIsFreshComesOnce() async throws {
+    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"])])
+    for expected in [NetworkResponse.Source.network, .cache] {
+      var sources: [NetworkResponse.Source] = []
+      for try await value in world.client.values(of: Text()) { sources.append(value.source) }
+      #expect(sources == [expected])
+    }
+    #expect(world.script.requests.count == 1)
+  }
+
+  @Test func theValuesOfAnEndpointTellThatTheServerCannotBeReached() async throws {
+    let world = World([.ok("old", headers: Self.tagged), .dropped], stale: true)
+    _ = try await world.get()
+    var got: [String] = []
+    await #expect(throws: NetworkError.self) {
+      for try await value in world.client.values(of: Text()) { got.append(value.value) }
+    }
+    #expect(got == ["old"])
+  }
 }

@@ -209,4 +209,19 @@ import Wynd
     _ = try await world.get()
     #expect(try await world.get() == ("old", .cache))
   }
+
+  @Test func onARealSessionThe304IsSeen() async throws {
+    let server = try LoopbackServer { request in
+      request.value("If-None-Match") == "\"1\""
+        ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
+    }
+    let client = NetworkClient(
+      baseURL: server.url(), session: URLSession(configuration: .default), policy: .never,
+      middleware: [ResponseCache(MemoryStore())])
+    for expected in [NetworkResponse.Source.network, .revalidated, .revalidated] {
+      let response = try await client.networkResponse(for: URLRequest(url: server.url()))
+      #expect(response.source == expected && response.data == Data("one".utf8))
+    }
+    #expect(server.requests.count == 3)
+  }
 }

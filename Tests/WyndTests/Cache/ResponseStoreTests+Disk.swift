@@ -149,4 +149,22 @@ extension ResponseStoreTests {
   @Test func aFolderThatCannotBeMadeIsAnError() throws {
     #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
   }
+
+  @Test func aFileWithChangedBytesIsNotServed() async throws {
+    let folder = try Folder()
+    let body = String(repeating: "abc ", count: 100)
+    let world = ResponseCacheTests.World(
+      [.ok(body, headers: ResponseCacheTests.fresh)], store: try DiskStore(folder.url))
+    _ = try await world.get()
+    let file = folder.file(try #require(folder.names.first))
+    let whole = try Data(contentsOf: file)
+    for index in stride(from: 0, to: whole.count, by: 11) {
+      var broken = whole
+      broken[index] ^= 0x01
+      try broken.write(to: file)
+      let other = ResponseCacheTests.World([.ok("sent")], store: try DiskStore(folder.url))
+      #expect(try await other.get() == ("sent", .network), "\(index)")
+      for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
+    }
+  }
 }

@@ -232,4 +232,11 @@ extension AuthenticationTests {
     if case .success(let response) = result { #expect(response.attempts.count == attempts) }
     if case .failure(let error) = result, !error.attempts.isEmpty { #expect(error.attempts.count == attempts) }
   }
+
+  @Test func aTokenIsNotPrinted() {
+    let token = BearerToken("s3cr3t")
+    for text in ["\(token)", String(describing: token), String(reflecting: token), "\(Optional(token) as Any)"] {
+      #expect(!text.contains("s3cr3t"))
+    }
+  }
 }

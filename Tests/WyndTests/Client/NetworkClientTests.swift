@@ -149,4 +149,57 @@ import Wynd
       } == 4)
     #expect(await sends { _ = try await client.load(Item(), maxRetries: 0) } == 1)
   }
+
+  // MARK: The session
+
+  @Test func theCallbackFormAnswersOnTheDelegateQueue() async throws {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+    let server = try LoopbackServer(script: .status(503), .ok("x"), .status(404))
+    let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
+    let (value, isOnQueue) = await withCheckedContinuation { continuation in
+      client.load(Item()) { continuation.resume(returning: (try? $0.get(), OperationQueue.current === queue)) }
+    }
+    #expect(value == "x")
+    #expect(isOnQueue)
+    let error = await withCheckedContinuation { continuation in
+      client.performNetworkRequest(URLRequest(url: server.url())) { continuation.resume(returning: $0.error) }
+    }
+    #expect(error?.statusCode == 404)
+  }
+
+  /// Not `URLError.cancelled`, which an app would show.
+  @Test func aCanceledCallOfAnInvalidatedSessionIsCanceled() async throws {
+    let (session, mayStart) = (URLSession(configuration: .ephemeral), Gate())
+    let request = try NetworkMiddlewareTests.order()
+    let task = Task {
+      await mayStart.wait()
+      return try await NetworkClient(session: session).performNetworkRequest(request)
+    }
+    task.cancel()
+    session.invalidateAndCancel()
+    mayStart.open()
+    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+  }
+
+  // On Apple's platforms the task may be created too late, which is an exception.
+  #if canImport(FoundationNetworking)
+    @Test func aSessionMayBeFinishedRightAfterACall() async throws {
+      let server = try LoopbackServer(script: .ok("x"))
+      for _ in 0..<20 {
+        let session = URLSession(configuration: .ephemeral)
+        let client = NetworkClient(baseURL: server.url(), session: session)
+        let result = await withCheckedContinuation { continuation in
+          client.performNetworkRequest(URLRequest(url: server.url())) { continuation.resume(returning: $0) }
+          session.finishTasksAndInvalidate()
+        }
+        // The request went out before, or the session had ended already.
+        switch result {
+        case .success(let data): #expect(data == Data("x".utf8))
+        case .failure(let error): #expect(error.urlError?.code == .cancelled)
+        }
+      }
+    }
+  #endif
 }

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-extension NetworkClientTests {
+extension NetworkMiddlewareTests {
   static func order() throws -> URLRequest {
     var request = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
     request.httpBody = Data("order".utf8)
@@ -55,20 +55,6 @@ extension NetworkClientTests {
       attempt: [watch("attempt")])
     await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(seen.value == ["attempt 503 0", "attempt 502 0", "call 502 2"])
-  }
-
-  /// Not `URLError.cancelled`, which an app would show.
-  @Test func aCanceledCallOfAnInvalidatedSessionIsCanceled() async throws {
-    let (session, mayStart) = (URLSession(configuration: .ephemeral), Gate())
-    let request = try Self.order()
-    let task = Task {
-      await mayStart.wait()
-      return try await NetworkClient(session: session).performNetworkRequest(request)
-    }
-    task.cancel()
-    session.invalidateAndCancel()
-    mayStart.open()
-    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
   }
 
   @TaskLocal static var trace = ""
@@ -225,7 +211,7 @@ extension NetworkClientTests {
     }
   }
 
-  // MARK: Findings
+  // MARK: What an error keeps
 
   @Test(arguments: [true, false])
   func anErrorOfAValidationKeepsItsResponseAndItsReason(_ isRetried: Bool) async throws {
@@ -259,24 +245,4 @@ extension NetworkClientTests {
     let error = try #require(await #expect(throws: NetworkError.self) { try await outer.load(Item()) })
     #expect(error.statusCode == 403 && error.data == Data("no".utf8))
   }
-
-  // On Apple's platforms the task may be created too late, which is an exception.
-  #if canImport(FoundationNetworking)
-    @Test func aSessionMayBeFinishedRightAfterACall() async throws {
-      let server = try LoopbackServer(script: .ok("x"))
-      for _ in 0..<20 {
-        let session = URLSession(configuration: .ephemeral)
-        let client = NetworkClient(baseURL: server.url(), session: session)
-        let result = await withCheckedContinuation { continuation in
-          client.performNetworkRequest(URLRequest(url: server.url())) { continuation.resume(returning: $0) }
-          session.finishTasksAndInvalidate()
-        }
-        // The request went out before, or the session had ended already.
-        switch result {
-        case .success(let data): #expect(data == Data("x".utf8))
-        case .failure(let error): #expect(error.urlError?.code == .cancelled)
-        }
-      }
-    }
-  #endif
 }

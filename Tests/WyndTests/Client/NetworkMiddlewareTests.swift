@@ -7,8 +7,17 @@ import Wynd
   import FoundationNetworking
 #endif
 
-extension NetworkClientTests {
-  // MARK: Middleware
+/// Middleware around each attempt and around the whole call: order, errors, cancellation and parsed values.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkMiddlewareTests {
+  typealias Item = NetworkClientTests.Item
+  static let quick = NetworkClientTests.quick
+
+  static func client(
+    _ script: NetworkScript, policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [],
+    attempt: [any NetworkMiddleware] = []
+  ) -> NetworkClient {
+    NetworkClientTests.client(script, policy: policy, call: call, attempt: attempt)
+  }
 
   struct Tracing: NetworkMiddleware {
     let name: String
@@ -117,24 +126,7 @@ extension NetworkClientTests {
     #expect(response.attempts.count == 1)
   }
 
-  // MARK: Callbacks and cancellation
-
-  @Test func theCallbackFormAnswersOnTheDelegateQueue() async throws {
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
-    let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
-    let server = try LoopbackServer(script: .status(503), .ok("x"), .status(404))
-    let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
-    let (value, isOnQueue) = await withCheckedContinuation { continuation in
-      client.load(Item()) { continuation.resume(returning: (try? $0.get(), OperationQueue.current === queue)) }
-    }
-    #expect(value == "x")
-    #expect(isOnQueue)
-    let error = await withCheckedContinuation { continuation in
-      client.performNetworkRequest(URLRequest(url: server.url())) { continuation.resume(returning: $0.error) }
-    }
-    #expect(error?.statusCode == 404)
-  }
+  // MARK: Cancellation and deadline
 
   @Test func cancellingReachesIntoTheAttempt() async throws {
     let server = try LoopbackServer(script: .hang)

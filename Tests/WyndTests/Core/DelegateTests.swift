@@ -13,7 +13,7 @@ import Testing
   /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
   static let proofs = [
     "Redirects.swift: willPerformHTTPRedirection": "theRedirectHandlerIsCalled",
-    "LinuxAttempt.swift: willPerformHTTPRedirection": "methodAndBodyGoOnAsTheStandardSays",
+    "LinuxAttempt.swift: willPerformHTTPRedirection": "eachMethodGoesOnAsTheStandardSays",
     "LinuxAttempt.swift: needNewBodyStream": "aDeadConnectionIsReportedAtOnce",
     "LinuxAttempt.swift: didReceive challenge": "a401Completes",
     "LinuxTransfers.swift: didReceive response": "theStartIsRetriedLikeAnyCall",

@@ -242,4 +242,23 @@ extension NetworkErrorTests {
     return .endpointError(
       try #require(HTTPURLResponse(url: url, statusCode: code, httpVersion: nil, headerFields: headers)), nil)
   }
+
+  /// The name of a field or of a file could forge a line of a log, and turn a terminal's colors.
+  @Test func aTextForALogIsOneLineWithoutControlCharacters() {
+    let forged = "a\r\n2026-01-01 ok\u{1B}[2J"
+    let file = URL(fileURLWithPath: "/films/\(forged)")
+    let errors: [any Error] = [
+      NetworkError.invalidRequest(reason: forged), TransferError.destinationExists(file), TransferError.inUse(file),
+      TransferError.unusableFile(file, reason: forged), TransferError.invalidResponse(reason: forged),
+      NetworkError.transferFailed(TransferError.inUse(file)),
+    ]
+    for error in errors {
+      let text = "\(error)"
+      #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(text.debugDescription)")
+      #expect(text.contains("2026"))
+    }
+    let long = TransferError.invalidResponse(reason: String(repeating: "x", count: 100_000))
+    #expect(long.description.count < 1_100)
+    #expect(NetworkError.invalidRequest(reason: String(repeating: "x", count: 100_000)).description.count < 10_100)
+  }
 }

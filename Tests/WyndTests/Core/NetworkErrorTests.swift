@@ -196,4 +196,22 @@ import Testing
     #expect(text.contains("line") && text.utf8.count < 300, "\(text.prefix(300))")
     #expect(text.unicodeScalars.allSatisfy { $0.value >= 32 })
   }
+
+  @Test func aMiddlewaresErrorHasTheResponseItRefused() throws {
+    let inner = NetworkError.endpointError(try #require(Self.status(402).response), Data("no".utf8))
+    #expect(NetworkError.middlewareError(inner).statusCode == 402)
+    #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
+  }
+
+  @Test func aRequestThatCameToTheWrongServerIsNoOverload() throws {
+    for status in [421, 425] { #expect(try !Self.status(status).indicatesOverload) }
+    for status in [408, 429, 503] { #expect(try Self.status(status).indicatesOverload) }
+  }
+
+  @Test func errorsOfTheSystemAreKnown() {
+    for code in [ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE] {
+      let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
+      #expect(NetworkOutcome.urlError(error)?.code == .networkConnectionLost)
+    }
+  }
 }

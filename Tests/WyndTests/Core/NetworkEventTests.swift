@@ -222,4 +222,33 @@ import Wynd
     #expect(log.events.last?.isLast == true)
     #expect(log.events.count { if case .attemptStarted = $0.kind { true } else { false } } == 1)
   }
+
+  @Test func aSlowListenerDelaysNoOtherCall() async throws {
+    let server = try LoopbackServer { $0.target == "/other" ? .hang : .status(503) }
+    let session = URLSession(configuration: .ephemeral)
+    let isInside = Gate()
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let slow = RetryPolicy(
+      maxRetries: 1, backoff: .constant(.milliseconds(10)), budget: nil,
+      onEvent: {
+        guard case .attemptStarted = $0.kind, $0.attempt == 2 else { return }
+        isInside.open()
+        mayGoOn.wait()
+      })
+    let url = server.url()
+    let held = Task { await session.result(of: URLRequest(url: url), policy: slow) }
+    await isInside.wait()
+    let ended = Box<Bool>(false)
+    let elsewhere = server.url("/other")
+    let other = Task {
+      let policy = RetryPolicy(deadline: .milliseconds(200), budget: nil, onEvent: { _ in })
+      _ = await session.result(of: URLRequest(url: elsewhere), policy: policy)
+      ended.value = true
+    }
+    let limit = ContinuousClock.now + .seconds(20)
+    while ended.value == false, ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(ended.value == true)
+    mayGoOn.signal()
+    _ = await (held.value, other.value)
+  }
 }

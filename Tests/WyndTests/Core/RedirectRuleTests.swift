@@ -70,4 +70,16 @@ import Testing
     next.url = url
     return next
   }
+
+  @Test func anOriginHasThePortOfItsScheme() {
+    func origin(_ text: String) -> NetworkOrigin { NetworkOrigin(URL(string: text)) }
+    #expect(origin("https://a.example/x") == origin("HTTPS://A.example:443"))
+    #expect(origin("http://a.example/x") == origin("http://a.example:80"))
+    #expect(origin("https://a.example:80") != origin("http://a.example"))
+  }
+
+  @Test func aSecretMayBeNamedWithCapitalLetters() {
+    for name in ["userKey", "requestSig", "XSRFKey"] { #expect(SensitiveHeader.matches(name), "\(name)") }
+    for name in ["monkey", "design"] { #expect(!SensitiveHeader.matches(name), "\(name)") }
+  }
 }

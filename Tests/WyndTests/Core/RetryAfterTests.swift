@@ -222,4 +222,15 @@ import Testing
     let invalid = try Self.response(429, ["Retry-After": "soon", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
     #expect(RetryAfter.wait(asked: invalid, now: Self.now) == nil)
   }
+
+  @Test func aDateIsNeverSoonerThanTheServerAsked() throws {
+    let now = Date(timeIntervalSince1970: 1_445_412_480.5)
+    let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:02 GMT"])
+    #expect(RetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
+  }
+
+  @Test func anInvalidRetryAfterLetsNoOtherFieldCount() throws {
+    let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
+    #expect(RetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
+  }
 }

@@ -169,6 +169,30 @@ import Wynd
     #expect(call.log.delays.last == .seconds(2))
   }
 
+  static func busy(_ retryAfter: String) -> NetworkScript.Step { .status(503, headers: ["Retry-After": retryAfter]) }
+  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
+
+  /// The server names the least to wait; the call's own backoff is added.
+  @Test func theBackoffIsAddedToWhatTheServerAsksFor() async throws {
+    let rows: [(String, Double)] = [("10", 13), ("1", 4), ("60", 63)]
+    for (value, seconds) in rows {
+      let call = try await RetryRuleTests.run([Self.busy(value), .ok("x")], policy: Self.every3)
+      #expect(call.elapsed == .seconds(seconds), "\(value)")
+      #expect(call.log.sources == [.server(field: "Retry-After")])
+    }
+    // Half of 0.5, 1 and 2 s: the jitter of a script is always in the middle.
+    let growing = try await RetryRuleTests.run(
+      [Self.busy("1"), Self.busy("1"), Self.busy("1"), .ok("x")], policy: .default)
+    #expect(growing.log.delays == [1.25, 1.5, 2].map { .seconds($0) })
+  }
+
+  @Test func aRetryAfterOfZeroWaitsTheBackoff() async throws {
+    for value in ["0", "Thu, 01 Jan 1970 00:00:00 GMT"] {
+      let call = try await RetryRuleTests.run([Self.busy(value), Self.busy(value), .ok("x")], policy: Self.every3)
+      #expect(call.elapsed == .seconds(6), "\(value)")
+    }
+  }
+
   // MARK: Errors that come as themselves
 
   @Test func aFinalErrorComesAsItselfAndOthersWithTheirHistory() async throws {

@@ -44,8 +44,7 @@ import Testing
 
   @Test func theStatusesThatAreTriedAgain() {
     let retried = (400..<1000).filter { Self.status($0).shouldRetry }
-    #expect(
-      retried == [408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 598, 599])
+    #expect(retried == RetryRuleTests.retriedStatuses)
     #expect(Self.status(413, ["Retry-After": "1"]).shouldRetry)
   }
 
@@ -62,10 +61,7 @@ import Testing
   @Test func theTransportErrorsThatAreTriedAgain() {
     let retried = (-3010 ... -1).compactMap { URLError.Code(rawValue: $0) as URLError.Code? }
       .filter { Self.url($0).shouldRetry }.map(\.rawValue).sorted(by: >)
-    // -1: unknown · -1001 timed out · -1003 -1006 host · -1004 refused · -1005 lost · -1009 offline · -1011 bad answer
-    // -1015 -1016 coding · -1017 unparsable · -1018 roaming · -1019 a call · -1020 cellular data · -1200 TLS
-    #expect(
-      retried == [-1, -1001, -1003, -1004, -1005, -1006, -1009, -1011, -1015, -1016, -1017, -1018, -1019, -1020, -1200])
+    #expect(retried == RetryRuleTests.retriedErrors)
   }
 
   @Test func otherErrorsAreNot() throws {
@@ -321,32 +317,5 @@ import Testing
     #expect(worst(.patient, refused, attemptLasts: .zero) > 110)
     #expect(worst(.patient, refused, attemptLasts: .zero) <= 120)
     #expect(worst(RetryPolicy(deadline: .seconds(10)), Self.status(503), attemptLasts: .milliseconds(10)) < 10)
-  }
-}
-
-/// The rules about time and progress that no call can show on command.
-@Suite struct RetryProgressTests {
-  private func decide(_ error: NetworkError, _ call: RetryCallState) -> RetryDecision {
-    RetryPolicy(backoff: .constant(.seconds(1)), budget: nil).decision(
-      error, RetryPolicyTests.request("GET"), call, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
-  }
-
-  @Test func timeAndAttemptsBeforeProgressDoNotCount() {
-    let lost = NetworkError.urlError(URLError(.timedOut))
-    var call = RetryCallState(
-      attempts: 50, attemptsBeforeProgress: 49, progressedAt: .seconds(500), elapsed: .seconds(501))
-    #expect(decide(lost, call) == .retry(after: .seconds(1), .backoff))
-    call.progressedAt = .zero
-    #expect(decide(lost, call) == .stop(.maxRetryTime))
-    call = RetryCallState(attempts: 50, elapsed: .seconds(1))
-    #expect(decide(lost, call) == .stop(.maxRetries))
-  }
-
-  @Test func theDecisionTellsWhatTheServerAskedFor() throws {
-    let url = try #require(URL(string: "https://a.example/"))
-    let response = try #require(
-      HTTPURLResponse(url: url, statusCode: 503, httpVersion: nil, headerFields: ["Retry-After": "7"]))
-    let decision = decide(.endpointError(response, nil), RetryCallState(attempts: 1))
-    #expect(decision == .retry(after: .seconds(8), .server(field: "Retry-After"), asked: .seconds(7)))
   }
 }

@@ -41,17 +41,18 @@ import Wynd
 
   // MARK: Status codes
 
-  /// A status code → how often a GET is sent where three retries are allowed.
+  static let retriedStatuses = [
+    408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 598, 599,
+  ]
+
+  /// Three retries are allowed, and two after a 500.
   @Test func eachStatusCodeIsRetriedOrFinal() async throws {
-    let retried = [
-      408, 421, 425, 429, 444, 499, 502, 503, 504, 520, 521, 522, 523, 524, 598, 599,
-    ]
     let final = [
       400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 420, 422, 423, 424, 426,
       428, 430, 431, 440, 449, 450, 451, 460, 463, 494, 495, 496, 497, 498, 501, 505, 506, 507, 508, 509, 510, 511,
       518, 519, 525, 526, 527, 528, 530, 561, 597,
     ]
-    let rows = retried.map { ($0, 4) } + final.map { ($0, 1) } + [(500, 3)]
+    let rows = Self.retriedStatuses.map { ($0, $0 == 500 ? 3 : 4) } + final.map { ($0, 1) }
     let server = try LoopbackServer { .status(Int($0.target.dropFirst()) ?? 0, body: "no") }
     let session = URLSession(configuration: .ephemeral)
     for (status, sends) in rows {
@@ -84,23 +85,57 @@ import Wynd
     #expect(longer.sends == 5)
   }
 
+  @Test func tooLargeIsRetriedWhereTheServerSaysWhen() async throws {
+    let call = try await Self.run([.status(413, headers: ["Retry-After": "5"]), .ok("x")])
+    #expect(call.error == nil)
+    #expect(call.elapsed >= .seconds(5))
+  }
+
+  @Test func tooLargeIsFinalWithoutATime() async throws {
+    for headers in [[:], ["Retry-After": "soon"], ["Retry-After": ""]] {
+      #expect(try await Self.run([.status(413, headers: headers), .ok("x")]).sends == 1)
+    }
+  }
+
   // MARK: Transport errors
 
+  /// -1 unknown · -1001 timed out · -1003, -1006 host not found · -1004 refused · -1005 connection lost · -1009 offline ·
+  /// -1011 bad response · -1015, -1016 content coding · -1017 cannot be parsed · -1018 roaming is off · -1019 a phone call ·
+  /// -1020 cellular data is off · -1200 TLS
+  static let retriedErrors = [
+    -1, -1001, -1003, -1004, -1005, -1006, -1009, -1011, -1015, -1016, -1017, -1018, -1019, -1020, -1200,
+  ]
+
   @Test func eachTransportErrorIsRetriedOrFinal() async throws {
-    let retried = [
-      -1, -1001, -1003, -1004, -1005, -1006, -1009, -1011, -1015, -1016, -1017, -1018, -1019, -1020, -1200,
-    ]
     let final = [
       -999, -1000, -1002, -1007, -1008, -1010, -1012, -1013, -1014, -1021, -1022, -1100, -1101, -1102, -1103, -1201,
       -1202, -1203, -1204, -1205, -1206, -2000, -3000, -3001, -3006, -3007,
     ]
-    for code in retried + final {
+    for code in Self.retriedErrors + final {
       // Foundation on Linux does not know each of them.
       guard let known = URLError.Code(rawValue: code) as URLError.Code? else { continue }
       let call = try await Self.run([.failure(known), .ok("x")])
-      #expect(call.sends == (retried.contains(code) ? 2 : 1), "\(code)")
-      #expect(call.error?.urlError?.code.rawValue == (retried.contains(code) ? nil : code))
+      #expect(call.sends == (Self.retriedErrors.contains(code) ? 2 : 1), "\(code)")
+      #expect(call.error?.urlError?.code.rawValue == (Self.retriedErrors.contains(code) ? nil : code))
     }
+  }
+
+  static let unlikely: [URLError.Code] = [
+    .secureConnectionFailed, .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse,
+  ]
+
+  @Test(arguments: unlikely)
+  func whatIsUnlikelyToGetBetterIsRetriedAtMostTwice(_ code: URLError.Code) async throws {
+    let call = try await Self.run([.failure(code)], policy: .init(backoff: .none, budget: nil))
+    #expect(call.sends == 3)
+    #expect(call.error?.urlError?.code == code)
+    #expect(call.error?.attempts.count == 3)
+  }
+
+  @Test(arguments: unlikely) func whatIsUnlikelyToGetBetterIsRetried(_ code: URLError.Code) async throws {
+    let call = try await Self.run([.failure(code), .failure(code), .ok("x")])
+    #expect(call.error == nil)
+    #expect(call.sends == 3)
   }
 
   // MARK: Repeating safely
@@ -182,6 +217,37 @@ import Wynd
     #expect(try await Self.run([.failure(.cancelled)], policy: policy).sends == 1)
     #expect(try await Self.run([.status(500)], policy: .init(backoff: .none, shouldRetry: { _ in true })).sends == 3)
     #expect(try await Self.run([.failure(.badURL)], policy: policy).sends == 3)
+  }
+
+  // MARK: Conflicts
+
+  static let key = ["Idempotency-Key": "k-1"]
+  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
+
+  @Test(arguments: [NetworkScript.Step.silence, .dropped])
+  func aConflictWithTheFirstAttemptIsRetried(_ first: NetworkScript.Step) async throws {
+    let call = try await Self.run(
+      [first, .status(409), .status(409), .ok("x")], method: "POST", headers: Self.key, policy: Self.every3)
+    #expect(call.error == nil)
+    #expect(call.sends == 4)
+    // A refused connection in between does not change that the server may have the first.
+    let later = try await Self.run(
+      [first, .refused, .status(409), .ok("x")], method: "POST", headers: Self.key, policy: Self.every3)
+    #expect(later.error == nil)
+  }
+
+  /// Without an earlier attempt that may have reached the server, or without a key, a conflict is an answer.
+  @Test func anotherConflictIsFinal() async throws {
+    let rows: [([NetworkScript.Step], String, [String: String], sends: Int)] = [
+      ([.status(409), .ok("x")], "POST", Self.key, 1), ([.refused, .status(409), .ok("x")], "POST", Self.key, 2),
+      ([.refused, .status(409), .ok("x")], "POST", [:], 2), ([.dropped, .status(409), .ok("x")], "PUT", [:], 2),
+      ([.dropped, .status(409), .ok("x")], "GET", [:], 2),
+    ]
+    for (steps, method, headers, sends) in rows {
+      let call = try await Self.run(steps, method: method, headers: headers, policy: Self.every3)
+      #expect(call.error?.statusCode == 409)
+      #expect(call.sends == sends, "\(steps)")
+    }
   }
 }
 

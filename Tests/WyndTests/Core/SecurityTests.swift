@@ -96,4 +96,12 @@ import Wynd
       #expect(server.requests.count == 1)
     }
   }
+
+  @Test func aResponsePrintsNoSecret() throws {
+    let head = HTTPURLResponse(
+      url: try #require(URL(string: "https://a.example/?token=s3cr3t")), statusCode: 200, httpVersion: nil,
+      headerFields: ["Set-Cookie": "a=s3cr3t"])
+    let response = NetworkResponse(data: Data("s3cr3t".utf8), response: try #require(head))
+    for text in ["\(response)", String(reflecting: response)] { #expect(!text.contains("s3cr3t")) }
+  }
 }

@@ -158,4 +158,30 @@ import Wynd
     #expect(result.error != nil)
     #expect(result.error?.stopReason == nil, "an URL that is wrong stays wrong: \(result)")
   }
+
+  // MARK: Errors
+
+  /// What Foundation itself said is kept beneath the error it is reported as.
+  @Test func anErrorThatIsNormalizedKeepsTheOriginal() async throws {
+    let server = try LoopbackServer(script: .truncated)
+    let error = try #require(
+      await session.result(of: URLRequest(url: server.url("/x?q=1")), policy: .never).error?.urlError)
+    #expect(error.code == .networkConnectionLost)
+    #expect((error.userInfo[NSURLErrorFailingURLErrorKey] as? URL)?.path == "/x")
+    #if canImport(FoundationNetworking)
+      let original = try #require(error.userInfo[NSUnderlyingErrorKey] as? URLError)
+      #expect(original.code == .unknown)
+      #expect(original.userInfo[NSLocalizedDescriptionKey] as? String == error.localizedDescription)
+    #endif
+  }
+
+  @Test func aFileOrADataURLIsNotHTTP() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "wynd-\(UUID().uuidString)")
+    try Data("text".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let log = EventLog()
+    let error = await session.result(of: URLRequest(url: file), policy: RetryPolicy(onEvent: log.add)).error
+    #expect(error != nil && error?.shouldRetry == false && error?.response == nil)
+    #expect(log.gaveUp == .notRetryable)
+  }
 }

@@ -75,4 +75,26 @@ import Wynd
     #expect(throws: EncodingError.self) { try QueryEncoder().encode("x") }
     #expect(throws: EncodingError.self) { try QueryEncoder().encode(["a": Double.nan]) }
   }
+
+  static let encoders: [(QueryEncoder, [String: (any Encodable & Sendable)?], String)] = [
+    (.init(), ["b": true, "a": false], "a=false&b=true"),
+    (.init(), ["a": [[1, 2], [3]]], "a[0]=1&a[0]=2&a[1]=3"),
+    (.init(arrays: .brackets), ["a": [[1, 2], [3]]], "a[0][]=1&a[0][]=2&a[1][]=3"),
+    (.init(arrays: .commas), ["a": [[1, 2], [3]]], "a[0]=1,2&a[1]=3"),
+    (.init(), ["a": [1, nil, [2]] as JSONValue], "a[0]=1&a[1]=2"),
+    (.init(), ["a": ["c": ["d": 1]]], "a[c][d]=1"), (.init(), ["a": [1, nil, 2] as [Int?]], "a=1&a=2"),
+    (.init(arrays: .commas), ["a": [1, nil, 2] as [Int?]], "a=1,2"),
+    (.init(arrays: .commas), ["a": [true, false]], "a=true,false"),
+    (.init(), ["a": "true", "b": "1", "c": "null", "d": ""], "a=true&b=1&c=null&d="),
+    (.init(), ["a": Date(timeIntervalSince1970: 0)], "a=1970-01-01T00:00:00Z"),
+    (.init(dates: .secondsSince1970), ["a": [Date(timeIntervalSince1970: 1.5)]], "a=1.5"),
+    (.init(), ["B": 1, "a": 2, "A": 3], "A=3&B=1&a=2"),
+    (.init(), ["a": -1.25, "b": 1e21], "a=-1.25&b=1000000000000000000000"),
+    (.init(), ["a": URL(string: "https://a.example/?b=c"), "b": UUID?.none], "a=https://a.example/?b=c"),
+  ]
+  @Test(arguments: encoders.indices) func aQueryIsWrittenByItsConvention(_ row: Int) throws {
+    let (encoder, values, text) = Self.encoders[row]
+    let items = try encoder.encode(values)
+    #expect(items.map { $0.name + ($0.value.map { "=" + $0 } ?? "") }.joined(separator: "&") == text)
+  }
 }

@@ -236,4 +236,51 @@ import Wynd
     }
     guard case .middlewareError(is Mine)? = error(Mine()) else { Issue.record("not wrapped"); return }
   }
+
+  /// A field that the endpoint sets itself is not set again, however its name is written.
+  @Test(arguments: ["Content-Type", "content-type", "CONTENT-TYPE", "Accept", "accept", "aCCEPT"])
+  func aFieldThatIsSetWinsWhateverItsCase(_ name: String) throws {
+    let request = try Call<[String]>(method: .post, headers: [.init(name, "text/x-mine")], body: .json(["item": "a"]))
+      .request
+    #expect(request.value(forHTTPHeaderField: name) == "text/x-mine")
+    let accept = request.value(forHTTPHeaderField: "Accept")
+    let type = request.value(forHTTPHeaderField: "Content-Type")
+    #expect([accept, type].contains("application/json"))
+  }
+
+  @Test func theEncoderOfTheClientEncodesValuesAndNotLiterals() async throws {
+    let script = NetworkScript.scripted([.status(400)])
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    var client = Self.client(script)
+    client.encoder = encoder
+    struct Both: Endpoint {
+      typealias Response = Void
+      struct Name: Encodable { var firstName = "B" }
+      var isLiteral = false
+      var path: String { "/" }
+      var method: URLRequest.Method { .post }
+      var body: URLRequest.Body? { isLiteral ? .json(["firstName": "B"] as JSONValue) : .json(Name()) }
+    }
+    for isLiteral in [false, true] { _ = try? await client.load(Both(isLiteral: isLiteral)) }
+    let sent = script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
+    #expect(sent == [#"{"first_name":"B"}"#, #"{"firstName":"B"}"#])
+  }
+
+  @Test func firstMistakesAreNamed() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    func text(_ call: Plain, base: String = "https://a.example") async -> String {
+      do throws(NetworkError) { return "\(try await Self.client(script, base: base).load(call))" } catch {
+        return "\(error)"
+      }
+    }
+    #expect(await text(Plain(host: "https://a.example")).contains("the host has a scheme"))
+    #expect(await text(Plain(host: ""), base: "").contains("the base URL is nil"))
+    #expect(await text(Plain(host: ""), base: "/v2").contains("the base URL has no host"))
+    #expect(await text(Plain(body: .text("x"))).contains("a GET has no body"))
+    let file = URL(fileURLWithPath: "/nowhere/photo.jpg")
+    let photo = Plain(method: .post, body: .multipart([.init(name: "f", file: file)]))
+    #expect(await text(photo).contains("photo.jpg"))
+    #expect(script.requests.isEmpty)
+  }
 }

@@ -119,32 +119,3 @@ struct ContentRangeTests {
     for (step, ranges, expected) in table { #expect(step.mayBeCutOff { _ in ranges } == expected, "\(step)") }
   }
 }
-
-/// Parts of a transfer that no server can bring about at will.
-@Suite(.timeLimit(.minutes(5))) struct TransferPartsTests {
-  @Test func progressIsToldWhenItFallsEvenIfTheLengthStays() async {
-    let told = Box<[Int64]>([])
-    let reporter = ProgressReporter { progress in told.update { $0.append(progress.completed) } }
-    for completed in [Int64(0), 900_000, 0, 1, 1_000_000, 1_000_000] {
-      reporter.report(completed, of: 1_000_000)
-      await withCheckedContinuation { continuation in reporter.afterReports { continuation.resume() } }
-    }
-    // The first tells the length, and neither a single byte nor the same again is worth a report.
-    #expect(told.value == [0, 900_000, 0, 1_000_000])
-  }
-
-  /// Its call ends between the moment when an attempt begins and the one when it opens the file.
-  @Test func downloadThatHasEndedOpensNoFile() async throws {
-    let folder = try Folder()
-    let script = NetworkScript.scripted([.ok("x")])
-    let options = DownloadOptions(resumes: true)
-    let download = Download(destination: folder.file(), options: options, progress: ProgressReporter(nil))
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let call = download.call(request, nil, nil)
-    guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
-    let transport = script.networkCaller.source.loop(for: call).transport
-    let outcome = await RetryAttempt(request, transport, call.makeAttempt).run(clock: ContinuousRetryClock())
-    #expect((outcome.error as? NetworkError)?.isCancellation == true && script.requests.isEmpty)
-    #expect(folder.names.isEmpty)
-  }
-}

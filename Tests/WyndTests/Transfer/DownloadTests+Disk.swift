@@ -1,7 +1,8 @@
 import Foundation
 import LoopbackServer
 import Testing
-import Wynd
+
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -297,5 +298,20 @@ extension DownloadTests {
     }
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
+  /// Its call ends between the moment when an attempt begins and the one when it opens the file.
+  @Test func downloadThatHasEndedOpensNoFile() async throws {
+    let folder = try Folder()
+    let script = NetworkScript.scripted([.ok("x")])
+    let options = DownloadOptions(resumes: true)
+    let download = Download(destination: folder.file(), options: options, progress: ProgressReporter(nil))
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let call = download.call(request, nil, nil)
+    guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
+    let transport = script.networkCaller.source.loop(for: call).transport
+    let outcome = await RetryAttempt(request, transport, call.makeAttempt).run(clock: ContinuousRetryClock())
+    #expect((outcome.error as? NetworkError)?.isCancellation == true && script.requests.isEmpty)
+    #expect(folder.names.isEmpty)
   }
 }

@@ -30,6 +30,9 @@ extension DownloadTests {
     Answer([.send(Answer.head(206, fields + [("Content-Range", range), ("Content-Length", "\(body.count)")]) + body)])
   }
   static let rest = Array(old[20_000...])
+  static let modified = [longAgo[0]]
+  static let otherDate = [("Last-Modified", "Sun, 06 Nov 1994 08:49:38 GMT")]
+  static let unusable = "a 206 without a usable Content-Range"
   static let rows: [Row] = [
     ("strong tag", tag, [{ .file(old, for: $0) }], .file(requests: 2, lastRange: "bytes=20000-"), old),
     ("an old date", longAgo, [{ .file(old, for: $0, longAgo) }], .file(requests: 2, lastRange: "bytes=20000-"), old),
@@ -128,6 +131,96 @@ extension DownloadTests {
       "416 without a length", tag, [{ _ in .status(416) }, { _ in .ok(new) }], .file(requests: 3, lastRange: nil), new
     ),
     ("neither error nor file", tag, [{ _ in .status(304) }], .invalid("status 304"), []),
+    (
+      "part with another Last-Modified", longAgo,
+      [{ _ in part("bytes 20000-39999/40000", rest, otherDate) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: nil), old
+    ),
+    (
+      "part that does not repeat the date", longAgo, [{ _ in part("bytes 20000-39999/40000", rest, []) }],
+      .file(requests: 2, lastRange: "bytes=20000-"), old
+    ),
+    // Finding E12: a server that has changed may answer with a tag and no date.
+    (
+      "part with a tag in place of the date", longAgo,
+      [{ _ in part("bytes 20000-39999/40000", rest) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: nil), old
+    ),
+    (
+      "part with the date and a new tag", longAgo, [{ _ in part("bytes 20000-39999/40000", rest, modified + tag) }],
+      .file(requests: 2, lastRange: "bytes=20000-"), old
+    ),
+    (
+      "tag in another case", [("ETag", "\"A\"")],
+      [{ _ in part("bytes 20000-39999/40000", rest, [("ETag", "\"a\"")]) }, { .file(old, for: $0) }],
+      .file(requests: 3, lastRange: nil), old
+    ),
+    ("tag without quotes", [("ETag", "1")], [{ .file(old, for: $0) }], .file(requests: 2, lastRange: nil), old),
+    ("one quote", [("ETag", "\"")], [{ .file(old, for: $0) }], .file(requests: 2, lastRange: nil), old),
+    ("tag without its end", [("ETag", "\"1")], [{ .file(old, for: $0) }], .file(requests: 2, lastRange: nil), old),
+    (
+      "date later than the response",
+      [("Last-Modified", "Sun, 06 Nov 2022 08:49:38 GMT"), longAgo[1]], [{ .file(old, for: $0) }],
+      .file(requests: 2, lastRange: nil), old
+    ),
+    (
+      "date a second before the response",
+      [("Last-Modified", "Sun, 06 Nov 2022 08:49:36 GMT"), longAgo[1]],
+      [{ .file(old, for: $0, [("Last-Modified", "Sun, 06 Nov 2022 08:49:36 GMT"), longAgo[1]]) }],
+      .file(requests: 2, lastRange: "bytes=20000-"), old
+    ),
+    (
+      "date that is none", [("Last-Modified", "yesterday"), longAgo[1]], [{ .file(old, for: $0) }],
+      .file(requests: 2, lastRange: nil), old
+    ),
+    (
+      "416 with the length of the part", tag,
+      [{ _ in .status(416, tag + [("Content-Range", "bytes */20000")]) }, { .file(new, for: $0) }],
+      .file(requests: 3, lastRange: nil), new
+    ),
+    (
+      "part that ends early", tag,
+      [
+        { _ in part("bytes 20000-39999/40000", Array(rest[..<17_000])) },
+        { .file(old, for: $0) },
+      ], .file(requests: 3, lastRange: "bytes=37000-"), old
+    ),
+    (
+      "part that is longer than it says", tag, [{ _ in part("bytes 20000-29999/40000", rest) }],
+      .invalid("it is too long"), []
+    ),
+    (
+      "part that is one byte longer than it says", tag,
+      [{ _ in part("bytes 20000-29999/40000", Array(rest[...10_000])) }], .invalid("it is too long"), []
+    ),
+    (
+      "start one byte early", tag, [{ _ in part("bytes 19999-39999/40000", [0] + rest) }],
+      .invalid("a part from byte 19999, requested was 20000"), []
+    ),
+    (
+      "start one byte late", tag, [{ _ in part("bytes 20001-39999/40000", Array(rest[1...])) }],
+      .invalid("a part from byte 20001, requested was 20000"), []
+    ),
+    (
+      "smaller total", tag, [{ _ in part("bytes 20000-29999/30000", Array(rest[..<10_000])) }],
+      .invalid("a part of 30000 bytes, not of 40000"), []
+    ),
+    (
+      "last byte beyond the known end", tag, [{ _ in part("bytes 20000-40000/*", rest + [0]) }],
+      .invalid("a part beyond the end"), []
+    ),
+    ("416 in a part's place", tag, [{ _ in part("bytes */40000", []) }], .invalid(unusable), []),
+    (
+      "encoding identity", tag,
+      [{ _ in part("bytes 20000-39999/40000", rest, tag + [("Content-Encoding", "Identity")]) }],
+      .file(requests: 2, lastRange: "bytes=20000-"), old
+    ),
+    ("203", tag, [{ _ in file(203) }], .file(requests: 2, lastRange: "bytes=20000-"), new),
+    ("204", tag, [{ _ in .status(204) }], .invalid("status 204"), []),
+    ("205", tag, [{ _ in .status(205) }], .invalid("status 205"), []),
+    ("201", tag, [{ _ in file(201) }], .invalid("status 201"), []),
+    ("207", tag, [{ _ in file(207) }], .invalid("status 207"), []),
+    ("226", tag, [{ _ in file(226) }], .invalid("status 226"), []),
   ]
 
   @Test(arguments: rows.indices) func theSecondAnswerIsTakenForWhatItIs(_ index: Int) async throws {
@@ -238,5 +331,9 @@ extension DownloadTests {
     let empty = try LoopbackServer(script: .ok(""))
     file = try await download(empty, to: folder.file("c")).get().file
     #expect(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0)
+  }
+
+  static func file(_ status: Int) -> Answer {
+    Answer([.send(Answer.head(status, [("Content-Length", "\(new.count)")]) + new)])
   }
 }

@@ -277,4 +277,19 @@ import Wynd
     var reader = bytes.makeAsyncIterator()
     #expect(try await reader.next() == Data("1".utf8))
   }
+
+  /// What has come is not delivered after a cancellation, even if it is all that was to come.
+  @Test(arguments: [true, false]) func canceledReaderEndsThoughAllHasCome(readsLines: Bool) async throws {
+    let chunks = readsLines ? [Data("a\nb\nc\n".utf8)] : [Data("a".utf8), Data("b".utf8), Data("c".utf8)]
+    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: false)])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let reader = Task {
+      let bytes = try await script.networkBytes(for: request)
+      var lines = bytes.lines.makeAsyncIterator()
+      if readsLines { #expect(try await lines.next() == "a") }
+      withUnsafeCurrentTask { $0?.cancel() }
+      if readsLines { _ = try await lines.next() } else { for try await _ in bytes {} }
+    }
+    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("went on"); return }
+  }
 }

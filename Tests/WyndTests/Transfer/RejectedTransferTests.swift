@@ -114,45 +114,4 @@ import Wynd
     }
     #expect(folder.text() == "mine")
   }
-
-  /// The process may end right after its result.
-  @Test func assembledBodyIsGoneWithTheResult() async throws {
-    for usesHandler in [true, false] {
-      let mark = UUID().uuidString
-      let found = Box<[Bool]>([])
-      let server = try LoopbackServer { request in
-        if request.isComplete { found.update { $0 += UploadTests.temporaryFiles(with: mark) } }
-        return .ok()
-      }
-      let request = URLRequest(url: server.url(), method: "POST")
-      let body = UploadBody.multipart([.init(name: "a", value: mark)])
-      if usesHandler {
-        let left: [Bool] = await withCheckedContinuation { continuation in
-          URLSession.shared.performNetworkUpload(request, from: body) { _ in
-            continuation.resume(returning: UploadTests.temporaryFiles(with: mark))
-          }
-        }
-        #expect(left.isEmpty)
-      } else {
-        try await URLSession.shared.performNetworkUpload(request, from: body)
-        #expect(UploadTests.temporaryFiles(with: mark).isEmpty)
-      }
-      #expect(found.value == [true])
-    }
-  }
-
-  /// What has come is not delivered after a cancellation, even if it is all that was to come.
-  @Test(arguments: [true, false]) func canceledReaderEndsThoughAllHasCome(readsLines: Bool) async throws {
-    let chunks = readsLines ? [Data("a\nb\nc\n".utf8)] : [Data("a".utf8), Data("b".utf8), Data("c".utf8)]
-    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: false)])
-    let request = URLRequest(url: server.url())
-    let reader = Task {
-      let bytes = try await script.networkBytes(for: request)
-      var lines = bytes.lines.makeAsyncIterator()
-      if readsLines { #expect(try await lines.next() == "a") }
-      withUnsafeCurrentTask { $0?.cancel() }
-      if readsLines { _ = try await lines.next() } else { for try await _ in bytes {} }
-    }
-    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("went on"); return }
-  }
 }

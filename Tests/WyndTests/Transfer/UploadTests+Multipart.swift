@@ -106,4 +106,30 @@ extension UploadTests {
     _ = await task.result
     await until { Self.temporaryFiles(with: mark).isEmpty }
   }
+
+  /// The process may end right after its result.
+  @Test func assembledBodyIsGoneWithTheResult() async throws {
+    for usesHandler in [true, false] {
+      let mark = UUID().uuidString
+      let found = Box<[Bool]>([])
+      let server = try LoopbackServer { request in
+        if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
+        return .ok()
+      }
+      let request = URLRequest(url: server.url(), method: "POST")
+      let body = UploadBody.multipart([.init(name: "a", value: mark)])
+      if usesHandler {
+        let left: [Bool] = await withCheckedContinuation { continuation in
+          URLSession.shared.performNetworkUpload(request, from: body) { _ in
+            continuation.resume(returning: Self.temporaryFiles(with: mark))
+          }
+        }
+        #expect(left.isEmpty)
+      } else {
+        try await URLSession.shared.performNetworkUpload(request, from: body)
+        #expect(Self.temporaryFiles(with: mark).isEmpty)
+      }
+      #expect(found.value == [true])
+    }
+  }
 }
