@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct BackoffTests {
   let standard = Backoff.exponential(base: .milliseconds(500), cap: .seconds(20))
 
-  @Test func noDurationIsTooLong() {
+  @Test func clampsVeryLongDurations() {
     let longest = Duration.seconds(Int64.max) * 10
     #expect(longest.secondsAsDouble > 9e19)
     #expect((.zero - longest).secondsAsDouble < 0)
@@ -13,17 +13,18 @@ import Testing
     #expect(Backoff.exponential(base: longest, cap: longest).delay(retry: 9, random: 1) <= .seconds(9_000_000_000))
   }
 
-  @Test func theCeilingDoublesUpToTheCap() {
+  @Test func doublesUpToTheCap() {
     let ceilings = (0..<9).map { standard.delay(retry: $0, random: 1) }
     #expect(ceilings.map(\.secondsAsDouble) == [0.5, 1, 2, 4, 8, 16, 20, 20, 20])
   }
 
-  @Test func jitterIsFull() {
+  @Test func jitterCoversTheWholeDelay() {
     #expect(standard.delay(retry: 3, random: 0) == .zero)
     #expect(standard.delay(retry: 3, random: 0.25) == .seconds(1))
   }
 
-  @Test(arguments: [0, 1, 33, 63, 64, 128, 1023, 1024, 100_000, Int.max, -1, Int.min]) func noAttemptOverflows(
+  @Test(arguments: [0, 1, 33, 63, 64, 128, 1023, 1024, 100_000, Int.max, -1, Int.min])
+  func doesNotOverflowForAnyRetryNumber(
     _ retry: Int
   ) {
     for random in [-1, 0, 0.5, 1, 2, Double.nan, Double.infinity] {
@@ -38,16 +39,16 @@ import Testing
     }
   }
 
-  @Test func constantAndNone() {
+  @Test func constantDelayAndNoDelay() {
     #expect(Backoff.constant(.seconds(3)).delay(retry: 5, random: 0.1) == .seconds(3))
     #expect(Backoff.none.delay(retry: 5, random: 0.9) == .zero)
   }
 
-  @Test(arguments: [Double.nan, -Double.infinity, -1, 0]) func nonsenseIsZeroSeconds(_ seconds: Double) {
+  @Test(arguments: [Double.nan, -Double.infinity, -1, 0]) func treatsNegativeAndNaNSecondsAsZero(_ seconds: Double) {
     #expect(Duration.bounded(seconds: seconds) == .zero)
   }
 
-  @Test func hugeSecondsAreBounded() {
+  @Test func clampsHugeSeconds() {
     #expect(Duration.bounded(seconds: Double.infinity) == .seconds(9_000_000_000))
     #expect(Duration.bounded(seconds: 1e300) == .seconds(9_000_000_000))
   }

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Every form of every call uses the limit of retries and the policy that it is given.
+/// Every form of every call uses its `maxRetries` and `policy` arguments.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct CallArgumentTests {
   struct Item: Endpoint {
     typealias Response = Data
@@ -94,7 +94,7 @@ import Wynd
   ]
 
   @Test(arguments: forms.indices, [true, false])
-  func formUsesItsLimitAndItsPolicy(_ index: Int, isClient: Bool) async throws {
+  func everyFormUsesItsMaxRetriesAndPolicy(_ index: Int, isClient: Bool) async throws {
     let form = Self.forms[index]
     let folder = try Folder()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))

@@ -8,7 +8,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Many calls at once, faults of all kinds, cancelled at random moments, on a session made in the ordinary way.
+/// Many parallel calls with faults of all kinds, canceled at random moments, on an ordinary session.
 @Suite(.timeLimit(.minutes(5)), .serialized, .fewAtOnce) struct CancellationStormTests {
   static func server() throws -> LoopbackServer {
     try LoopbackServer { request in
@@ -40,7 +40,7 @@ import Wynd
     maxRetries: 3, backoff: .exponential(base: .milliseconds(5), cap: .milliseconds(50)), deadline: .seconds(20),
     budget: nil)
 
-  @Test func aThousandCallbackCallsAreEachAnsweredOnceOnTheRightQueue() async throws {
+  @Test func completesAThousandHandlerCallsOnceOnTheDelegateQueue() async throws {
     try await Turn.take {
       let server = try Self.server()
       let queue = OperationQueue()
@@ -86,7 +86,7 @@ import Wynd
     }
   }
 
-  @Test func aThousandAsyncCallsAreEachAnsweredOnce() async throws {
+  @Test func completesAThousandAsyncCalls() async throws {
     try await Turn.take {
       let server = try Self.server()
       let session = URLSession(configuration: .default)
@@ -120,8 +120,8 @@ import Wynd
     }
   }
 
-  /// URLSession traps when a redirect is answered after a cancellation, if the task has any delegate.
-  @Test func cancellingDuringRedirectsNeitherTrapsNorHangs() async throws {
+  /// URLSession traps if a redirect is completed after a cancellation and the task has a delegate.
+  @Test func cancelingDuringRedirectsNeitherCrashesNorHangs() async throws {
     try await Turn.take {
       let server = try LoopbackServer { .redirect($0.index % 2 == 0 ? 302 : 307, to: "/\($0.index)") }
       let session = URLSession(configuration: .default)
@@ -147,7 +147,7 @@ import Wynd
 
   /// URLSession traps when a task is cancelled while its session looks into the cache: here that ends a moment before the
   /// cancellation, or a moment after it.
-  @Test func cancellingWhileACacheIsAskedDoesNotTrap() async throws {
+  @Test func cancelingDuringACacheLookupDoesNotCrash() async throws {
     try await Turn.take {
       let server = try LoopbackServer(script: .ok())
       let cache = SlowCache(memoryCapacity: 1000, diskCapacity: 0, diskPath: nil)
@@ -167,7 +167,7 @@ import Wynd
     }
   }
 
-  @Test func theHandlerMayCancelAndStartAnotherFromTheDelegateQueue() async throws {
+  @Test func handlerCanCancelItsCallAndStartAnother() async throws {
     let server = try LoopbackServer(script: .ok())
     let session = URLSession(configuration: .default)
     let total = Counter()
@@ -184,7 +184,7 @@ import Wynd
   }
 }
 
-/// Takes its time to look.
+/// A cache with a slow lookup.
 final class SlowCache: URLCache, @unchecked Sendable {
   let looks = Counter()
   override func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
@@ -194,5 +194,5 @@ final class SlowCache: URLCache, @unchecked Sendable {
   }
 }
 
-/// Something that a call holds.
+/// An object that a call retains.
 final class Held: Sendable {}

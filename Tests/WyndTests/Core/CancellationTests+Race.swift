@@ -8,11 +8,11 @@ import Wynd
 #endif
 
 extension CancellationTests {
-  // MARK: A cancellation that meets something else
+  // MARK: Races
 
   /// The cancellation comes from another thread while the attempt is being started: whichever is first, no request stays
   /// under way.
-  @Test(arguments: [1, 2]) func aCancellationThatMeetsTheStartOfAnAttemptEndsIt(_ attempt: Int) async throws {
+  @Test(arguments: [1, 2]) func cancelsAnAttemptThatIsJustStarting(_ attempt: Int) async throws {
     try await Turn.take {
       let targets = Box<Set<String>>([])
       let server = try LoopbackServer { request in
@@ -61,7 +61,7 @@ extension CancellationTests {
     }
 
     /// If the delegate queue is not serial, URLSession runs both ends of a task at once, which ends the process.
-    @Test func aTaskThatIsCanceledWhileItCompletesDoesNotStopTheProcess() async throws {
+    @Test func cancelingACompletingTaskDoesNotCrash() async throws {
       let url = try #require(URL(string: "http://completing.example/"))
       let configuration = URLSessionConfiguration.ephemeral
       configuration.protocolClasses = [CompletingProtocol.self]
@@ -85,9 +85,9 @@ extension CancellationTests {
     }
   #endif
 
-  /// What a call holds is released when it ends, and may cancel another call in its `deinit`. This once stopped every call
-  /// of the process.
-  @Test func whatACallReleasesMayCancelAnotherCall() async throws {
+  /// Objects held by a call are released when it ends, and may cancel another call in `deinit`. A deadlock here would stop
+  /// every call of the process.
+  @Test func objectReleasedByACallCanCancelAnotherCall() async throws {
     final class Model: Sendable {
       let task: NetworkTask
       init(_ task: NetworkTask) { self.task = task }

@@ -8,7 +8,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A transfer belongs to the session it was started on, wherever its tasks run.
+/// A transfer ends with the session on which it was started, even if its tasks run on another.
 extension CancellationTests {
   static let transfers = ["download", "upload", "stream", "redirect", "HTTP"]
 
@@ -31,7 +31,7 @@ extension CancellationTests {
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { isTold.add() }
   }
 
-  @Test(arguments: transfers) func cancellingTheSessionEndsItsTransfers(_ kind: String) async throws {
+  @Test(arguments: transfers) func invalidatingTheSessionCancelsItsTransfers(_ kind: String) async throws {
     let server = try LoopbackServer { $0.target == "/hop" ? .redirect(to: "/there") : .stall }
     let owner = Owner()
     let session = URLSession(configuration: .default, delegate: owner, delegateQueue: nil)
@@ -44,7 +44,7 @@ extension CancellationTests {
   }
 
   /// The task exists by then: URLSession would crash otherwise.
-  @Test(arguments: [true, false]) func aSessionMayBeInvalidatedWhenTheFirstAttemptStarts(isAsync: Bool) async throws {
+  @Test(arguments: [true, false]) func sessionCanBeInvalidatedWhenTheFirstAttemptStarts(isAsync: Bool) async throws {
     let server = try LoopbackServer { _ in .ok("x") }
     for number in 0..<300 {
       let session = URLSession(configuration: .ephemeral)
@@ -64,7 +64,7 @@ extension CancellationTests {
     }
   }
 
-  @Test(arguments: transfers) func aSessionThatFinishesWaitsForItsTransfers(_ kind: String) async throws {
+  @Test(arguments: transfers) func finishingSessionWaitsForItsTransfers(_ kind: String) async throws {
     let goesOn = DispatchSemaphore(value: 0)
     let server = try LoopbackServer { request in
       if request.index == 0 { goesOn.wait() }
@@ -86,7 +86,7 @@ extension CancellationTests {
   }
 
   /// After a redirect the request is sent on another session on Linux.
-  @Test func cancellingTheSessionCancelsTheRequestAfterARedirect() async throws {
+  @Test func invalidatingTheSessionCancelsARedirectedRequest() async throws {
     let server = try LoopbackServer { $0.target == "/hop" ? .redirect(to: "/there") : .stall }
     let session = URLSession(configuration: .default)
     let request = URLRequest(url: server.url("/hop"))
@@ -98,7 +98,7 @@ extension CancellationTests {
     await until { server.openRequests == 0 }
   }
 
-  @Test func aSessionThatIsCancelledDuringRedirectsStopsNothingElse() async throws {
+  @Test func invalidatingTheSessionDuringRedirectsDoesNotCrash() async throws {
     for round in 0..<100 {
       let server = try LoopbackServer { $0.index < 16 ? .redirect(to: "/\($0.index)") : .stall }
       let session = URLSession(configuration: .default)
@@ -112,7 +112,7 @@ extension CancellationTests {
   #if canImport(FoundationNetworking)
     /// Creating a task on an invalidated session stops the process: a session may end at any moment after a call began.
     @Test(arguments: ["redirect", "retry", "client"])
-    func aSessionMayEndWhileACallGoesOn(_ kind: String) async throws {
+    func sessionCanBeInvalidatedDuringACall(_ kind: String) async throws {
       let policy = RetryPolicy(maxRetries: 20, backoff: .none, budget: nil)
       for round in 0..<40 {
         let session = URLSession(configuration: .ephemeral)
@@ -136,7 +136,7 @@ extension CancellationTests {
       }
     }
 
-    @Test func aTransferOfASessionThatHasEndedIsCancelled() async throws {
+    @Test func transferOnAnInvalidatedSessionIsCancelled() async throws {
       let server = try LoopbackServer(script: .ok())
       let session = URLSession(configuration: .default)
       session.invalidateAndCancel()

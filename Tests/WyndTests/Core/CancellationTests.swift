@@ -8,11 +8,11 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A call ends where its caller ends it: before the start, in flight, while it waits; and nothing is sent afterwards.
+/// A call can be canceled before its start, in flight and during a wait, and sends nothing afterwards.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CancellationTests {
   let session = URLSession(configuration: .default)
 
-  @Test func aCallThatIsCancelledBeforeItStartsSendsNothing() async throws {
+  @Test func sendsNothingWhenCanceledBeforeTheStart() async throws {
     let server = try LoopbackServer(script: .ok())
     let started = Gate()
     let log = EventLog()
@@ -29,7 +29,7 @@ import Wynd
     #expect(log.events.count == 1)
   }
 
-  @Test func cancellingInFlightAnswersAtOnce() async throws {
+  @Test func endsAtOnceWhenCanceledInFlight() async throws {
     let server = try LoopbackServer(script: .hang)
     let log = EventLog()
     let task = Task { [session] in
@@ -42,7 +42,7 @@ import Wynd
     #expect(ContinuousClock.now - began < .seconds(30))
   }
 
-  @Test func cancellingAWaitAnswersAtOnceAndSendsNothingMore() async throws {
+  @Test func endsAtOnceWhenCanceledDuringAWait() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
     let log = EventLog()
     let task = Task { [session] in
@@ -56,8 +56,8 @@ import Wynd
     #expect(server.requests.count == 1)
   }
 
-  /// The error of an attempt is asked after its end, and before the next one begins.
-  @Test func cancellingBetweenTwoAttemptsEndsTheCall() async throws {
+  /// `shouldRetry` of an error is read between two attempts.
+  @Test func endsWhenCanceledBetweenTwoAttempts() async throws {
     struct Asked: RetryableError {
       let ask: @Sendable () -> Void
       var shouldRetry: Bool {
@@ -85,7 +85,7 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  @Test func whateverMeetsACancellationNothingIsToldAfterTheEnd() async throws {
+  @Test func reportsOneLastEventWhenCancellationRacesTheEnd() async throws {
     try await Turn.take {
       let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok() }
       let logs = (0..<600).map { _ in EventLog() }
@@ -114,8 +114,8 @@ import Wynd
     }
   }
 
-  /// «Make a session, start, finish and invalidate» is a common way to use one.
-  @Test func aSessionThatIsInvalidatedMeanwhileDoesNotStopTheProcess() async throws {
+  /// Creating a session, starting a call and finishing the session right away is common.
+  @Test func invalidatingTheSessionDuringACallDoesNotCrash() async throws {
     // A retry would need another task; on Apple's platforms that is an exception.
     for isRedirect in isOnApplePlatforms ? [true] : [true, false] {
       let asked = Gate()
@@ -135,7 +135,7 @@ import Wynd
         await until { session.isInvalidated }
       #endif
       invalidated.signal()
-      // What is under way is finished, and nothing new is begun.
+      // The current request is finished, and no other one is sent.
       let result = await task.value
       if isRedirect {
         #expect(try result.get() == Data("there".utf8))
@@ -146,7 +146,7 @@ import Wynd
     }
   }
 
-  @Test func aHandleThatIsKeptKeepsNothing() async throws {
+  @Test func keptTaskDoesNotRetainItsEndedCall() async throws {
     final class Held: Sendable {}
     let server = try LoopbackServer(script: .status(503), .ok())
     weak var weakHeld: Held?
@@ -163,7 +163,7 @@ import Wynd
     task?.cancel()
   }
 
-  @Test func aCancellationOfTheSessionsOwnerIsNotOurs() async throws {
+  @Test func reportsInvalidationOfTheSessionAsURLErrorCancelled() async throws {
     let server = try LoopbackServer(script: .hang)
     let session = URLSession(configuration: .default)
     let asked = Counter()
@@ -180,7 +180,7 @@ import Wynd
     #expect(asked.value == 0, "a cancellation is nothing to decide about")
   }
 
-  @Test func aCancelledCallIsLetGoLongBeforeItsTimeout() async throws {
+  @Test func releasesACanceledCallBeforeItsTimeout() async throws {
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .hang }
     for (path, timeout) in [("/a", 30.5), ("/b", 30.5), ("/b", 30)] {
       final class Held: Sendable {}

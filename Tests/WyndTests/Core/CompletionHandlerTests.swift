@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A call with a completion handler follows the same rules as an async one, and its closures do not disturb other calls.
+/// A call with a completion handler follows the same rules as an async one, and its closures do not delay other calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CompletionHandlerTests {
   let session = URLSession(configuration: .ephemeral)
 
@@ -27,7 +27,7 @@ import Wynd
     #expect(log.gaveUp == .notRetryable && log.events.count == 1)
   }
 
-  @Test func sendsNothingWhereTheDeadlineIsZero() async throws {
+  @Test func sendsNothingWithAZeroDeadline() async throws {
     let server = try LoopbackServer(script: .ok())
     for deadline in [Duration.zero, .seconds(-1)] {
       for isAsync in [true, false] {
@@ -43,13 +43,13 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  @Test func asksTheClosureOfThePolicy() async throws {
+  @Test func usesTheRetryClosureOfThePolicy() async throws {
     let server = try LoopbackServer(script: .status(404), .ok("hello"))
     let policy = RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 404 })
     #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
   }
 
-  @Test func theFormsWithAURLPassTheirArgumentsOn() async throws {
+  @Test func formsWithAURLPassTheirArguments() async throws {
     let server = try LoopbackServer(script: .status(200))
     #expect(try await session.performNetworkRequest(server.url(), allowEmptyData: true).isEmpty)
     let log = EventLog()
@@ -77,7 +77,7 @@ import Wynd
   }
 
   /// The closure takes more time than the call has.
-  @Test func reportsNoAttemptThatWasNotMade() async throws {
+  @Test func doesNotReportAnAttemptThatWasNotMade() async throws {
     let server = try LoopbackServer(script: .status(503))
     let policy = RetryPolicy(
       backoff: .none, deadline: .milliseconds(300), budget: nil,
@@ -90,7 +90,7 @@ import Wynd
     #expect(error?.attempts.count == 1 && server.requests.count <= 1)
   }
 
-  @Test func aSessionThatFinishesDuringAWaitStillSendsTheRetry() async throws {
+  @Test func sendsRetryAfterTheSessionFinishedDuringTheWait() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let session = URLSession(configuration: .ephemeral)
     let policy = RetryPolicy(
@@ -101,7 +101,7 @@ import Wynd
   }
 
   /// The first event is held up until the result comes, or for as long as a wrong result would need to come.
-  @Test(arguments: [true, false]) func givesTheResultAfterTheLastEvent(_ isAsync: Bool) async throws {
+  @Test(arguments: [true, false]) func deliversResultAfterTheLastEvent(_ isAsync: Bool) async throws {
     let server = try LoopbackServer(script: .ok("hello"))
     let log = EventLog()
     let hasResult = DispatchSemaphore(value: 0)
@@ -125,7 +125,7 @@ import Wynd
     #expect(wasOver)
   }
 
-  @Test func deliversOneEventAfterTheOther() async throws {
+  @Test func deliversEventsSerially() async throws {
     let server = try LoopbackServer(script: .ok("hello"))
     let log = EventLog()
     let hasNext = DispatchSemaphore(value: 0)
@@ -140,7 +140,7 @@ import Wynd
     #expect(log.events.map(\.isLast) == [false, true])
   }
 
-  @Test func aSlowRetryClosureDelaysNoOtherCall() async throws {
+  @Test func slowRetryClosureDoesNotDelayOtherCalls() async throws {
     let server = try LoopbackServer { $0.target == "/other" ? .ok("hello") : .status(503) }
     let count = ProcessInfo.processInfo.activeProcessorCount + 1
     let inside = Counter()

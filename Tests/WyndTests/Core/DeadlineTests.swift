@@ -11,7 +11,7 @@ import Wynd
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DeadlineTests {
   let session = URLSession(configuration: .default)
 
-  @Test func theDeadlineEndsAnAttemptInFlight() async throws {
+  @Test func deadlineEndsAnAttemptInFlight() async throws {
     let server = try LoopbackServer(script: .status(503), .hang)
     let began = ContinuousClock.now
     let policy = RetryPolicy(backoff: .none, deadline: .seconds(8))
@@ -26,7 +26,7 @@ import Wynd
     #expect(server.openRequests == 0, "a request that nobody waits for is still under way")
   }
 
-  @Test func aDeadlineThatIsOverSendsNothing() async throws {
+  @Test func sendsNothingAfterTheDeadline() async throws {
     let server = try LoopbackServer(script: .ok())
     for deadline in [Duration.zero, .seconds(-1)] {
       let result = await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(deadline: deadline))

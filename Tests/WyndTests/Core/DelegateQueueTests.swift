@@ -7,9 +7,9 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// The handler runs where `dataTask`'s would.
+/// The completion handler runs on the session's delegate queue, as that of `dataTask`.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateQueueTests {
-  @Test func theCallbackFormAnswersOnceOnTheDelegateQueue() async throws {
+  @Test func callsHandlerOnceOnTheDelegateQueue() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
@@ -27,7 +27,7 @@ import Wynd
     #expect(answers.value == 1)
   }
 
-  @Test func failuresAndCancellationsArriveOnTheDelegateQueueToo() async throws {
+  @Test func reportsFailuresAndCancellationsOnTheDelegateQueue() async throws {
     let server = try LoopbackServer(script: .hang)
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
@@ -57,7 +57,7 @@ import Wynd
   }
 
   /// On Linux, the request after a redirect is a task of another session.
-  @Test func theResponseAfterARedirectArrivesOnTheDelegateQueueToo() async throws {
+  @Test func reportsRedirectedResponseOnTheDelegateQueue() async throws {
     let server = try LoopbackServer { $0.target == "/there" ? .ok("x") : .redirect(302, to: "/there") }
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
@@ -69,7 +69,7 @@ import Wynd
     }
   }
 
-  @Test func theMainQueueIsAQueueToo() async throws {
+  @Test func callsHandlerOnTheMainQueue() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)
     let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
@@ -82,7 +82,7 @@ import Wynd
     #expect(result.error == nil)
   }
 
-  @Test func theSharedSessionWorks() async throws {
+  @Test func callsHandlerOnTheQueueOfTheSharedSession() async throws {
     let server = try LoopbackServer(script: .reset, .ok("hello"))
     let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
     let result: NetworkResult = await withCheckedContinuation { continuation in
@@ -94,7 +94,7 @@ import Wynd
     #expect(try result.get() == Data("hello".utf8))
   }
 
-  @Test func aSuspendedQueueHoldsTheAnswerBackAndLosesNothing() async throws {
+  @Test func deliversResultsWhenASuspendedQueueResumes() async throws {
     let server = try LoopbackServer(script: .ok("hello"))
     let queue = OperationQueue()
     queue.isSuspended = true

@@ -8,29 +8,29 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// A delegate method with a wrong label or a missing `?` is never called, and on Linux nobody says so.
+/// A delegate method with a wrong label or type is never called, and on Linux the compiler does not warn.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
   /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
   static let proofs = [
-    "Redirects.swift: willPerformHTTPRedirection": "theRedirectHandlerIsCalled",
-    "LinuxAttempt.swift: willPerformHTTPRedirection": "eachMethodGoesOnAsTheStandardSays",
-    "LinuxAttempt.swift: needNewBodyStream": "aDeadConnectionIsReportedAtOnce",
-    "LinuxAttempt.swift: didReceive challenge": "a401Completes",
-    "LinuxTransfers.swift: didReceive response": "theStartIsRetriedLikeAnyCall",
-    "LinuxTransfers.swift: didReceive data": "theStartIsRetriedLikeAnyCall",
-    "LinuxTransfers.swift: didCompleteWithError": "theStartIsRetriedLikeAnyCall",
-    "LinuxTransfers.swift: didSendBodyData": "progressGoesUpAndBackWhereItBeginsAnew",
-    "TransferDelegate.swift: didReceive response": "theTransferDelegateIsCalled",
-    "TransferDelegate.swift: didReceive data": "theTransferDelegateIsCalled",
-    "TransferDelegate.swift: didCompleteWithError": "theTransferDelegateIsCalled",
-    "TransferDelegate.swift: willPerformHTTPRedirection": "theTransferDelegateIsCalled",
-    "TransferDelegate.swift: didSendBodyData": "theTransferDelegateIsCalled",
-    "TransferDelegate.swift: didReceive challenge": "aChallengedBodyIsSentAgain",
-    // URLSession on Linux asks for a body only when it wants it again.
-    "TransferDelegate.swift: needNewBodyStream": "theTransferDelegateIsCalled",
+    "Redirects.swift: willPerformHTTPRedirection": "callsTheRedirectHandler",
+    "LinuxAttempt.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
+    "LinuxAttempt.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
+    "LinuxAttempt.swift: didReceive challenge": "completesA401WithAnyChallenge",
+    "LinuxTransfers.swift: didReceive response": "retriesUntilTheFirstByte",
+    "LinuxTransfers.swift: didReceive data": "retriesUntilTheFirstByte",
+    "LinuxTransfers.swift: didCompleteWithError": "retriesUntilTheFirstByte",
+    "LinuxTransfers.swift: didSendBodyData": "progressStartsAgainOnARetry",
+    "TransferDelegate.swift: didReceive response": "callsTheTransferDelegate",
+    "TransferDelegate.swift: didReceive data": "callsTheTransferDelegate",
+    "TransferDelegate.swift: didCompleteWithError": "callsTheTransferDelegate",
+    "TransferDelegate.swift: willPerformHTTPRedirection": "callsTheTransferDelegate",
+    "TransferDelegate.swift: didSendBodyData": "callsTheTransferDelegate",
+    "TransferDelegate.swift: didReceive challenge": "sendsBodyAgainAfterAChallenge",
+    // URLSession on Linux requests a body stream only to send it again.
+    "TransferDelegate.swift: needNewBodyStream": "callsTheTransferDelegate",
   ]
 
-  @Test func everyMethodHasATestThatItIsCalled() throws {
+  @Test func everyDelegateMethodHasATest() throws {
     let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     let sources = tests.appending(path: "../../Sources/Wynd").standardizedFileURL
     func swiftFiles(in folder: URL) throws -> [URL] {
@@ -55,7 +55,7 @@ import Testing
   }
 
   /// The one that works on Apple's platforms. There it is a task's delegate, here it has to be a session's.
-  @Test func theTransferDelegateIsCalled() async throws {
+  @Test func callsTheTransferDelegate() async throws {
     let server = try LoopbackServer(script: .ok("the answer"), .ok("the answer"))
     for isRefused in [false, true] {
       let (received, sentBytes) = (Box(Data()), Box<Int64>(0))
@@ -76,7 +76,7 @@ import Testing
       let stream = Box<Bool>()
       delegate.urlSession(session, task: task, needNewBodyStream: { stream.value = $0 != nil })
       #expect(stream.value == true)
-      // As the session's delegate it would be asked about its own redirects for ever.
+      // As the session's delegate it would handle its own redirects endlessly.
       let next = Box<URLRequest>()
       let elsewhere = try #require(URL(string: "https://example.com/"))
       let redirect = try #require(
@@ -100,8 +100,8 @@ import Testing
     }
   }
 
-  /// Finding B8: the server has refused the first send, so another one applies a POST once.
-  @Test func aChallengedBodyIsSentAgain() throws {
+  /// The server rejected the first send, so a second one applies the POST only once.
+  @Test func sendsBodyAgainAfterAChallenge() throws {
     let url = try #require(URL(string: "http://127.0.0.1/"))
     var request = URLRequest(url: url)
     request.httpMethod = "POST"
@@ -138,7 +138,7 @@ import Testing
   }
 
   /// The delegate of tasks on Apple's platforms.
-  @Test func theRedirectHandlerIsCalled() async throws {
+  @Test func callsTheRedirectHandler() async throws {
     let other = try LoopbackServer(script: .ok("there"))
     let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
     let session = URLSession(configuration: .default)
@@ -158,7 +158,7 @@ import Testing
     #expect(other.requests.first?.value("X-Api-Key") == nil)
   }
 
-  @Test func theSessionsDelegateIsAskedForCredentials() async throws {
+  @Test func usesCredentialsOfTheSessionDelegate() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {
       func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
@@ -185,8 +185,8 @@ import Testing
     #expect(server.requests.last?.text == "the body")
   }
 
-  /// The limit for the delegate's answer is not one for the response.
-  @Test func aResponseMayTakeLongerThanTheTimeoutAfterAChallenge() async throws {
+  /// The time limit for the delegate does not apply to the response.
+  @Test func challengeDoesNotLimitTheTimeOfTheResponse() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {
       func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func aCredentialThatIsNoneDoesNotTrap() async throws {
+  @Test func usingANilCredentialDoesNotCrash() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {
       func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
@@ -222,7 +222,7 @@ import Testing
   }
 
   /// A stream that was read to its end is released, and with it what its task held.
-  @Test func whatWasReadToItsEndIsGone() async throws {
+  @Test func releasesAStreamThatWasReadToItsEnd() async throws {
     let server = try LoopbackServer(script: .reset, .ok("all of it"))
     weak var stream: ByteStream?
     do {

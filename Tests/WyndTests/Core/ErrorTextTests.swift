@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What a person reads (`localizedDescription`) and what a log says (`description`) in each situation.
+/// The localized description and the description of errors in each situation.
 ///
 /// Every URL has the query value S3CRET and every body has it, so that no text may contain it. On Apple's platforms the
 /// sentence for a `URLError` is the system's own.
@@ -141,7 +141,7 @@ import Wynd
     ]
   }
 
-  @Test(arguments: situations.indices) func requestHasItsTexts(_ row: Int) async throws {
+  @Test(arguments: situations.indices) func describesFailedRequests(_ row: Int) async throws {
     let situation = Self.situations[row]
     let script = NetworkScript.scripted(situation.steps)
     let error = await Self.error {
@@ -150,12 +150,12 @@ import Wynd
     try Self.check(error, situation.name, person: situation.person, log: situation.log)
   }
 
-  // MARK: What an endpoint cannot parse
+  // MARK: Parsing
 
   struct User: Decodable { var email: String }
   struct ShopError: Decodable, Error { var token: String }
 
-  @Test func responseThatCannotBeParsedHasItsTexts() async throws {
+  @Test func describesResponsesThatCannotBeParsed() async throws {
     let rows: [(String, String, String)] = [
       ("a wrong type", #"{"users":[{"email":"S3CRET"},{"email":7}]}"#, "users[1].email: expected String, found number"),
       ("a missing key", #"{"users":[{"mail":"S3CRET"}]}"#, "users[0].email: is missing"),
@@ -179,7 +179,7 @@ import Wynd
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "S3CRET")] }
   }
 
-  @Test func errorOfTheServiceHasItsTexts() async throws {
+  @Test func describesServiceErrors() async throws {
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), script: .scripted([.status(422, Self.secret)]))
     try Self.check(
@@ -189,9 +189,9 @@ import Wynd
         + " from https://a.example/purchase?q=*, 18 bytes")
   }
 
-  // MARK: What never leaves the device
+  // MARK: Invalid requests
 
-  @Test func requestThatCannotBeSentHasItsTexts() async throws {
+  @Test func describesInvalidRequests() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let rows: [(String, NetworkClient, AdHocEndpoint<Data>, String)] = [
       (
@@ -219,7 +219,7 @@ import Wynd
     #expect(script.requests.isEmpty)
   }
 
-  @Test func cancelledCallHasItsTexts() async throws {
+  @Test func describesCancellation() async throws {
     let task = Task { () -> NetworkError? in
       await Self.error { try await NetworkScript.scripted([.ok("x")]).performNetworkRequest(try Self.request()) }
     }
@@ -241,7 +241,7 @@ import Wynd
     ) async throws -> NetworkResponse { throw error }
   }
 
-  @Test func errorOfAMiddlewareHasItsTexts() async throws {
+  @Test func describesErrorsOfMiddleware() async throws {
     let rows: [(String, any Error, String, String)] = [
       (
         "a middleware's LocalizedError", Closed(), "The shop is closed.",
@@ -261,7 +261,7 @@ import Wynd
 
   // MARK: Files
 
-  @Test func transferHasItsTexts() async throws {
+  @Test func describesFailedTransfers() async throws {
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file("old.txt"))
     let missing = folder.file("none").appending(path: "a.txt")
@@ -303,7 +303,7 @@ import Wynd
       log: "The request failed: \(path)/none/a.txt: not a file that can be read")
   }
 
-  @Test func fullDiskHasItsText() throws {
+  @Test func describesAFullDisk() throws {
     let full = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteOutOfSpace)))
     #expect(full.localizedDescription == "There is not enough space for the file.")
     let other = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteNoPermission)))
@@ -313,7 +313,7 @@ import Wynd
 
   // MARK: On a socket
 
-  @Test func redirectLoopHasItsTexts() async throws {
+  @Test func describesARedirectLoop() async throws {
     let server = try LoopbackServer { .redirect(to: $0.target) }
     let error = await URLSession(configuration: .ephemeral).result(of: URLRequest(url: server.url("/a?q=S3CRET"))).error
     try Self.check(
@@ -322,7 +322,7 @@ import Wynd
       mayNameURL: true)
   }
 
-  @Test func invalidURLHasItsTexts() async throws {
+  @Test func describesAnInvalidURL() async throws {
     var request = URLRequest(url: try #require(URL(string: "foo://a.example/?q=S3CRET")))
     request.timeoutInterval = 10
     let error = await URLSession(configuration: .ephemeral).result(of: request).error
@@ -331,7 +331,7 @@ import Wynd
       mayNameURL: true)
   }
 
-  // MARK: The check
+  // MARK: Helpers
 
   static func request(_ method: String = "GET") throws -> URLRequest {
     var request = URLRequest(url: try #require(URL(string: "https://u:S3CRET@a.example/orders?q=S3CRET")))

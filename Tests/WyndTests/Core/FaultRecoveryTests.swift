@@ -7,8 +7,8 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Every fault, for every kind of request: what is safe to repeat recovers with exactly three sends, what is not is sent
-/// exactly once and says why.
+/// Every fault with every kind of request: a request that is safe to repeat succeeds with the third send, any other is sent
+/// once and reports the reason.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct FaultRecoveryTests {
   enum Fault: String, CaseIterable, Sendable {
     case reset, close, resetInBody, truncated, truncatedChunk, brokenChunk, garbage, badGzip, hang, stall
@@ -53,7 +53,7 @@ import Wynd
   }
 
   @Test(arguments: Fault.allCases, Kind.allCases)
-  func aFaultTwiceThenSuccess(_ fault: Fault, _ kind: Kind) async throws {
+  func retriesIdempotentRequestsAndSendsOthersOnce(_ fault: Fault, _ kind: Kind) async throws {
     // URLSession takes the end of the connection for the last chunk there.
     if isOnApplePlatforms, fault == .truncatedChunk { return }
     let server = try LoopbackServer(script: fault.answer, fault.answer, .ok("the whole body"))
@@ -66,7 +66,7 @@ import Wynd
 
     if kind != .post || fault.isRefusal {
       #expect(try String(decoding: result.get(), as: UTF8.self) == "the whole body")
-      // A busy machine may take the good answer for silence.
+      // A busy machine may let the good response time out.
       #expect(fault.isSilence ? server.requests.count >= 3 : server.requests.count == 3)
       #expect(Set(server.requests.map(\.text)) == [kind == .get ? "" : "the body"])
       #expect(Set(server.requests.map { $0.value("Idempotency-Key") }) == [kind == .postWithKey ? "\"k-1\"" : nil])

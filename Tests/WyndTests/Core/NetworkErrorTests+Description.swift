@@ -8,7 +8,7 @@ import Testing
 #endif
 
 extension NetworkErrorTests {
-  // MARK: What people read
+  // MARK: Localized descriptions
 
   static let advice = " Please try again later."
 
@@ -21,7 +21,7 @@ extension NetworkErrorTests {
     ([400, 402, 409, 418, 421, 422, 425, 451, 499], "The server rejected the request."),
   ]
 
-  @Test func aStatusHasASentenceAndAdviceIsGivenWhereItMayPass() throws {
+  @Test func describesStatusCodesAndAdvisesToRetryTemporaryOnes() throws {
     let mayPass: Set = [408, 421, 425, 429, 499, 500, 502, 503, 504, 520, 529, 599]
     for (statuses, sentence) in Self.sentences {
       for status in statuses {
@@ -38,7 +38,7 @@ extension NetworkErrorTests {
   }
 
   #if canImport(FoundationNetworking)
-    @Test func aTransportErrorIsNamedAndAdviceIsGivenWhereItMayPass() {
+    @Test func describesTransportErrorsAndAdvisesToRetryTemporaryOnes() {
       let rows: [(URLError.Code, String)] = [
         (.timedOut, "The request timed out." + Self.advice),
         (.notConnectedToInternet, "There is no internet connection." + Self.advice),
@@ -51,7 +51,7 @@ extension NetworkErrorTests {
     }
   #endif
 
-  @Test func everyOtherErrorHasItsSentence() throws {
+  @Test func describesAllOtherErrors() throws {
     let response = try #require(Self.status(200).response)
     let unreadable = "The server sent a response that cannot be used."
     let rows: [(NetworkError, String)] = [
@@ -74,8 +74,8 @@ extension NetworkErrorTests {
     var shouldRetry: Bool { true }
   }
 
-  /// The app wrote its text for people, and knows better what to advise.
-  @Test func theTextOfAMiddlewaresErrorIsNotChanged() throws {
+  /// The app's own text is used as it is.
+  @Test func keepsTheTextOfAnErrorOfTheApp() throws {
     #expect(NetworkError.middlewareError(Closed()).errorDescription == "The shop is closed.")
     #expect(Self.ended(.middlewareError(Closed()), .maxRetries).errorDescription == "The shop is closed.")
     let nested = NetworkError.middlewareError(try Self.status(503))
@@ -91,7 +91,7 @@ extension NetworkErrorTests {
     }
   }
 
-  @Test func aLogDoesNotAskTheAppForItsText() {
+  @Test func descriptionDoesNotReadTheLocalizedTextOfAnAppError() {
     let own = Asked()
     let errors: [NetworkError] = [.middlewareError(own), .transferFailed(TransferError.invalidFile(own))]
     for error in errors {
@@ -109,8 +109,8 @@ extension NetworkErrorTests {
     return .inaccessible(RetryFailure(lastError: error, attempts: [attempt], stopReason: reason))
   }
 
-  /// An order may have been placed: to send it once more could place it twice.
-  @Test func afterAnUnsafeRequestPeopleAreNotToldToTryAgain() throws {
+  /// The request may have been applied. Sending it again could apply it twice.
+  @Test func doesNotAdviseToRetryAnUnsafeRequest() throws {
     let rows: [(NetworkError, String)] = [
       (try Self.status(503), "The server is busy or not available."),
       (.middlewareError(Closed()), "The shop is closed."),
@@ -123,13 +123,13 @@ extension NetworkErrorTests {
     }
   }
 
-  @Test func aRetryHelpsAfterAllWhereItWouldHaveHelpedTheLastFailure() throws {
+  @Test func shouldRetryAfterRetriesIsThatOfTheLastError() throws {
     for (status, isRetryable) in [(503, true), (404, false)] {
       #expect(Self.ended(try Self.status(status), .maxRetries).shouldRetry == isRetryable)
     }
   }
 
-  @Test func aRetriedCallReadsLikeItsLastFailure() async throws {
+  @Test func describesARetriedCallByItsLastError() async throws {
     let call = try await RetryRuleTests.run([.status(503), .status(502)])
     #expect(call.error?.errorDescription == "The server is busy or not available." + Self.advice)
     let asked = try await RetryRuleTests.run([.status(503, headers: ["Retry-After": "90"])])
@@ -141,7 +141,7 @@ extension NetworkErrorTests {
     #expect(late.errorDescription?.contains("try again") == false)
   }
 
-  @Test func eachErrorWithAResponseGivesItsParts() throws {
+  @Test func returnsResponseStatusAndDataOfEachError() throws {
     let response = try #require(Self.status(422).response)
     let body = Data("body".utf8)
     let rows: [(NetworkError, Data?)] = [
@@ -154,9 +154,9 @@ extension NetworkErrorTests {
     }
   }
 
-  // MARK: What a log shows
+  // MARK: Descriptions for logs
 
-  @Test func eachTransportErrorHasItsName() {
+  @Test func namesEachTransportError() {
     let rows: [([URLError.Code], String)] = [
       ([.timedOut], "The request timed out."), ([.cancelled], "The request was canceled."),
       ([.cannotFindHost, .dnsLookupFailed], "The host was not found."),
@@ -192,7 +192,7 @@ extension NetworkErrorTests {
     #expect("\(NetworkError.urlError(URLError(.unknown)))" == "The request failed. (URLError -1)")
   }
 
-  @Test func eachErrorHasItsLine() throws {
+  @Test func describesEachErrorInOneLine() throws {
     let response = try #require(Self.status(404).response)
     let head = "404 from https://a.example/x?q=*"
     let url = try #require(response.url)
@@ -220,7 +220,7 @@ extension NetworkErrorTests {
     #expect("\(nested)" == "The request failed: no HTTP response")
   }
 
-  @Test func reasonsHaveTheirNamesAndWords() {
+  @Test func describesStopReasonsAndRepeatSafety() {
     // A log has the names of the cases, which the documentation explains.
     #expect("\(RetryFailure.StopReason.maxRetries)" == "maxRetries")
     #expect("\(RetryFailure.StopReason.notSafeToRepeat(method: "PATCH"))" == #"notSafeToRepeat(method: "PATCH")"#)
@@ -244,7 +244,7 @@ extension NetworkErrorTests {
   }
 
   /// The name of a field or of a file could forge a line of a log, and turn a terminal's colors.
-  @Test func aTextForALogIsOneLineWithoutControlCharacters() {
+  @Test func logTextsHaveNoControlCharacters() {
     let forged = "a\r\n2026-01-01 ok\u{1B}[2J"
     let file = URL(fileURLWithPath: "/films/\(forged)")
     let errors: [any Error] = [

@@ -44,7 +44,7 @@ import Testing
       }
   }
 
-  @Test func noTextHoldsACredentialOrAQueryValue() throws {
+  @Test func hidesCredentialsAndQueryValues() throws {
     for error in try Self.all() {
       var texts = ["\(error)", error.debugDescription, String(reflecting: error)]
       // People read the app's own text, whatever it says; and on Apple's platforms that of the system, in their language.
@@ -59,13 +59,13 @@ import Testing
     }
   }
 
-  @Test func aURLIsPrintedWithTheNamesOfItsQuery() throws {
+  @Test func printsURLsWithoutQueryValues() throws {
     let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
     #expect(url.redactedForLog == "https://example.com:8443/items?token=*&page=*&*=*")
     #expect(try #require(URL(string: "http://h/a%20b")).redactedForLog == "http://h/a%20b")
   }
 
-  @Test func theAccessorsLookThroughARetryFailure() throws {
+  @Test func accessorsReadTheLastErrorOfARetryFailure() throws {
     let error = try #require(Self.all().first { $0.stopReason != nil && $0.statusCode == 503 && $0.data != nil })
     #expect(error.response?.value(forHTTPHeaderField: "X-Token") == "T0KEN")
     #expect(error.data?.isEmpty == false)
@@ -77,7 +77,7 @@ import Testing
     #expect(NetworkError.cancelled.stopReason == nil)
   }
 
-  @Test func theDebugDescriptionHasALineForEachAttempt() async throws {
+  @Test func debugDescriptionHasALineForEachAttempt() async throws {
     let server = try LoopbackServer(script: .reset, .status(503), .status(502))
     let url = server.url("/items?token=S3CRET")
     let policy = RetryPolicy(maxRetries: 2, backoff: .constant(.milliseconds(10)))
@@ -95,7 +95,7 @@ import Testing
   }
 
   /// The README's way to catch it: where a `do` names its error, or a `catch` its type, the cases are known.
-  @Test func theErrorIsCaughtWithItsType() async throws {
+  @Test func catchesTheErrorWithItsType() async throws {
     let server = try LoopbackServer(script: .status(404, body: "none"))
     let session = URLSession(configuration: .ephemeral)
     let url = server.url()
@@ -124,7 +124,7 @@ import Testing
   }
 
   static let opaque = ["data:text/plain,SECRET", "mailto:u:SECRET@x", "http:u:SECRET@h", "foo:SECRET"]
-  @Test(arguments: opaque) func aURLWithoutAServerIsNotPrinted(_ text: String) throws {
+  @Test(arguments: opaque) func hidesURLsWithoutAHost(_ text: String) throws {
     let url = try #require(URL(string: text))
     #expect(!url.redactedForLog.contains("SECRET"))
     #expect(url.redactedForLog.hasPrefix(url.scheme ?? "?"))
@@ -145,7 +145,7 @@ import Testing
     ("Mine", -1005, nil),
   ]
 
-  @Test(arguments: domains.indices) func errorsOfOtherDomainsAreMapped(_ row: Int) {
+  @Test(arguments: domains.indices) func mapsErrorsOfOtherDomains(_ row: Int) {
     let (domain, code, expected) = Self.domains[row]
     let failure = NetworkOutcome(error: NSError(domain: domain, code: code))
       .result(isHead: false, allowEmptyData: false).error
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func aResponseThatIsNotHTTPIsAnError() throws {
+  @Test func failsForAResponseThatIsNotHTTP() throws {
     let url = try #require(URL(string: "data:,x"))
     let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
     let notHTTP = NetworkOutcome(data: Data(), response: response).result(isHead: false, allowEmptyData: true).error
@@ -167,9 +167,9 @@ import Testing
     guard case .noResponse = nothing else { Issue.record("\(String(describing: nothing))"); return }
   }
 
-  // MARK: Coders of the app's own, which may put anything into their texts
+  // MARK: Texts of custom coders
 
-  @Test func theTextOfAnAppsOwnDecoderIsNotPrinted() throws {
+  @Test func hidesTheTextOfACustomDecoder() throws {
     let context = DecodingError.Context(codingPath: [], debugDescription: "tok_4711 is no token")
     let response = try #require(Self.status(200).response)
     let text = "\(NetworkError.undecodable(DecodingError.dataCorrupted(context), response, Data()))"
@@ -190,25 +190,25 @@ import Testing
     var body: URLRequest.Body? { .json(Unencodable()) }
   }
 
-  @Test func theTextOfAnAppsOwnEncoderIsOneShortLine() throws {
+  @Test func shortensTheTextOfACustomEncoder() throws {
     let error = #expect(throws: NetworkError.self) { try Order().request }
     let text = "\(try #require(error))"
     #expect(text.contains("line") && text.utf8.count < 300, "\(text.prefix(300))")
     #expect(text.unicodeScalars.allSatisfy { $0.value >= 32 })
   }
 
-  @Test func aMiddlewaresErrorHasTheResponseItRefused() throws {
+  @Test func middlewareErrorHasTheResponseOfItsCause() throws {
     let inner = NetworkError.endpointError(try #require(Self.status(402).response), Data("no".utf8))
     #expect(NetworkError.middlewareError(inner).statusCode == 402)
     #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
   }
 
-  @Test func aRequestThatCameToTheWrongServerIsNoOverload() throws {
+  @Test func doesNotCount421And425AsOverload() throws {
     for status in [421, 425] { #expect(try !Self.status(status).indicatesOverload) }
     for status in [408, 429, 503] { #expect(try Self.status(status).indicatesOverload) }
   }
 
-  @Test func errorsOfTheSystemAreKnown() {
+  @Test func mapsPOSIXErrorsToConnectionLost() {
     for code in [ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE] {
       let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
       #expect(NetworkOutcome.urlError(error)?.code == .networkConnectionLost)

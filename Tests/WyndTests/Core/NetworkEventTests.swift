@@ -8,7 +8,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What `onEvent` receives, in which order, and how a line of it reads.
+/// The events that `onEvent` receives, their order and their descriptions.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkEventTests {
   static func name(_ event: NetworkEvent) -> String {
     switch event.kind {
@@ -21,7 +21,7 @@ import Wynd
     }
   }
 
-  @Test func eventsComeInTheirOrder() async throws {
+  @Test func reportsEventsInOrder() async throws {
     let rows: [([NetworkScript.Step], [String])] = [
       ([.ok("x")], ["started 1", "succeeded 1 200"]), ([.status(204)], ["started 1", "succeeded 1 204"]),
       ([.status(404)], ["started 1", "failed 1 404", "gave up 1 notRetryable"]),
@@ -50,7 +50,7 @@ import Wynd
     }
   }
 
-  @Test func aListenerThatTakesLongGetsTheNextEventAfterIt() async throws {
+  @Test func slowListenerReceivesEventsSerially() async throws {
     let isNext = DispatchSemaphore(value: 0)
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()
@@ -65,7 +65,7 @@ import Wynd
   }
 
   /// A middleware may make the whole call again.
-  @Test func allEventsOfACallHaveItsNumber() async throws {
+  @Test func repeatedCallKeepsItsCallID() async throws {
     struct Twice: NetworkMiddleware {
       var stage: MiddlewareStage { .call }
       func respond(
@@ -85,7 +85,7 @@ import Wynd
     }
   }
 
-  @Test func eventsCarryTheRequestAndTheTimeSinceTheCallBegan() async throws {
+  @Test func eventsHaveTheRequestAndTheElapsedTime() async throws {
     let call = try await RetryRuleTests.run(
       [.status(503), .silence, .ok("x")], headers: ["X-Mine": "1"],
       policy: .init(backoff: .constant(.seconds(5)), budget: nil))
@@ -94,7 +94,7 @@ import Wynd
     #expect(call.log.delays == [.seconds(5), .seconds(5)])
   }
 
-  @Test func aLineSaysWhatHappened() async throws {
+  @Test func describesEachEventInOneLine() async throws {
     let script = NetworkScript.scripted([
       .dropped, .status(503, headers: ["Retry-After": "7"]), .status(503), .status(404),
     ])
@@ -126,7 +126,7 @@ import Wynd
   }
 
   /// A line break in a method or a missing URL must not forge a line of the log.
-  @Test func aLineOfARequestThatCannotBeSentIsOneLine() async throws {
+  @Test func describesAnInvalidRequestInOneLine() async throws {
     let log = EventLog()
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "GET\r\nforged")
     let session = URLSession(configuration: .ephemeral)
@@ -141,8 +141,8 @@ import Wynd
     #expect(lines.allSatisfy { !$0.contains("forged") && !$0.contains("\n") })
   }
 
-  /// By it the lines of calls that run at the same time are told apart.
-  @Test func allEventsOfACallCarryItsNumberAndNoOthers() async throws {
+  /// The ID distinguishes the log lines of parallel calls.
+  @Test func parallelCallsHaveTheirOwnCallIDs() async throws {
     let script = NetworkScript { request, _ in request.timeoutInterval < 60 ? .status(503) : .ok("x") }
     let log = EventLog()
     let client = NetworkClient(policy: RetryPolicy(maxRetries: 2, onEvent: log.add), script: script)
@@ -165,7 +165,7 @@ import Wynd
 
   // MARK: The attempts of a response
 
-  @Test func aResponseTellsEveryAttempt() async throws {
+  @Test func responseHasEveryAttempt() async throws {
     let script = NetworkScript.scripted([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
     let url = try #require(URL(string: "https://a.example/items"))
     let policy = RetryPolicy(backoff: .constant(.seconds(2)))
@@ -183,7 +183,7 @@ import Wynd
     #expect(attempts.map { $0.error?.urlError?.code } == [nil, .timedOut, .cannotConnectToHost, nil])
   }
 
-  @Test func aResponseThatIsMadeHasNoAttempts() throws {
+  @Test func responseInitializerHasNoAttempts() throws {
     let url = try #require(URL(string: "https://a.example/"))
     let http = try #require(HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: nil))
     let response = NetworkResponse(data: Data("x".utf8), response: http)
@@ -191,9 +191,9 @@ import Wynd
     #expect(response.data == Data("x".utf8) && response.response.statusCode == 201)
   }
 
-  // MARK: Whoever listens
+  // MARK: Listeners
 
-  @Test func aListenerMayCancelBeforeARetry() async throws {
+  @Test func listenerCanCancelBeforeARetry() async throws {
     let server = try LoopbackServer(script: .status(503), .ok())
     let session = URLSession(configuration: .ephemeral)
     let task = Box<NetworkTask>()
@@ -223,7 +223,7 @@ import Wynd
     #expect(log.events.count { if case .attemptStarted = $0.kind { true } else { false } } == 1)
   }
 
-  @Test func aSlowListenerDelaysNoOtherCall() async throws {
+  @Test func slowListenerDoesNotDelayOtherCalls() async throws {
     let server = try LoopbackServer { $0.target == "/other" ? .hang : .status(503) }
     let session = URLSession(configuration: .ephemeral)
     let isInside = Gate()

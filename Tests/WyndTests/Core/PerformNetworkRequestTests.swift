@@ -7,14 +7,14 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// The front door, on a real socket.
+/// `performNetworkRequest` and `networkResponse` on a real socket.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PerformNetworkRequestTests {
   let session = URLSession(configuration: .default)
 
-  // MARK: The forms
+  // MARK: Forms
 
   /// None of these may become the async form, which has no closure: then the closure would never be called.
-  @Test func insideAsyncCodeTheCallbackCallStaysTheCallbackCall() async throws {
+  @Test func handlerFormIsChosenInAsyncCode() async throws {
     let server = try LoopbackServer(script: .ok("hello"))
     let url = server.url()
     let request = URLRequest(url: url)
@@ -35,7 +35,7 @@ import Wynd
     #expect(calls.value == 6)
   }
 
-  @Test func theFullerFormGivesHeadAndHistory() async throws {
+  @Test func networkResponseReturnsHeadersAndAttempts() async throws {
     let server = try LoopbackServer(script: .status(503), .status(200, [("X-Page", "7")], body: "hello"))
     let policy = RetryPolicy(backoff: .constant(.milliseconds(20)), budget: RetryBudget())
     let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
@@ -49,9 +49,9 @@ import Wynd
     #expect("\(first)" == "200 from \(server.url().absoluteString), 5 bytes")
   }
 
-  // MARK: Counting
+  // MARK: Number of attempts
 
-  @Test(arguments: [(10, 11), (3, 4), (1, 2), (0, 1), (-1, 1)]) func maxRetriesIsExactToTheSend(
+  @Test(arguments: [(10, 11), (3, 4), (1, 2), (0, 1), (-1, 1)]) func sendsOneMoreThanMaxRetries(
     _ maxRetries: Int, _ sends: Int
   ) async throws {
     let server = try LoopbackServer(script: .status(503, body: "no"))
@@ -67,7 +67,7 @@ import Wynd
     }
   }
 
-  @Test func nilIsThePolicysNumberAndTheArgumentWins() async throws {
+  @Test func maxRetriesArgumentOverridesThePolicy() async throws {
     let server = try LoopbackServer(script: .status(503))
     var policy = RetryPolicy.immediate
     policy.maxRetries = 2
@@ -77,7 +77,7 @@ import Wynd
     #expect(server.requests.count == 8)
   }
 
-  @Test func a500IsSentThreeTimesAndADefinitiveAnswerComesAsItself() async throws {
+  @Test func stopsAfterThree500sAndReturnsA404Directly() async throws {
     let server = try LoopbackServer(script: .status(500))
     #expect(
       await session.result(of: URLRequest(url: server.url()), policy: .immediate).error?.stopReason
@@ -92,7 +92,7 @@ import Wynd
 
   // MARK: Empty bodies
 
-  @Test func emptyBodiesFailOnlyWhereThereCouldHaveBeenOne() async throws {
+  @Test func rejectsEmptyBodiesUnlessTheStatusForbidsABody() async throws {
     for status in [200, 201, 202, 203, 206] {
       let server = try LoopbackServer(script: .status(status))
       let result = await session.result(of: URLRequest(url: server.url()))
@@ -109,9 +109,9 @@ import Wynd
     #expect(try await session.result(of: URLRequest(url: server.url(), method: "HEAD")).get().isEmpty)
   }
 
-  // MARK: Side effects
+  // MARK: Requests with side effects
 
-  @Test func aPostToAPortThatListensAMomentLaterIsSentOnce() async throws {
+  @Test func retriesAPOSTUntilTheServerListens() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .ok("created") }
     let log = EventLog()
     let policy = RetryPolicy(
@@ -130,7 +130,7 @@ import Wynd
 
   /// The server reads the order, applies it, and goes away; a moment later it is back. libcurl's own new connection is
   /// refused, which looks as if nothing had been sent.
-  @Test(arguments: [1, 100_000]) func anOrderWhoseServerDiesIsNotSentTwice(_ size: Int) async throws {
+  @Test(arguments: [1, 100_000]) func doesNotRepeatAPOSTWhoseServerStopped(_ size: Int) async throws {
     let place = Box<LoopbackServer>()
     let server = try LoopbackServer { request in
       if request.target == "/warm" { return .ok() }
@@ -148,7 +148,7 @@ import Wynd
     #expect(server.requests.filter { $0.target == "/order" && $0.isComplete }.count == 1)
   }
 
-  @Test(arguments: [302, 307, 308]) func aBodyStreamIsNotSentEmptyAfterARedirect(_ status: Int) async throws {
+  @Test(arguments: [302, 307, 308]) func failsInsteadOfRedirectingAnEmptyBodyStream(_ status: Int) async throws {
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(status, to: "/b") : .ok() }
     var request = URLRequest(url: server.url("/a"), method: "PUT")
     request.httpBodyStream = InputStream(data: Data("streamed".utf8))
@@ -156,7 +156,7 @@ import Wynd
     #expect(server.requests.map(\.target) == ["/a"])
   }
 
-  @Test(arguments: ["", " ", "\t"]) func aBlankIdempotencyKeyProtectsNothing(_ key: String) async throws {
+  @Test(arguments: ["", " ", "\t"]) func ignoresABlankIdempotencyKey(_ key: String) async throws {
     let server = try LoopbackServer(script: .status(503), .ok())
     var request = URLRequest(url: server.url(), method: "POST")
     request.httpBody = Data("order".utf8)
@@ -165,7 +165,7 @@ import Wynd
     #expect(server.requests.count == 1)
   }
 
-  @Test func aBodyStreamIsSentOnceAndSaysWhy() async throws {
+  @Test func sendsABodyStreamOnceAndReportsTheReason() async throws {
     let server = try LoopbackServer(script: .status(503), .ok())
     var request = URLRequest(url: server.url(), method: "PUT")
     request.httpBodyStream = InputStream(data: Data("streamed".utf8))
@@ -176,9 +176,9 @@ import Wynd
     #expect(server.requests.map(\.text) == ["streamed"])
   }
 
-  // MARK: What cannot be sent
+  // MARK: Invalid requests
 
-  @Test(arguments: ["GE T", "GET\r\nX-Evil: 1", "GET ", "G\u{E9}T"]) func aMethodThatIsNoTokenIsNotSent(
+  @Test(arguments: ["GE T", "GET\r\nX-Evil: 1", "GET ", "G\u{E9}T"]) func rejectsAnInvalidMethod(
     _ method: String
   ) async throws {
     let server = try LoopbackServer(script: .ok())
@@ -188,7 +188,7 @@ import Wynd
   }
 
   @Test(arguments: ["X: 1\r\nContent-Length: 0\r\n\r\nDELETE /all HTTP/1.1\r\nY", "X-A: 1\r\nX-B", " X", "X Y", ""])
-  func aFieldNameThatIsNoTokenIsNotSent(_ name: String) async throws {
+  func rejectsAnInvalidHeaderName(_ name: String) async throws {
     let server = try LoopbackServer(script: .ok())
     var request = URLRequest(url: server.url())
     request.setValue("1", forHTTPHeaderField: name)
@@ -196,13 +196,13 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  @Test func aRequestWithoutURLIsNotSent() async throws {
+  @Test func rejectsARequestWithoutAURL() async throws {
     var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1/")))
     request.url = nil
     guard case .failure(.invalidRequest) = await session.result(of: request) else { Issue.record("sent"); return }
   }
 
-  @Test func aFileIsNotHTTP() async throws {
+  @Test func rejectsAFileURL() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "wynd-\(UUID().uuidString)")
     try Data("text".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
@@ -213,7 +213,7 @@ import Wynd
 
   // MARK: Events
 
-  @Test func eventsTellTheStory() async throws {
+  @Test func reportsEveryAttemptAndRetry() async throws {
     let server = try LoopbackServer(script: .reset, .status(503), .ok("hello"))
     let log = EventLog()
     let policy = RetryPolicy(backoff: .constant(.milliseconds(10)), budget: RetryBudget(), onEvent: log.add)

@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a redirect may carry along, as a rule: a server for https is out of reach of these tests.
+/// The rules for redirects that need https, for which the tests have no server.
 @Suite struct RedirectRuleTests {
   static let origins: [(String, String, Bool)] = [
     ("http://h/a", "http://h:80/b", true), ("https://h/a", "https://h:443/b", true), ("http://H/a", "HTTP://h/b", true),
@@ -16,12 +16,12 @@ import Testing
     ("https://h/", "http://h:443/", false), ("https://bücher.example/", "https://xn--bcher-kva.example/", true),
   ]
 
-  @Test(arguments: origins.indices) func anOriginIsSchemeHostAndPort(_ row: Int) throws {
+  @Test(arguments: origins.indices) func keepsCredentialsOnlyWithinSchemeHostAndPort(_ row: Int) throws {
     let (from, to, same) = Self.origins[row]
     var previous = URLRequest(url: try #require(URL(string: from)))
     previous.setValue("Bearer T", forHTTPHeaderField: "Authorization")
     previous.setValue("K", forHTTPHeaderField: "X-Api-Key")
-    // What URLSession proposes: on Apple's platforms Authorization is gone already, the rest is there.
+    // The request that URLSession proposes: on Apple's platforms it has no Authorization, but all other header fields.
     var proposed = previous
     proposed.url = URL(string: to)
     proposed.setValue(nil, forHTTPHeaderField: "Authorization")
@@ -32,7 +32,7 @@ import Testing
     #expect(next.value(forHTTPHeaderField: "Accept") == nil)
   }
 
-  @Test func aStepFromHTTPSToHTTPTakesNoCredentialAlong() throws {
+  @Test func dropsCredentialsOnARedirectFromHTTPSToHTTP() throws {
     let secure = SecurityTests.request(try #require(URL(string: "https://example.com/a")))
     for target in ["http://example.com/b", "http://example.com:443/b", "http://other.example/b"] {
       let next = Redirects.request(
@@ -46,7 +46,7 @@ import Testing
   #if canImport(FoundationNetworking)
     /// URLSession would send it to any address of that host.
     @Test(arguments: [true, false], ["https://example.com/a", "http://example.com/a"])
-    func aCookieForHTTPSOnlyForbidsARedirectToHTTP(isSecure: Bool, url: String) throws {
+    func refusesARedirectThatWouldSendASecureCookieOverHTTP(isSecure: Bool, url: String) throws {
       // From http too, because a redirect from https may have preceded this one.
       let secure = try #require(URL(string: url))
       for domain in ["example.com", "other.example"] {
@@ -71,14 +71,14 @@ import Testing
     return next
   }
 
-  @Test func anOriginHasThePortOfItsScheme() {
+  @Test func originUsesTheDefaultPortOfItsScheme() {
     func origin(_ text: String) -> NetworkOrigin { NetworkOrigin(URL(string: text)) }
     #expect(origin("https://a.example/x") == origin("HTTPS://A.example:443"))
     #expect(origin("http://a.example/x") == origin("http://a.example:80"))
     #expect(origin("https://a.example:80") != origin("http://a.example"))
   }
 
-  @Test func aSecretMayBeNamedWithCapitalLetters() {
+  @Test func recognizesSecretNamesInCamelCase() {
     for name in ["userKey", "requestSig", "XSRFKey"] { #expect(SensitiveHeader.matches(name), "\(name)") }
     for name in ["monkey", "design"] { #expect(!SensitiveHeader.matches(name), "\(name)") }
   }

@@ -30,7 +30,7 @@ extension RedirectTests {
     #expect(other.requests.first?.value("X-Client-Version") == "7")
   }
 
-  @Test func credentialsOfTheSessionDoNotLeaveTheOriginEither() async throws {
+  @Test func sessionCredentialsDoNotLeaveTheOrigin() async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
     let configuration = URLSessionConfiguration.default
@@ -41,7 +41,7 @@ extension RedirectTests {
     #expect(other.requests.first?.value("X-Plain") == "1")
   }
 
-  @Test func whatWasLeftBehindDoesNotComeBackWithTheOrigin() async throws {
+  @Test func doesNotRestoreCredentialsAfterReturningToTheOrigin() async throws {
     let home = Box<String>()
     let other = try LoopbackServer { _ in .redirect(to: home.value ?? "") }
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: other.url("/b").absoluteString) : .ok() }
@@ -60,7 +60,7 @@ extension RedirectTests {
     for name in Self.secrets.keys { #expect(server.requests.last?.value(name) == Self.secrets[name], "\(name)") }
   }
 
-  @Test func aHostFieldStaysWithItsOrigin() async throws {
+  @Test func dropsTheHostHeaderOnARedirectToAnotherOrigin() async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: other.url().absoluteString) : .ok() }
     var request = URLRequest(url: server.url("/a"))
@@ -69,7 +69,7 @@ extension RedirectTests {
     #expect(other.requests.first?.value("Host") == "127.0.0.1:\(other.port)")
   }
 
-  // MARK: Which header fields stay behind
+  // MARK: Sensitive header fields
 
   static let credentialFields = [
     "Authorization", "Proxy-Authorization", "X-Authorization", "WWW-Authenticate", "X-Auth", "X-Auth-Token",
@@ -88,7 +88,7 @@ extension RedirectTests {
     "X-Idempotency-Key", "Referer", "X-Passenger", "X-Spinner", "X-Sidebar",
   ]
 
-  @Test func onlyFieldsThatNameACredentialStayBehind() async throws {
+  @Test func dropsOnlySensitiveHeadersOnARedirect() async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
     // One field a call: some of these names differ only in their case.
@@ -102,7 +102,7 @@ extension RedirectTests {
     #expect(other.requests.count == Self.credentialFields.count + Self.ordinaryFields.count)
   }
 
-  @Test func aValueThatBeginsWithASchemeStaysBehindWhateverItsName() async throws {
+  @Test func dropsHeadersWithAnAuthorizationScheme() async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
     for value in ["Bearer T", "bearer T", "Basic dTpw", "Digest username=u", "BASIC dTpw"] {
@@ -118,7 +118,7 @@ extension RedirectTests {
   }
 
   /// The same address by another name, and the same name with another port, are other origins.
-  @Test func anotherHostOrPortIsAnotherOrigin() async throws {
+  @Test func treatsAnotherHostOrPortAsAnotherOrigin() async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer { request in
       switch request.target {
@@ -143,7 +143,7 @@ extension RedirectTests {
   }
 
   /// Each hop is compared with the one before it: the last two are one origin, which never had the credential.
-  @Test func aCredentialThatStayedBehindIsNotAddedOnALaterHop() async throws {
+  @Test func doesNotAddADroppedCredentialOnALaterHop() async throws {
     let other = try LoopbackServer { $0.target == "/b" ? .redirect(to: "/c") : .ok() }
     let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
     var request = URLRequest(url: server.url("/a"))
@@ -160,7 +160,7 @@ extension RedirectTests {
   }
 
   /// Within an origin the session's own header fields are sent on each hop.
-  @Test func fieldsOfTheSessionStayWithTheOrigin() async throws {
+  @Test func sendsSessionHeadersOnEveryHopWithinTheOrigin() async throws {
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .ok() }
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpAdditionalHeaders = ["authorization": "Bearer S", "X-Api-Key": "K"]

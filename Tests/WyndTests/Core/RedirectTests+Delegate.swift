@@ -10,7 +10,7 @@ import Wynd
 extension RedirectTests {
   // MARK: The session's delegate
 
-  /// Answers a redirect with whatever it is told; with nothing at all if that is nil.
+  /// Responds to a redirect with a changed request; never responds if `change` is nil.
   final class OddDelegate: NSObject, URLSessionTaskDelegate, Sendable {
     let change: (@Sendable (inout URLRequest) -> Void)?
     init(_ change: (@Sendable (inout URLRequest) -> Void)?) { self.change = change }
@@ -26,7 +26,7 @@ extension RedirectTests {
   }
 
   #if canImport(FoundationNetworking)
-    @Test func whatTheDelegateReturnsIsLookedAt() async throws {
+    @Test func rejectsInvalidRequestsFromTheRedirectDelegate() async throws {
       let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .ok() }
       let changes: [@Sendable (inout URLRequest) -> Void] = [
         { $0.url = nil }, { $0.httpMethod = "GE T" }, { $0.setValue("1", forHTTPHeaderField: "X\r\nY") },
@@ -40,7 +40,7 @@ extension RedirectTests {
     }
   #endif
 
-  @Test(arguments: [0.4, 1]) func aDelegateThatNeverAnswersDoesNotKeepTheCall(_ timeout: Double) async throws {
+  @Test(arguments: [0.4, 1]) func timesOutWhenTheRedirectDelegateNeverResponds(_ timeout: Double) async throws {
     let server = try LoopbackServer(script: .redirect(to: "/b"))
     let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(nil), delegateQueue: nil)
     defer { session.invalidateAndCancel() }
@@ -49,7 +49,7 @@ extension RedirectTests {
     #expect(await session.result(of: request, policy: .never).error?.urlError?.code == .timedOut)
   }
 
-  @Test func theSessionsDelegateIsAsked() async throws {
+  @Test func sessionDelegateDecidesAboutRedirects() async throws {
     let delegate = Delegate()
     let session = URLSession(configuration: .default, delegate: delegate, delegateQueue: nil)
     defer { session.invalidateAndCancel() }

@@ -19,7 +19,7 @@ import Wynd
     ("OPTIONS", "OPTIONS", "GET", "OPTIONS"),
   ]
 
-  @Test(arguments: [301, 302, 303, 307, 308]) func eachMethodGoesOnAsTheStandardSays(_ status: Int) async throws {
+  @Test(arguments: [301, 302, 303, 307, 308]) func redirectsEachMethodAsRFC9110Says(_ status: Int) async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer { request in
       switch request.target {
@@ -53,7 +53,7 @@ import Wynd
     }
   }
 
-  @Test func aHeadStaysAHead() async throws {
+  @Test func keepsHEADOnARedirect() async throws {
     for status in [301, 302, 303, 307] {
       let server = try LoopbackServer { request in
         request.target == "/a"
@@ -66,7 +66,7 @@ import Wynd
     }
   }
 
-  @Test func aFailureAfterARedirectIsRetriedFromTheStart() async throws {
+  @Test func retriesARedirectedRequestFromItsFirstURL() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0, 2: .redirect(307, to: "/b")
@@ -96,12 +96,12 @@ import Wynd
     ("g/./h", "/b/c/g/h"), ("g/../h", "/b/c/h"), ("a%20b?c=%26", "/b/c/a%20b?c=%26"),
   ]
 
-  @Test(arguments: locations) func aRelativeLocationResolves(_ location: String, _ target: String) async throws {
+  @Test(arguments: locations) func resolvesARelativeLocation(_ location: String, _ target: String) async throws {
     let server = try LoopbackServer { $0.index == 0 ? .redirect(to: location) : .ok() }
     let url = server.url("/b/c/d;p?q")
     let result = await session.result(of: URLRequest(url: url), policy: .never)
     if location.isEmpty {
-      // An empty Location names nothing; the redirect is the answer.
+      // An empty Location names no URL, so the redirect is the response.
       #expect(server.requests.count <= 2)
     } else {
       #expect(result.error == nil)
@@ -110,7 +110,7 @@ import Wynd
     }
   }
 
-  @Test func otherStatusesFrom300AreNotFollowed() async throws {
+  @Test func doesNotFollow300And304() async throws {
     let server = try LoopbackServer { request in
       request.target == "/there" ? .ok() : .redirect(Int(request.target.dropFirst()) ?? 0, to: "/there")
     }
@@ -125,7 +125,7 @@ import Wynd
     "ftp://127.0.0.1/x", "file:///etc/passwd", "file://localhost/etc/passwd", "javascript:alert(1)", "http://",
     "data:,x", "http:foo",
   ])
-  func aLocationThatIsNotHTTPIsAnError(_ location: String) async throws {
+  func rejectsALocationThatIsNotHTTP(_ location: String) async throws {
     let server = try LoopbackServer { $0.index == 0 ? .redirect(to: location) : .ok("passwd") }
     let result = await session.result(of: URLRequest(url: server.url()), policy: .never)
     #expect(result.error != nil || server.requests.count == 2 && location == "http:foo", "\(location): \(result)")
@@ -135,7 +135,7 @@ import Wynd
     #endif
   }
 
-  @Test func aRedirectWithoutLocationIsTheAnswer() async throws {
+  @Test func returnsARedirectWithoutLocation() async throws {
     let server = try LoopbackServer(script: .status(302, body: "nowhere"))
     let response = try await session.networkResponse(for: URLRequest(url: server.url()))
     #expect(response.response.statusCode == 302)
@@ -144,7 +144,7 @@ import Wynd
     #endif
   }
 
-  @Test func theLimitIsTwenty() async throws {
+  @Test func followsAtMostTwentyRedirects() async throws {
     let server = try LoopbackServer { request in
       let hop = Int(request.target.dropFirst()) ?? 0
       return hop == 20 ? .ok("end") : .redirect(to: "/\(hop + 1)")
@@ -155,7 +155,7 @@ import Wynd
     #expect(server.requests.count == 21 + 21)
   }
 
-  @Test func cookiesThatTheRedirectSetsGoOn() async throws {
+  @Test func sendsCookiesSetByARedirect() async throws {
     for sets in [true, false] {
       let server = try LoopbackServer {
         $0.target == "/a" ? .redirect(to: "/b", [("Set-Cookie", "sid=42; Path=/")]) : .ok()
@@ -167,7 +167,7 @@ import Wynd
     }
   }
 
-  @Test func aRetryAfterARedirectDoesNotTakeTheRefusalOfTheLastHostForItsOwn() async throws {
+  @Test func doesNotRepeatAPOSTRejectedByTheTargetOfItsRedirect() async throws {
     // The POST was applied; the GET it was turned into meets a closed port. Nothing proves that nothing was sent.
     let closed = try LoopbackServer(isListening: false) { _ in .ok() }
     let server = try LoopbackServer(script: .redirect(303, to: closed.url().absoluteString))

@@ -8,13 +8,13 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What would forge a request is never sent.
+/// Requests with an invalid method or invalid header fields are not sent.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValidationTests {
   let session = URLSession(configuration: .ephemeral)
   /// RFC 9110 §5.6.2.
   static let token = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-  @Test func aFieldNameIsMadeOfTheCharactersOfAToken() async throws {
+  @Test func acceptsOnlyTokenCharactersInHeaderNames() async throws {
     let server = try LoopbackServer(script: .ok())
     var sent = 0
     for byte in UInt8(0)..<128 {
@@ -38,7 +38,7 @@ import Testing
     #expect(server.requests.count == sent)
   }
 
-  @Test func aMethodIsMadeOfTheCharactersOfAToken() async throws {
+  @Test func acceptsOnlyTokenCharactersInMethods() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = NetworkClient(script: script)
     let url = try #require(URL(string: "https://a.example/"))
@@ -54,7 +54,7 @@ import Testing
   static let forged = ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "a\u{0}b", "\n", "a\r", "\u{0}"]
 
   /// Foundation on Linux drops such a value from a `URLRequest`; elsewhere the call ends before anything is sent.
-  @Test(arguments: forged) func aValueWithALineBreakOrNULIsNotSent(_ value: String) async throws {
+  @Test(arguments: forged) func doesNotSendAHeaderValueWithALineBreakOrNUL(_ value: String) async throws {
     let server = try LoopbackServer(script: .ok())
     var request = URLRequest(url: server.url())
     request.setValue(value, forHTTPHeaderField: "X-Value")
@@ -67,18 +67,18 @@ import Testing
     #expect(!server.requests.contains { $0.value("X-Evil") != nil })
   }
 
-  @Test(arguments: forged) func anEndpointWithSuchAValueIsRefused(_ value: String) async throws {
+  @Test(arguments: forged) func rejectsAnEndpointHeaderWithALineBreakOrNUL(_ value: String) async throws {
     let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("X-Value", value)]).request }
     guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); return }
     #expect(reason.contains("X-Value") && !reason.contains("\n"))
   }
 
-  @Test func aFieldWithoutANameIsRefused() throws {
+  @Test func rejectsAHeaderWithoutAName() throws {
     let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("", "1")]).request }
     guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
   }
 
-  @Test func aRequestThatIsRefusedTellsOneEvent() async throws {
+  @Test func reportsOneEventForAnInvalidRequest() async throws {
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()
     let request = URLRequest(url: server.url(), method: "GE T")
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: ["tab\tinside", "comma, semicolon; \"quotes\" {}()", "caf\u{E9}", ""])
-  func otherValuesAreSentAsTheyAre(_ value: String) async throws {
+  func sendsOtherHeaderValuesUnchanged(_ value: String) async throws {
     let server = try LoopbackServer(script: .ok())
     var request = URLRequest(url: server.url())
     request.setValue(value, forHTTPHeaderField: "X-Value")
@@ -99,7 +99,7 @@ import Testing
     #expect(server.requests.first?.value("X-Value") ?? "" == value)
   }
 
-  @Test func fieldsThatFrameABodyAreTheSessionsOwn() throws {
+  @Test func rejectsContentLengthAndTransferEncodingHeadersThatDoNotFit() throws {
     let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.httpBody = Data("abc".utf8)

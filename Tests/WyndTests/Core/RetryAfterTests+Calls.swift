@@ -12,7 +12,7 @@ extension RetryAfterTests {
 
   private var session: URLSession { URLSession(configuration: .default) }
 
-  @Test func aRetryAfterIsWaitedForAndNeverShortened() async throws {
+  @Test func waitsAtLeastAsLongAsRetryAfter() async throws {
     let server = try LoopbackServer(script: .status(429, [("Retry-After", "1")]), .ok("hello"))
     let began = ContinuousClock.now
     let log = EventLog()
@@ -24,7 +24,7 @@ extension RetryAfterTests {
     #expect(log.delays.allSatisfy { $0 >= .seconds(1) && $0 <= .milliseconds(1500) })
   }
 
-  @Test func aRetryAfterThatIsTooLongStopsAndIsReported() async throws {
+  @Test func stopsForARetryAfterThatIsTooLong() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "3600")], body: "later"))
     let result = await session.result(of: URLRequest(url: server.url()))
     #expect(result.error?.stopReason == .retryAfterTooLong(.seconds(3600)))
@@ -34,7 +34,7 @@ extension RetryAfterTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func twoRetryAfterLinesAreOneInvalidValueAndMeanBackoff() async throws {
+  @Test func ignoresRepeatedRetryAfterHeaders() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "30"), ("Retry-After", "40")]), .ok())
     let log = EventLog()
     let policy = RetryPolicy(backoff: .constant(.milliseconds(10)), onEvent: log.add)
@@ -42,7 +42,7 @@ extension RetryAfterTests {
     #expect(log.delays == [.milliseconds(10)])
   }
 
-  @Test func aRetryAfterOnARedirectIsNotWaitedFor() async throws {
+  @Test func ignoresRetryAfterOnARedirect() async throws {
     let server = try LoopbackServer {
       $0.target == "/a" ? .redirect(301, to: "/b", [("Retry-After", "3600")]) : .ok("there")
     }

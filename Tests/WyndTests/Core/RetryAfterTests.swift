@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// What a server may write into a header, and what comes of it: a bounded wait or backoff, never a trap.
+/// Any value of Retry-After leads to a bounded wait or to backoff, never to a crash.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryAfterTests {
   static func response(_ status: Int, _ fields: [String: String]) throws -> HTTPURLResponse {
     let url = try #require(URL(string: "http://127.0.0.1/"))
@@ -36,7 +36,7 @@ import Testing
     (String(repeating: "9", count: 300_000), RetryAfter.longest),
   ]
 
-  @Test(arguments: seconds.indices) func delaySeconds(_ row: Int) throws {
+  @Test(arguments: seconds.indices) func readsRetryAfterInSeconds(_ row: Int) throws {
     let (value, expected) = Self.seconds[row]
     let asked = RetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
     #expect(asked?.wait == expected.map { .seconds($0) }, "\(value.prefix(40))")
@@ -63,7 +63,7 @@ import Testing
   // MARK: HTTP-dates
 
   /// The server would refuse a retry that comes half a second too soon.
-  @Test(arguments: [0.0, 0.4, 0.6]) func waitUntilADateIsNotShortened(_ fraction: Double) throws {
+  @Test(arguments: [0.0, 0.4, 0.6]) func doesNotShortenTheWaitUntilADate(_ fraction: Double) throws {
     let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:10 GMT"])
     #expect(RetryAfter.wait(asked: response, now: Self.now + fraction)?.wait == .seconds(10))
   }
@@ -80,7 +80,7 @@ import Testing
     ("Sat, 01 Jan 0000 00:00:00 GMT", nil), ("Sun Nov 10 08:00:00 1000", nil), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
     ("Thu, 31 Dec 2015 00:00:00 GMT", 1_451_520_000), ("Thu, 00 Dec 2015 00:00:00 GMT", nil),
     ("Thu, 32 Dec 2015 00:00:00 GMT", nil),
-    // A leap second, and what is none.
+    // A leap second, and invalid times.
     ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Sat, 31 Dec 2016 23:59:61 GMT", nil),
     ("Sat, 31 Dec 2016 24:00:00 GMT", nil), ("Sat, 31 Dec 2016 23:60:00 GMT", nil),
     // Fifty years, from 2015-10-21 07:28:00: up to exactly that the year is ahead, a second more and it is behind.
@@ -109,12 +109,12 @@ import Testing
     ("Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", nil), ("", nil),
   ]
 
-  @Test(arguments: dates.indices) func httpDates(_ row: Int) {
+  @Test(arguments: dates.indices) func readsHTTPDates(_ row: Int) {
     let (value, expected) = Self.dates[row]
     #expect(RetryAfter.httpDate(value, now: Self.now) == expected, "\(value)")
   }
 
-  @Test func aClockNearACenturyFindsTheRightOne() {
+  @Test func findsTheCenturyOfATwoDigitYear() {
     // 1999-12-31 → 00…49 lie ahead in the next century, 50…99 behind or now.
     let now = Date(timeIntervalSince1970: 946_598_400)
     #expect(RetryAfter.httpDate("Saturday, 01-Jan-00 00:00:00 GMT", now: now) == 946_684_800)
@@ -122,7 +122,7 @@ import Testing
     #expect(RetryAfter.httpDate("Sunday, 01-Jan-50 00:00:00 GMT", now: now) == -631_152_000)
   }
 
-  @Test(arguments: [0, 1, 60, nil] as [Int64?]) func datesMeetTheSameCaps(_ cap: Int64?) throws {
+  @Test(arguments: [0, 1, 60, nil] as [Int64?]) func limitsDatesLikeSeconds(_ cap: Int64?) throws {
     for (value, seconds) in [
       ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("Wed, 21 Oct 2015 07:28:01 GMT", 1),
       ("Wednesday, 21-Oct-15 07:29:00 GMT", 60),
@@ -143,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func anOrdinaryAnswerIsNotAskedHowLongToWait() throws {
+  @Test func ignoresRetryAfterOfASuccess() throws {
     // 200 with Retry-After, retried by an override: it is no refusal.
     let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
     let error = NetworkError.noResponseData(try Self.response(200, ["Retry-After": "120"]))
@@ -152,15 +152,16 @@ import Testing
     #expect(decision == .retry(after: .seconds(7), .backoff))
   }
 
-  @Test func anHourOnABadGatewayDoesNotStopTheRetries() throws {
+  @Test func ignoresRateLimitHeadersOnA502() throws {
     let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
     let decision = RetryPolicy.default.decision(
       error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0.5)
     #expect(decision == .retry(after: .milliseconds(250), .backoff))
   }
 
-  @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func noClockTrapsTheYearOfTwoDigits(_ now: Double)
-  {
+  @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func extremeClocksDoNotCrashTwoDigitYears(
+    _ now: Double
+  ) {
     _ = RetryAfter.httpDate("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
   }
 
@@ -181,12 +182,12 @@ import Testing
     ),
     (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], RetryAfter.longest),
     (["Retry-After": "120", "Date": "Fri, 31 Dec 9999 23:59:59 GMT"], 120),
-    // Invalid, and nothing else is asked.
+    // Invalid, so no other header field is read.
     (["Retry-After": "soon", "RateLimit-Reset": "5", "RateLimit-Remaining": "0"], nil),
     (["Retry-After": "", "X-RateLimit-Reset": "5", "X-RateLimit-Remaining": "0"], nil),
   ]
 
-  @Test(arguments: relative.indices) func aDateIsRelativeToTheServersOwn(_ row: Int) throws {
+  @Test(arguments: relative.indices) func readsADateRelativeToTheDateHeader(_ row: Int) throws {
     let (fields, expected) = Self.relative[row]
     #expect(RetryAfter.wait(asked: try Self.response(503, fields), now: Self.now)?.0 == expected.map { .seconds($0) })
   }
@@ -195,7 +196,7 @@ import Testing
 
   static let limits: [(Int, [String: String], Int?)] = [
     (429, ["RateLimit-Reset": "50"], 50), (429, ["X-RateLimit-Reset": "50"], 50),
-    // Only a 429 says that the limit is what refused the request.
+    // Only a 429 means that the rate limit rejected the request.
     (503, ["RateLimit-Reset": "50", "RateLimit-Remaining": "0"], nil), (502, ["X-RateLimit-Reset": "1445416080"], nil),
     // A point in time.
     (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),
@@ -207,13 +208,13 @@ import Testing
     (429, [:], nil),
   ]
 
-  @Test(arguments: limits.indices) func rateLimits(_ row: Int) throws {
+  @Test(arguments: limits.indices) func readsRateLimitResetOnA429(_ row: Int) throws {
     let (status, fields, expected) = Self.limits[row]
     let asked = RetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
     #expect(asked?.0 == expected.map { .seconds($0) }, "\(status) \(fields)")
   }
 
-  @Test func retryAfterWinsOverRateLimits() throws {
+  @Test func prefersRetryAfterToRateLimitHeaders() throws {
     let response = try Self.response(429, ["Retry-After": "3", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
     let asked = RetryAfter.wait(asked: response, now: Self.now)
     #expect(asked?.0 == .seconds(3))
@@ -223,13 +224,13 @@ import Testing
     #expect(RetryAfter.wait(asked: invalid, now: Self.now) == nil)
   }
 
-  @Test func aDateIsNeverSoonerThanTheServerAsked() throws {
+  @Test func roundsTheWaitUntilADateUp() throws {
     let now = Date(timeIntervalSince1970: 1_445_412_480.5)
     let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:02 GMT"])
     #expect(RetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
   }
 
-  @Test func anInvalidRetryAfterLetsNoOtherFieldCount() throws {
+  @Test func invalidRetryAfterHidesRateLimitHeaders() throws {
     let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
     #expect(RetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
   }

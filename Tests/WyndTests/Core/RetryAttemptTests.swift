@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Small rules on which the retries of a call rest.
+/// Attempts and calls on a transport that the test controls.
 @Suite struct RetryAttemptTests {
   private func response(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
     let url = try #require(URL(string: "https://a.example/"))
@@ -35,7 +35,7 @@ import Testing
     ) -> any NetworkRequestHandle { Handle(completion) }
   }
 
-  @Test func anAttemptThatEndsAtOnceIsReportedInOrderOnTheQueue() async throws {
+  @Test func reportsAnImmediateAttemptInOrderOnTheQueue() async throws {
     let queue = OperationQueue()
     let log = EventLog()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func anAttemptThatWasCanceledBeforeItStartsEndsAndSendsNothing() async throws {
+  @Test func attemptCanceledBeforeItsStartSendsNothing() async throws {
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let attempt = RetryAttempt(request, Hasty(), nil)
     attempt.cancel()
@@ -83,7 +83,7 @@ import Testing
   }
 
   /// On Apple's platforms a prepared attempt is a task, and a session that was invalidated meanwhile cannot create one.
-  @Test func aCanceledCallPreparesNoAttempt() async throws {
+  @Test func canceledCallPreparesNoAttempt() async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
@@ -108,7 +108,7 @@ import Testing
     #expect(transport.prepared.value == 1)
   }
 
-  @Test func theTaskOfACanceledCallIsCanceled() async {
+  @Test func runsTheTaskOfACanceledCallAsCanceled() async {
     for _ in 0..<2000 {
       let task = NetworkTask()
       task.cancel()
@@ -121,7 +121,7 @@ import Testing
 
   /// A conflict is that of an earlier attempt, if that one may have reached the server despite its error.
   @Test(arguments: [true, false], [true, false])
-  func aRefusedAttemptMayHaveCausedAConflict(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {
+  func retriesAConflictAfterARefusedAttemptThatMayHaveSent(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {
     var refused = NetworkOutcome(error: URLError(.cannotConnectToHost))
     (refused.mayHaveSent, refused.hasFollowedRedirect) = (mayHaveSent, hasFollowedRedirect)
     let conflict = NetworkOutcome(data: Data(), response: try response(409))

@@ -6,8 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// How often, how soon and for how long a call is retried, to the second: in the time of a script, where a wait of a minute
-/// is over at once.
+/// The number of retries, their waits and their limits, in the simulated time of a script.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryLimitTests {
   typealias Stop = RetryFailure.StopReason
   static func every(_ seconds: Double) -> Backoff { .constant(.seconds(seconds)) }
@@ -64,7 +63,7 @@ import Wynd
     Row(policy: .patient, step: .refused, sends: 17, ends: 115.75, stop: .maxRetryTime),
   ]
 
-  @Test(arguments: rows.indices) func aCallEndsAtItsLimit(_ index: Int) async throws {
+  @Test(arguments: rows.indices) func endsEachCallAtItsLimit(_ index: Int) async throws {
     let row = Self.rows[index]
     let call = try await RetryRuleTests.run([row.step], policy: row.policy)
     #expect(call.sends == row.sends)
@@ -75,7 +74,7 @@ import Wynd
     #expect(call.error?.attempts.map(\.number) == Array(1...row.sends))
   }
 
-  @Test func neverMeansOneAttempt() async throws {
+  @Test func neverSendsOnce() async throws {
     let call = try await RetryRuleTests.run([.status(503), .ok("x")], policy: .never)
     #expect(call.sends == 1)
     #expect(call.error?.stopReason == nil)
@@ -83,7 +82,7 @@ import Wynd
   }
 
   /// The waits of the default policy at the middle of their jitter: half of 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
-  @Test func theDefaultWaitsDoubleUpToTheirCap() async throws {
+  @Test func doublesTheDefaultWaitsUpToTheCap() async throws {
     let call = try await RetryRuleTests.run([.dropped], policy: .default)
     #expect(
       call.log.delays == [0.25, 0.5, 1, 2, 4, 8, 10, 10, 10, 10].map { .seconds($0) })
@@ -92,7 +91,7 @@ import Wynd
   }
 
   /// Being unreachable is counted from the first failure of an unbroken row.
-  @Test func aResponseStartsTheTimeWithoutAServerAnew() async throws {
+  @Test func responseResetsTheUnreachableTime() async throws {
     let steps: [NetworkScript.Step] = [.refused, .refused, .status(503), .refused, .refused, .refused, .ok("x")]
     let call = try await RetryRuleTests.run(steps, policy: .init(backoff: Self.every(4)))
     #expect(call.error == nil)
@@ -114,7 +113,7 @@ import Wynd
     (.seconds(-5), "1", 1), (nil, "3600", 2), (nil, "1000000000", 2),
   ]
 
-  @Test func aWaitUpToTheLongestIsKeptAndALongerOneEndsTheCall() async throws {
+  @Test func waitsUpToMaxRetryAfterAndStopsBeyondIt() async throws {
     for (limit, value, sends) in Self.longest {
       let policy = RetryPolicy(backoff: .none, maxRetryAfter: limit, maxRetryTime: nil)
       let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": value]), .ok("x")], policy: policy)
@@ -131,7 +130,7 @@ import Wynd
     }
   }
 
-  @Test func everyRetryableStatusIsAskedHowLongToWait() async throws {
+  @Test func readsRetryAfterOfEveryRetryableStatus() async throws {
     for status in [408, 421, 425, 429, 500, 502, 503, 504, 520] {
       let call = try await RetryRuleTests.run([Self.busy(status, ["retry-after": "7"]), .ok("x")])
       #expect(call.elapsed >= .seconds(7) && call.elapsed < .seconds(8), "\(status)")
@@ -145,7 +144,7 @@ import Wynd
     }
   }
 
-  @Test func aWaitThatTheDeadlineDoesNotAllowIsNotBegun() async throws {
+  @Test func doesNotStartAWaitBeyondTheDeadline() async throws {
     for (deadline, sends) in [(10, 1), (9, 1), (12, 2)] {
       let policy = RetryPolicy(backoff: .none, deadline: .seconds(deadline))
       let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": "10"]), .ok("x")], policy: policy)
@@ -162,7 +161,7 @@ import Wynd
     #expect(over.sends == 1)
   }
 
-  @Test func whatTheServerAsksForCountsForOneWaitOnly() async throws {
+  @Test func retryAfterAppliesToOneWait() async throws {
     let call = try await RetryRuleTests.run(
       [Self.busy(503, ["Retry-After": "30"]), .status(503), .ok("x")], policy: .init(backoff: Self.every(2)))
     #expect(call.log.sources == [.server(field: "Retry-After"), .backoff])
@@ -173,7 +172,7 @@ import Wynd
   static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
 
   /// The server names the least to wait; the call's own backoff is added.
-  @Test func theBackoffIsAddedToWhatTheServerAsksFor() async throws {
+  @Test func addsBackoffToRetryAfter() async throws {
     let rows: [(String, Double)] = [("10", 13), ("1", 4), ("60", 63)]
     for (value, seconds) in rows {
       let call = try await RetryRuleTests.run([Self.busy(value), .ok("x")], policy: Self.every3)
@@ -186,16 +185,16 @@ import Wynd
     #expect(growing.log.delays == [1.25, 1.5, 2].map { .seconds($0) })
   }
 
-  @Test func aRetryAfterOfZeroWaitsTheBackoff() async throws {
+  @Test func waitsTheBackoffForARetryAfterOfZero() async throws {
     for value in ["0", "Thu, 01 Jan 1970 00:00:00 GMT"] {
       let call = try await RetryRuleTests.run([Self.busy(value), Self.busy(value), .ok("x")], policy: Self.every3)
       #expect(call.elapsed == .seconds(6), "\(value)")
     }
   }
 
-  // MARK: Errors that come as themselves
+  // MARK: Direct and wrapped errors
 
-  @Test func aFinalErrorComesAsItselfAndOthersWithTheirHistory() async throws {
+  @Test func returnsDirectErrorWithoutHistoryAndWrapsOthers() async throws {
     let final = try await RetryRuleTests.run([.status(503), .status(404)])
     guard case .endpointError? = final.error else { Issue.record("\(String(describing: final.error))"); return }
     #expect(final.log.gaveUp == .notRetryable)
@@ -219,7 +218,7 @@ extension NetworkScript.Step { static let refused = Self.failure(.cannotConnectT
 extension RetryFailure.StopReason { fileprivate static let offline = maxUnreachableTime }
 
 extension EventLog {
-  /// Who decided about each wait.
+  /// The source of each wait.
   var sources: [NetworkEvent.DelaySource] {
     events.compactMap { if case .willRetry(_, let source) = $0.kind { source } else { nil } }
   }

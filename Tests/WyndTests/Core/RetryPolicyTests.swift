@@ -40,15 +40,15 @@ import Testing
       verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
   }
 
-  // MARK: May another try help?
+  // MARK: Which errors are retried
 
-  @Test func theStatusesThatAreTriedAgain() {
+  @Test func retriesTheseStatusCodesOnly() {
     let retried = (400..<1000).filter { Self.status($0).shouldRetry }
     #expect(retried == RetryRuleTests.retriedStatuses)
     #expect(Self.status(413, ["Retry-After": "1"]).shouldRetry)
   }
 
-  @Test func retriesAConflictThatAnEarlierAttemptMayHaveCaused() {
+  @Test func retriesAConflictOnlyWithAKeyAfterAnEarlierAttempt() {
     let conflict = Self.status(409)
     #expect(
       decide(conflict, method: "POST", key: true, mayHaveReachedServer: true) == .retry(after: .seconds(0.25), .backoff)
@@ -58,13 +58,13 @@ import Testing
     #expect(decide(conflict, method: "PUT", mayHaveReachedServer: true) == .stop(.notRetryable))
   }
 
-  @Test func theTransportErrorsThatAreTriedAgain() {
+  @Test func retriesTheseTransportErrorsOnly() {
     let retried = (-3010 ... -1).compactMap { URLError.Code(rawValue: $0) as URLError.Code? }
       .filter { Self.url($0).shouldRetry }.map(\.rawValue).sorted(by: >)
     #expect(retried == RetryRuleTests.retriedErrors)
   }
 
-  @Test func otherErrorsAreNot() throws {
+  @Test func doesNotRetryOtherErrors() throws {
     let response = try #require(Self.status(200).response)
     let rest: [NetworkError] = [
       .generalError(URLError(.timedOut)), .noResponse, .noResponseData(response), .cancelled,
@@ -76,7 +76,7 @@ import Testing
     for error in rest { #expect(!error.shouldRetry, "\(error)") }
   }
 
-  // MARK: Is it safe?
+  // MARK: Which requests are safe to repeat
 
   @Test func idempotentMethodsAreSafe() {
     let all = [
@@ -86,7 +86,7 @@ import Testing
     #expect(safe == ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"])
   }
 
-  @Test func aPostIsRepeatedOnlyWithAReason() {
+  @Test func repeatsAPOSTOnlyWhenProvenSafe() {
     let policy = RetryPolicy.default
     let post = Self.request("POST")
     enum Got { case nothing, body, redirect }
@@ -118,7 +118,7 @@ import Testing
     #expect(bold.safety(Self.status(503), post, RetryCallState()) == .allowedByPolicy)
   }
 
-  @Test func theOverrideDoesNotMakeAnUnsafeRepetitionSafe() {
+  @Test func shouldRetryDoesNotAllowUnsafeRepetition() {
     let policy = RetryPolicy(shouldRetry: { _ in true })
     #expect(decide(Self.status(404), policy) != .stop(.notRetryable))
     #expect(decide(Self.status(404), policy, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
@@ -128,13 +128,13 @@ import Testing
     #expect(decide(Self.status(500), policy, attempts: 3, persistent: 3) == .stop(.persistentFailure))
   }
 
-  @Test func aStreamIsNeverSentAgain() {
+  @Test func doesNotRepeatABodyStream() {
     #expect(decide(Self.status(503), method: "PUT", stream: true) == .stop(.bodyNotReplayable))
   }
 
-  // MARK: How often, how long
+  // MARK: Limits
 
-  @Test func maxRetriesCountsRetries() {
+  @Test func maxRetriesLimitsRetries() {
     for (maxRetries, sends) in [(3, 4), (1, 2), (0, 1), (-1, 1), (Int.min, 1)] {
       let policy = RetryPolicy(maxRetries: maxRetries, maxRetryTime: nil)
       let allowed = (1...10).prefix { decide(Self.status(503), policy, attempts: $0) != .stop(.maxRetries) }
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func retriesAtMostTwiceWhatIsUnlikelyToGetBetter() {
+  @Test func retriesPersistentErrorsAtMostTwice() {
     let persistent = [
       Self.status(500), Self.url(.secureConnectionFailed), Self.url(.cannotDecodeRawData),
       Self.url(.cannotDecodeContentData), Self.url(.cannotParseResponse),
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func addsTheBackoffToWhatTheServerAskedFor() {
+  @Test func addsBackoffToRetryAfter() {
     let asked = Self.status(503, ["Retry-After": "10"])
     func retry(_ after: Double, floor: Double) -> RetryDecision {
       .retry(after: .seconds(after), .server(field: "Retry-After"), asked: .seconds(floor))
@@ -167,7 +167,7 @@ import Testing
     #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.5) == retry(0.25, floor: 0))
   }
 
-  @Test func aWaitThatCannotEndInAnAttemptIsNotBegun() {
+  @Test func doesNotWaitWhenNoAttemptCanFollow() {
     let asked = Self.status(503, ["Retry-After": "10"])
     #expect(decide(asked, RetryPolicy(deadline: .seconds(10))) == .stop(.retryAfterTooLong(.seconds(10))))
     #expect(
@@ -187,7 +187,7 @@ import Testing
     #expect(decide(Self.status(503), slow, elapsed: .seconds(16)) == .stop(.maxRetryTime))
   }
 
-  @Test func anAppThatWasSuspendedMakesItsFirstRetry() {
+  @Test func makesTheFirstRetryAfterTheAppWasSuspended() {
     let lost = Self.url(.networkConnectionLost)
     #expect(decide(lost, attempts: 1, elapsed: .seconds(600)) == .retry(after: .seconds(0.25), .backoff))
     #expect(decide(lost, attempts: 2, elapsed: .seconds(600)) == .stop(.maxRetryTime))
@@ -196,7 +196,7 @@ import Testing
     #expect(decide(lost, RetryPolicy(deadline: .seconds(60)), elapsed: .seconds(600)) == .stop(.deadline))
   }
 
-  @Test func aServerThatAsksForNoWaitLeavesItAtTheBackoff() {
+  @Test func usesTheBackoffForARetryAfterOfZero() {
     let busy = Self.status(503, ["Retry-After": "0"])
     let policy = RetryPolicy(deadline: .seconds(10))
     // Half a second is left, and the backoff is shorter, or longer: it is not cut to fit, again and again.
@@ -212,7 +212,7 @@ import Testing
   }
 
   /// Although the budget has used up the time for retries: the person can read how long it takes.
-  @Test func theWaitThatAServerAsksForIsReportedAfterSkippedRetries() {
+  @Test func reportsALongRetryAfterAfterSkippedRetries() {
     let policy = RetryPolicy(maxRetries: 2)
     let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
     func decide(_ wait: String) -> RetryDecision {
@@ -224,15 +224,15 @@ import Testing
     #expect(decide("1") == .stop(.maxRetries) && decide("0") == .stop(.maxRetries))
   }
 
-  @Test func anErrorOfAMiddlewareProvesNothing() {
+  @Test func errorOfAMiddlewareDoesNotProveThatNothingWasSent() {
     let error = NetworkError.middlewareError(URLError(.cannotConnectToHost))
     let always = RetryPolicy(shouldRetry: { _ in true })
     #expect(decide(error, always, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
     #expect(decide(error, always) == .retry(after: .seconds(0.25), .backoff))
   }
 
-  /// People must not be told to try again, whatever the app thinks of a retry.
-  @Test func aPOSTThatMayHaveBeenAppliedIsReportedAsSuch() {
+  /// The error must not advise to send the request again, even if the app's closure refuses the retry.
+  @Test func reportsAPOSTThatMayHaveBeenApplied() {
     let never = RetryPolicy(shouldRetry: { _ in false })
     let lost = Self.url(.networkConnectionLost)
     #expect(decide(lost, never, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
@@ -240,7 +240,7 @@ import Testing
     #expect(decide(Self.status(404), never, method: "POST") == .stop(.notRetryable))
   }
 
-  @Test func aSkippedRetryWaitsItsNextBackoffStep() {
+  @Test func skippedRetryWaitsItsNextBackoffStep() {
     let policy = RetryPolicy(maxRetries: 2)  // waits of at most 0.5 and 1 s
     var call = RetryCallState(attempts: 1, waited: .seconds(0.25))
     #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.5))
@@ -263,7 +263,7 @@ import Testing
         == .stop(.maxRetries))
   }
 
-  @Test func whatReachesNoServerHasItsOwnLimitAndALastTryAtItsEnd() {
+  @Test func limitsUnreachableTimeWithALastAttemptAtItsEnd() {
     let refused = Self.url(.cannotConnectToHost)
     let policy = RetryPolicy(backoff: .constant(.seconds(4)))
     #expect(decide(refused, policy, unreachable: .seconds(1)) == .retry(after: .seconds(4), .backoff))
@@ -275,7 +275,7 @@ import Testing
         == .retry(after: .seconds(4), .backoff))
   }
 
-  @Test func presets() {
+  @Test func presetsHaveTheirDocumentedLimits() {
     #expect(RetryPolicy.default.maxRetries == 10)
     #expect(decide(Self.status(503), .never) == .stop(.maxRetries))
     #expect(decide(Self.status(503), .immediate) == .retry(after: .zero, .backoff))
@@ -286,7 +286,7 @@ import Testing
 
   /// The figures of Retrying.md, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or
   /// refused at once, and each wait is the longest that can be.
-  @Test func theWorstCaseOfEachPreset() {
+  @Test func presetsEndWithinTheirDocumentedWorstCase() {
     func worst(_ policy: RetryPolicy, _ error: NetworkError, attemptLasts: Duration) -> Double {
       // The slowest schedule is the one whose last retry starts as late as it may; waits are tried from short to long.
       var longest = 0.0

@@ -7,14 +7,14 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// The rules about time and progress that no call can show on command.
+/// The rules about time and progress, as values.
 @Suite struct RetryProgressTests {
   private func decide(_ error: NetworkError, _ call: RetryCallState) -> RetryDecision {
     RetryPolicy(backoff: .constant(.seconds(1)), budget: nil).decision(
       error, RetryPolicyTests.request("GET"), call, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
   }
 
-  @Test func timeAndAttemptsBeforeProgressDoNotCount() {
+  @Test func doesNotCountTimeAndAttemptsBeforeProgress() {
     let lost = NetworkError.urlError(URLError(.timedOut))
     var call = RetryCallState(
       attempts: 50, attemptsBeforeProgress: 49, progressedAt: .seconds(500), elapsed: .seconds(501))
@@ -25,7 +25,7 @@ import Testing
     #expect(decide(lost, call) == .stop(.maxRetries))
   }
 
-  @Test func theDecisionTellsWhatTheServerAskedFor() throws {
+  @Test func decisionHasTheRetryAfterOfTheServer() throws {
     let url = try #require(URL(string: "https://a.example/"))
     let response = try #require(
       HTTPURLResponse(url: url, statusCode: 503, httpVersion: nil, headerFields: ["Retry-After": "7"]))

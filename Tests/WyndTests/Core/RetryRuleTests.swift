@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Which failures are retried and which requests may be repeated, seen from outside: how often the request is sent.
+/// Which failures are retried and which requests are repeated, measured by how often a request is sent.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryRuleTests {
   static let quick = RetryPolicy(maxRetries: 3, backoff: .none, budget: nil)
 
@@ -46,7 +46,7 @@ import Wynd
   ]
 
   /// Three retries are allowed, and two after a 500.
-  @Test func eachStatusCodeIsRetriedOrFinal() async throws {
+  @Test func retriesOnlyListedStatusCodes() async throws {
     let final = [
       400, 401, 402, 403, 404, 405, 406, 409, 410, 411, 412, 413, 414, 415, 416, 417, 418, 420, 422, 423, 424, 426,
       428, 430, 431, 440, 449, 450, 451, 460, 463, 494, 495, 496, 497, 498, 501, 505, 506, 507, 508, 509, 510, 511,
@@ -85,13 +85,13 @@ import Wynd
     #expect(longer.sends == 5)
   }
 
-  @Test func tooLargeIsRetriedWhereTheServerSaysWhen() async throws {
+  @Test func retries413WithRetryAfter() async throws {
     let call = try await Self.run([.status(413, headers: ["Retry-After": "5"]), .ok("x")])
     #expect(call.error == nil)
     #expect(call.elapsed >= .seconds(5))
   }
 
-  @Test func tooLargeIsFinalWithoutATime() async throws {
+  @Test func doesNotRetry413WithoutRetryAfter() async throws {
     for headers in [[:], ["Retry-After": "soon"], ["Retry-After": ""]] {
       #expect(try await Self.run([.status(413, headers: headers), .ok("x")]).sends == 1)
     }
@@ -106,7 +106,7 @@ import Wynd
     -1, -1001, -1003, -1004, -1005, -1006, -1009, -1011, -1015, -1016, -1017, -1018, -1019, -1020, -1200,
   ]
 
-  @Test func eachTransportErrorIsRetriedOrFinal() async throws {
+  @Test func retriesOnlyListedTransportErrors() async throws {
     let final = [
       -999, -1000, -1002, -1007, -1008, -1010, -1012, -1013, -1014, -1021, -1022, -1100, -1101, -1102, -1103, -1201,
       -1202, -1203, -1204, -1205, -1206, -2000, -3000, -3001, -3006, -3007,
@@ -125,22 +125,22 @@ import Wynd
   ]
 
   @Test(arguments: unlikely)
-  func whatIsUnlikelyToGetBetterIsRetriedAtMostTwice(_ code: URLError.Code) async throws {
+  func retriesPersistentErrorsAtMostTwice(_ code: URLError.Code) async throws {
     let call = try await Self.run([.failure(code)], policy: .init(backoff: .none, budget: nil))
     #expect(call.sends == 3)
     #expect(call.error?.urlError?.code == code)
     #expect(call.error?.attempts.count == 3)
   }
 
-  @Test(arguments: unlikely) func whatIsUnlikelyToGetBetterIsRetried(_ code: URLError.Code) async throws {
+  @Test(arguments: unlikely) func retriesPersistentErrorsUntilSuccess(_ code: URLError.Code) async throws {
     let call = try await Self.run([.failure(code), .failure(code), .ok("x")])
     #expect(call.error == nil)
     #expect(call.sends == 3)
   }
 
-  // MARK: Repeating safely
+  // MARK: Safe repetition
 
-  @Test func eachMethodIsRepeatedOrNot() async throws {
+  @Test func repeatsIdempotentMethodsOnly() async throws {
     let server = try LoopbackServer { .status($0.target == "/refused" ? 429 : 503) }
     let session = URLSession(configuration: .ephemeral)
     for method in ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "QUERY", "POST", "PATCH", "LOCK", "PROPFIND"] {
@@ -152,7 +152,7 @@ import Wynd
       #expect(server.requests.count - before == (isSafe ? 2 : 1), "\(method)")
       #expect(error?.statusCode == 503)
       #expect(log.gaveUp == (isSafe ? .maxRetries : .notSafeToRepeat(method: method)), "\(method)")
-      // What the server refused before processing it may be repeated whatever the method is.
+      // A request that the server rejected before processing may be repeated with any method.
       policy.onEvent = nil
       _ = await session.result(of: URLRequest(url: server.url("/refused"), method: method), policy: policy)
       #expect(server.requests.count - before == (isSafe ? 4 : 3), "\(method)")
@@ -177,7 +177,7 @@ import Wynd
     (.status(503), .mayHaveBeenApplied), (.status(504), .mayHaveBeenApplied), (.status(499), .mayHaveBeenApplied),
   ]
 
-  @Test func aPostIsRepeatedOnlyAfterAFailureThatAppliedNothing() async throws {
+  @Test func repeatsAPOSTOnlyIfNothingWasApplied() async throws {
     for (step, safety) in Self.posts {
       let call = try await Self.run([step, .ok("x")], method: "POST")
       #expect(call.sends == (safety == .mayHaveBeenApplied ? 1 : 2), "\(step)")
@@ -192,7 +192,7 @@ import Wynd
   }
 
   @Test(arguments: ["Idempotency-Key", "X-Idempotency-Key", "idempotency-key", "x-idempotency-key"])
-  func aKeyMakesAPostSafeToRepeatAndStaysTheSame(_ name: String) async throws {
+  func repeatsAPOSTWithTheSameIdempotencyKey(_ name: String) async throws {
     let server = try LoopbackServer(script: .reset, .status(503), .ok())
     var request = URLRequest(url: server.url(), method: "POST")
     request.httpBody = Data("order".utf8)
@@ -207,7 +207,7 @@ import Wynd
   }
 
   /// A failure that a caller's rule makes retryable is still not repeated where that is not safe.
-  @Test func theCallersRuleReplacesOnlyTheQuestionWhetherARetryHelps() async throws {
+  @Test func shouldRetryDoesNotOverrideRepeatSafety() async throws {
     var policy = RetryPolicy(maxRetries: 2, backoff: .none, shouldRetry: { $0.statusCode == 404 })
     #expect(try await Self.run([.status(404)], policy: policy).sends == 3)
     #expect(try await Self.run([.status(503)], policy: policy).sends == 1)
@@ -225,7 +225,7 @@ import Wynd
   static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
 
   @Test(arguments: [NetworkScript.Step.silence, .dropped])
-  func aConflictWithTheFirstAttemptIsRetried(_ first: NetworkScript.Step) async throws {
+  func retriesAConflictWithAnEarlierAttempt(_ first: NetworkScript.Step) async throws {
     let call = try await Self.run(
       [first, .status(409), .status(409), .ok("x")], method: "POST", headers: Self.key, policy: Self.every3)
     #expect(call.error == nil)
@@ -236,8 +236,8 @@ import Wynd
     #expect(later.error == nil)
   }
 
-  /// Without an earlier attempt that may have reached the server, or without a key, a conflict is an answer.
-  @Test func anotherConflictIsFinal() async throws {
+  /// Without an earlier attempt that may have reached the server, or without a key, a conflict is final.
+  @Test func doesNotRetryOtherConflicts() async throws {
     let rows: [([NetworkScript.Step], String, [String: String], sends: Int)] = [
       ([.status(409), .ok("x")], "POST", Self.key, 1), ([.refused, .status(409), .ok("x")], "POST", Self.key, 2),
       ([.refused, .status(409), .ok("x")], "POST", [:], 2), ([.dropped, .status(409), .ok("x")], "PUT", [:], 2),
@@ -252,7 +252,7 @@ import Wynd
 }
 
 extension EventLog {
-  /// What each failed attempt says about repeating the request.
+  /// Why each failed attempt may be repeated or not.
   var safeties: [RepeatSafety] {
     events.compactMap { if case .attemptFailed(_, let safety) = $0.kind { safety } else { nil } }
   }

@@ -7,8 +7,8 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What the SECURITY article promises of a hostile server, a curious host and a careless log. Credentials over redirects:
-/// RedirectTests; forged fields: RequestBodyTests and PerformNetworkRequestTests; hostile Retry-After: RetryAfterTests.
+/// The promises of the Security article about hostile servers, other hosts and logs. Credentials over redirects:
+/// RedirectTests; invalid header fields: RequestValidationTests; hostile Retry-After: RetryAfterTests.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct SecurityTests {
   let session = URLSession(configuration: .ephemeral)
 
@@ -20,7 +20,7 @@ import Wynd
     return request
   }
 
-  @Test func credentialsDoNotFollowARedirectThatComesOnARetry() async throws {
+  @Test func doesNotSendCredentialsToARedirectOnARetry() async throws {
     let other = try LoopbackServer(script: .ok("there"))
     let server = try LoopbackServer(script: .status(503), .redirect(to: other.url().absoluteString))
     let policy = RetryPolicy(backoff: .none, budget: nil)
@@ -32,8 +32,8 @@ import Wynd
     #expect(server.requests.count == 2)
   }
 
-  /// User and password of a URL go out as Authorization, if at all, and stand in no text.
-  @Test func userAndPasswordOfAURLStandInNoText() async throws {
+  /// User and password of a URL are sent as Authorization, if at all, and are in no text.
+  @Test func hidesUserAndPasswordOfAURL() async throws {
     let server = try LoopbackServer(script: .status(404))
     let url = try #require(URL(string: "http://user:SECRET@127.0.0.1:\(server.port)/x?token=SECRET#SECRET"))
     let log = EventLog()
@@ -46,15 +46,15 @@ import Wynd
     #expect(server.requests.allSatisfy { !$0.target.contains("user") })
   }
 
-  @Test func aRedirectToItselfEnds() async throws {
+  @Test func endsARedirectLoop() async throws {
     let server = try LoopbackServer { .redirect(to: "/\($0.index)") }
     let error = await session.result(of: URLRequest(url: server.url())).error
     #expect(error?.urlError?.code == .httpTooManyRedirects)
     #expect(server.requests.count == 21)
   }
 
-  /// libcurl stops at 300 KB of header fields; the answer counts as unintelligible.
-  @Test func headersWithoutAnEndAreAnError() async throws {
+  /// libcurl stops at 300 KB of header fields. The response cannot be parsed.
+  @Test func failsForEndlessHeaders() async throws {
     let line = "X-Filler: " + String(repeating: "x", count: 8000) + "\r\n"
     let server = try LoopbackServer(
       script: Answer([Answer.text("HTTP/1.1 200 OK\r\n")] + Array(repeating: Answer.text(line), count: 100) + [.hang]))
@@ -63,7 +63,7 @@ import Wynd
   }
 
   /// A body without an end is bounded by the deadline of the call, and by nothing else here: URLSession gathers it.
-  @Test func aBodyWithoutAnEndIsBoundedByTheDeadline() async throws {
+  @Test func deadlineEndsAnEndlessBody() async throws {
     let piece = Answer.text("1000\r\n" + String(repeating: "x", count: 4096) + "\r\n")
     let pieces = Array(repeating: [piece, .pause(milliseconds: 20)], count: 2000).flatMap { $0 }
     let server = try LoopbackServer(
@@ -75,9 +75,9 @@ import Wynd
     #expect(ContinuousClock.now - began < .seconds(45))
   }
 
-  /// A million zeros in a thousand bytes. URLSession decodes them all, which nobody can bound from outside: the Security
+  /// A million zeros in a thousand bytes. URLSession decodes them all, and has no setting that limits them: the Security
   /// article says so. Where it learns to refuse, that sentence has to go.
-  @Test func aGzipBombIsDecodedByURLSession() async throws {
+  @Test func urlSessionDecodesAGzipBomb() async throws {
     let head: [UInt8] = [
       0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xed, 0xc1, 1, 1, 0, 0, 0, 0x82, 0x20, 0xff, 0xaf, 0x6e, 0x48, 0x40, 1,
     ]
@@ -87,7 +87,7 @@ import Wynd
     #expect(bomb.count == 1003 && data.count == 1_000_000)
   }
 
-  @Test func aRetryAfterOfYearsDoesNotPutTheCallToSleep() async throws {
+  @Test func stopsForARetryAfterOfYears() async throws {
     for value in ["99999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT", "31536000"] {
       let server = try LoopbackServer(script: .status(503, [("Retry-After", value)]))
       let error = await session.result(of: URLRequest(url: server.url())).error
@@ -97,7 +97,7 @@ import Wynd
     }
   }
 
-  @Test func aResponsePrintsNoSecret() throws {
+  @Test func descriptionOfAResponseHidesQueryHeadersAndBody() throws {
     let head = HTTPURLResponse(
       url: try #require(URL(string: "https://a.example/?token=s3cr3t")), statusCode: 200, httpVersion: nil,
       headerFields: ["Set-Cookie": "a=s3cr3t"])

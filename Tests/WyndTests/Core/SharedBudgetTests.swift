@@ -7,13 +7,13 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What calls to one host share while it fails, seen from outside.
+/// Calls to one failing host share a retry budget.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct SharedBudgetTests {
   let session = URLSession(configuration: .ephemeral)
 
-  /// Any response that is no overload says that the host answers, an error such as 404 too.
+  /// Any response that does not indicate overload ends the outage, including an error such as 404.
   @Test(arguments: [200, 204, 301, 400, 401, 403, 404, 409, 422])
-  func aResponseThatIsNoOverloadEndsAnOutage(_ status: Int) async throws {
+  func responseWithoutOverloadEndsAnOutage(_ status: Int) async throws {
     let server = try LoopbackServer {
       $0.target == "/busy" ? .status(503) : .status(status, body: status == 204 ? "" : "x")
     }
@@ -28,7 +28,7 @@ import Wynd
     #expect(server.requests.map(\.target) == ["/busy", "/busy", "/fine", "/busy", "/busy"])
   }
 
-  @Test func aCallWaitsForOthersOnlyAtItsOwnHostAndBudget() async throws {
+  @Test func sharesWaitsOnlyWithinOneHostAndBudget() async throws {
     let servers = [try LoopbackServer(script: .status(503)), try LoopbackServer(script: .status(503))]
     for (number, server) in (servers + [servers[0]]).enumerated() {
       let log = EventLog()
@@ -41,7 +41,7 @@ import Wynd
   }
   private static let budget = RetryBudget()
 
-  @Test func aSkippedRetryIsReported() async throws {
+  @Test func reportsASkippedRetry() async throws {
     let server = try LoopbackServer(script: .status(503))
     let log = EventLog()
     let policy = RetryPolicy(
@@ -50,8 +50,8 @@ import Wynd
     #expect(log.sources.contains(.budget))
   }
 
-  /// What never reached the server is no load for it, so nobody waits for anybody.
-  @Test func callsThatReachNoServerDoNotWaitForEachOther() async throws {
+  /// Attempts that never reached the server are no load for it, so no call waits for another.
+  @Test func unreachableCallsDoNotWaitForEachOther() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .ok() }
     let budget = RetryBudget()
     for _ in 0..<3 {
@@ -64,9 +64,9 @@ import Wynd
     }
   }
 
-  /// A host that was down for a moment and then answers 404 keeps nobody waiting.
+  /// A host that was down for a moment and then responds 404 delays no call.
   @Test
-  func aHostThatAnswers404IsNotWaitedFor() async throws {
+  func doesNotWaitForAHostThatResponds404() async throws {
     let end = ContinuousClock.now + .seconds(1)
     let server = try LoopbackServer { _ in .status(ContinuousClock.now < end ? 503 : 404) }
     let policy = RetryPolicy(budget: RetryBudget())
@@ -79,7 +79,7 @@ import Wynd
 
   /// `maxRetries` bounds the time of parallel calls as it bounds that of one: 2 retries take 1.5 s at the most.
   @Test(arguments: [3, 50])
-  func twoRetriesTakeNoLongerBecauseOthersFailToo(_ count: Int) async throws {
+  func parallelFailuresDoNotExtendTwoRetries(_ count: Int) async throws {
     let server = try LoopbackServer(script: .status(503))
     let policy = RetryPolicy(maxRetries: 2, budget: RetryBudget())
     let began = ContinuousClock.now

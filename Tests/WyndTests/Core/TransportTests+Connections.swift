@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 extension TransportTests {
-  @Test func aConnectionIsKeptAndUsedAgain() async throws {
+  @Test func reusesAConnection() async throws {
     let server = try LoopbackServer(script: .ok("x"))
     for _ in 0..<5 { _ = try await session.performNetworkRequest(server.url()) }
     #expect(server.requests.map(\.connection) == [0, 0, 0, 0, 0])
@@ -16,7 +16,7 @@ extension TransportTests {
   }
 
   /// A response on a connection that may be kept says that a later refusal proves nothing, for this host and session.
-  @Test func aRefusalAfterAResponseDoesNotProveThatNothingWasSent() async throws {
+  @Test func refusedConnectionAfterAResponseDoesNotProveThatNothingWasSent() async throws {
     for isWarm in [true, false] {
       let server = try LoopbackServer(script: .ok("x"))
       let url = server.url()

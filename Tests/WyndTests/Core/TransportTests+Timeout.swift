@@ -10,12 +10,12 @@ import Wynd
 extension TransportTests {
   // MARK: Time-outs
 
-  @Test(arguments: [0.05, 0.3, 0.4, 1, 1.5, 2]) func silenceEndsAnAttemptOnTime(_ timeout: Double) async throws {
+  @Test(arguments: [0.05, 0.3, 0.4, 1, 1.5, 2]) func timesOutOnTime(_ timeout: Double) async throws {
     try await Turn.take {
       let server = try LoopbackServer(script: .hang)
       var request = URLRequest(url: server.url())
       request.timeoutInterval = timeout
-      // Smaller tests still share the cores: what is late by rule is late every time.
+      // Other tests share the cores. A systematic delay would show in every attempt.
       var soonest = Double.infinity
       for _ in 0..<Int(20 / timeout) where soonest > 0.2 {
         let began = ContinuousClock.now
@@ -31,9 +31,9 @@ extension TransportTests {
 
   #if canImport(FoundationNetworking)
     /// A small body is sent as a stream there, which must not cut its time-out to whole seconds.
-    @Test func silenceEndsARequestWithABodyOverHTTPSOnTime() async throws {
+    @Test func timesOutARequestWithABodyOverHTTPSOnTime() async throws {
       try await Turn.take {
-        // It never answers the handshake.
+        // It never responds to the handshake.
         let server = try LoopbackServer(script: .hang)
         var url = try #require(URLComponents(url: server.url(), resolvingAgainstBaseURL: true))
         url.scheme = "https"
@@ -57,7 +57,7 @@ extension TransportTests {
     return soonest
   }
 
-  @Test func aStallAfterTheHeadEndsAtMostASecondLate() async throws {
+  @Test func timesOutAStalledBodyWithinASecond() async throws {
     let server = try LoopbackServer(script: .stall)
     var request = URLRequest(url: server.url())
     request.timeoutInterval = 0.4
@@ -65,7 +65,7 @@ extension TransportTests {
   }
 
   /// Never silent for as long as its time-out, with room for a machine that stands still for a second; longer in all.
-  @Test func aTransferThatKeepsMovingIsNeverCut() async throws {
+  @Test func doesNotTimeOutAnActiveTransfer() async throws {
     let server = try LoopbackServer(script: .drip("0123456789", pieces: 10, every: 350))
     var request = URLRequest(url: server.url())
     request.timeoutInterval = 2.5
@@ -79,7 +79,7 @@ extension TransportTests {
     #expect(ContinuousClock.now - began > .seconds(3))
   }
 
-  @Test(arguments: [0, -1, .nan, -.infinity, .infinity, 1e300, 1e12]) func absurdTimeoutsMeanTheSessionsOrNone(
+  @Test(arguments: [0, -1, .nan, -.infinity, .infinity, 1e300, 1e12]) func treatsInvalidTimeoutsAsTheDefaultOrNone(
     _ timeout: Double
   ) async throws {
     let server = try LoopbackServer(script: .drip("late", pieces: 1, every: 50))
@@ -88,7 +88,7 @@ extension TransportTests {
     #expect(await session.result(of: request, policy: .never).error == nil)
   }
 
-  @Test func zeroMeansTheSessionsOwnTimeout() async throws {
+  @Test func usesTheTimeoutOfTheSessionForZero() async throws {
     let configuration = URLSessionConfiguration.default
     configuration.timeoutIntervalForRequest = 0.3
     let server = try LoopbackServer(script: .hang)
@@ -105,7 +105,7 @@ extension TransportTests {
   #if canImport(FoundationNetworking)
     /// While a large body is under way only URLSession knows whether it moves, and it counts whole seconds: the server reads
     /// on after 1.4 s, which is longer than the fraction and shorter than the next whole second.
-    @Test func aFractionDoesNotCutALargeBodyThatMoves() async throws {
+    @Test func fractionalTimeoutDoesNotEndAnActiveUpload() async throws {
       try await Turn.take {
         var error: NetworkError?
         // A machine that stands still for half a second is allowed for.
@@ -130,7 +130,7 @@ extension TransportTests {
     }
   #endif
 
-  /// The limit of each attempt begins anew: three silent attempts take three time-outs, and each one ends.
+  /// Each attempt has its own limit: three silent attempts take three time-outs.
   @Test func eachAttemptHasItsOwnTimeout() async throws {
     let server = try LoopbackServer(script: .hang, .hang, .hang, .ok("x"))
     var request = URLRequest(url: server.url())
@@ -145,7 +145,7 @@ extension TransportTests {
   }
 
   /// A time-out that has been counted for one hop of a redirect must not end the next one.
-  @Test func eachHopOfARedirectHasItsOwnTimeout() async throws {
+  @Test func eachRedirectHasItsOwnTimeout() async throws {
     try await Turn.take {
       var error: NetworkError?
       for _ in 0..<5 {

@@ -7,11 +7,11 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// One attempt on a real socket: what the shield promises, on a session made in the ordinary way.
+/// One attempt on a real socket, on an ordinary session: errors, time-outs and connections.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransportTests {
   let session = URLSession(configuration: .default)
 
-  // MARK: The same fault, the same error
+  // MARK: Faults
 
   static let faults: [(String, Answer, URLError.Code)] = [
     ("FIN before the answer", .close, .networkConnectionLost),
@@ -28,7 +28,7 @@ import Wynd
     ("silence in the body", .stall, .timedOut),
   ]
 
-  @Test(arguments: faults.indices) func aFaultHasOneErrorOnEveryPlatform(_ row: Int) async throws {
+  @Test(arguments: faults.indices) func reportsTheSameErrorOnEveryPlatform(_ row: Int) async throws {
     let (name, answer, code) = Self.faults[row]
     // URLSession takes the end of the connection for the last chunk there.
     if isOnApplePlatforms, name == "last chunk missing" { return }
@@ -45,7 +45,7 @@ import Wynd
     }
   }
 
-  @Test func refusedAndUnknownHostsAreUnreachable() async throws {
+  @Test func reportsRefusedConnectionsAndUnknownHosts() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .ok() }
     let refused = await session.result(of: URLRequest(url: server.url()), policy: .never)
     #expect(refused.error?.urlError?.code == .cannotConnectToHost)
@@ -54,7 +54,7 @@ import Wynd
     #expect(unknown.error?.urlError?.code == .cannotFindHost)
   }
 
-  @Test func tlsToAServerThatSpeaksPlainHTTPIsAFailedHandshake() async throws {
+  @Test func reportsAFailedTLSHandshake() async throws {
     let server = try LoopbackServer(onConnect: { _ in .garbage }, respond: { _ in .ok() })
     let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
     let result = await session.result(of: URLRequest(url: url), policy: .never)
@@ -62,7 +62,7 @@ import Wynd
   }
 
   #if canImport(FoundationNetworking)
-    @Test func aSessionWithAnUnusableTimeoutIsRefused() async throws {
+    @Test func rejectsASessionWithAnInfiniteTimeout() async throws {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = .infinity
       let server = try LoopbackServer(script: .ok())
@@ -78,7 +78,7 @@ import Wynd
     #"Basic realm="x""#, "Basic", "Bearer", #"Digest realm="x", nonce="1""#, #"Bearer, Basic realm="x""#,
     #"Negotiate, Basic realm="x", charset="UTF-8""#, "nonsense", "",
   ])
-  func a401Completes(_ challenge: String) async throws {
+  func completesA401WithAnyChallenge(_ challenge: String) async throws {
     let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", challenge)], body: "who are you?"))
     for authorization in [nil, "Basic dTpw"] {
       for configuration in [URLSessionConfiguration.default, .ephemeral] {
@@ -94,9 +94,9 @@ import Wynd
     }
   }
 
-  // MARK: A kept-alive connection that is dead
+  // MARK: Dead connections
 
-  @Test(arguments: ["POST", "PUT", "PATCH"]) func aDeadConnectionIsReportedAtOnce(_ method: String) async throws {
+  @Test(arguments: ["POST", "PUT", "PATCH"]) func reportsADeadConnectionAtOnce(_ method: String) async throws {
     try await Turn.take {
       for end in [Answer.close, .reset] {
         // The machine may be busy, so the best of five counts: a wait for the time-out would show in every one.
@@ -123,7 +123,7 @@ import Wynd
   }
 
   /// The server looks at the head and hangs up before the body: a large body is cut off in the middle.
-  @Test func aBodyThatIsCutOffMayHaveBeenApplied() async throws {
+  @Test func treatsAnInterruptedUploadAsPossiblyApplied() async throws {
     let server = try LoopbackServer(beforeBody: { _ in .reset }) { _ in .ok() }
     var request = URLRequest(url: server.url(), method: "POST")
     request.httpBody = Data(count: 8 << 20)
@@ -132,7 +132,7 @@ import Wynd
     #expect(result.error?.urlError?.code == .networkConnectionLost)
     #expect(log.gaveUp == .notSafeToRepeat(method: "POST"))
     #expect(server.requests.count == 1)
-    // An answer that comes before the body was sent is an answer.
+    // A response that arrives before the body was sent is used.
     let refusing = try LoopbackServer(
       beforeBody: { _ in
         Answer(Answer.status(413, [("Connection", "close")], body: "too large").steps + [.hang])
@@ -144,13 +144,13 @@ import Wynd
 
   // MARK: Odd URLs
 
-  @Test func anUpperCaseSchemeIsAScheme() async throws {
+  @Test func acceptsAnUppercaseScheme() async throws {
     let server = try LoopbackServer(script: .ok())
     let url = try #require(URL(string: "HTTP://127.0.0.1:\(server.port)/"))
     #expect(await session.result(of: URLRequest(url: url)).error == nil)
   }
 
-  @Test(arguments: ["example", "http://", "http:///x", "//127.0.0.1/"]) func oddURLsFailAndDoNotTrap(
+  @Test(arguments: ["example", "http://", "http:///x", "//127.0.0.1/"]) func invalidURLsFailWithoutACrash(
     _ text: String
   ) async throws {
     let url = try #require(URL(string: text))
@@ -161,8 +161,8 @@ import Wynd
 
   // MARK: Errors
 
-  /// What Foundation itself said is kept beneath the error it is reported as.
-  @Test func anErrorThatIsNormalizedKeepsTheOriginal() async throws {
+  /// Foundation's own error is kept as the underlying error.
+  @Test func normalizedErrorKeepsTheOriginal() async throws {
     let server = try LoopbackServer(script: .truncated)
     let error = try #require(
       await session.result(of: URLRequest(url: server.url("/x?q=1")), policy: .never).error?.urlError)
@@ -175,7 +175,7 @@ import Wynd
     #endif
   }
 
-  @Test func aFileOrADataURLIsNotHTTP() async throws {
+  @Test func rejectsAFileURL() async throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "wynd-\(UUID().uuidString)")
     try Data("text".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }

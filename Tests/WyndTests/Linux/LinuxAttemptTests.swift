@@ -25,8 +25,8 @@
       }
     }
 
-    /// Whoever canceled it may invalidate the session at once.
-    @Test func aCancellationWaitsForTheTaskThatIsBeingCreated() async throws {
+    /// The caller may invalidate the session right after it canceled the attempt.
+    @Test func cancelWaitsForATaskThatIsBeingCreated() async throws {
       let session = Interrupting(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
       let outcome = await withCheckedContinuation { continuation in
@@ -40,7 +40,7 @@
     }
 
     /// A task cannot be created on a session that was invalidated: URLSession would crash.
-    @Test func anAttemptThatWasCanceledCreatesNoTask() async throws {
+    @Test func canceledAttemptCreatesNoTask() async throws {
       let session = URLSession(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
       let outcome = await withCheckedContinuation { continuation in

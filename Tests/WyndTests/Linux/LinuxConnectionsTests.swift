@@ -19,7 +19,7 @@
       ["http://b.example/", "http://b.example:80/"],
     ]
 
-    @Test func whatSharesAConnectionIsOnePlaceAndNothingElse() throws {
+    @Test func remembersConnectionsByOrigin() throws {
       // All at once: a session that is gone could leave its address to the next.
       let sessions = Self.same.map { _ in URLSession(configuration: .ephemeral) }
       for (session, row) in zip(sessions, Self.same) {
@@ -32,7 +32,7 @@
     }
 
     /// libcurl keeps an idle connection for 118 s. Seconds since the last response → may it still be there?
-    @Test func aConnectionIsRememberedForAsLongAsItMayBeUsedAgain() throws {
+    @Test func remembersAConnectionWhileItMayBeReused() throws {
       let (session, other) = (URLSession(configuration: .ephemeral), URLSession(configuration: .ephemeral))
       let url = URL(string: "http://kept.example/x")
       let start = ContinuousClock.now
@@ -53,7 +53,7 @@
     }
 
     /// Over HTTP/2, a request may share the connection of another that has no response yet.
-    @Test func aConnectionThatWasSilentIsRememberedToo() async throws {
+    @Test func remembersAConnectionWithoutAResponse() async throws {
       let session = URLSession(configuration: .ephemeral)
       let server = try LoopbackServer(script: .hang)
       let request = URLRequest(url: server.url(), timeoutInterval: 0.2)
@@ -72,7 +72,7 @@
       #expect(!LinuxConnections.mayExist(session, nobody))
     }
 
-    @Test func nothingFreshIsForgottenWhenThereAreMany() throws {
+    @Test func remembersManyConnections() throws {
       let session = URLSession(configuration: .ephemeral)
       let start = ContinuousClock.now
       for port in 1...1500 {

@@ -48,20 +48,20 @@
       (.timedOut, "anything", nil),
     ]
 
-    @Test(arguments: texts.indices) func libcurlsTextsAreUnderstood(_ row: Int) {
+    @Test(arguments: texts.indices) func mapsLibcurlTextsToURLErrorCodes(_ row: Int) {
       let (code, text, expected) = Self.texts[row]
       #expect(LinuxFault.code(code, text) == expected, "\(text)")
     }
 
     /// A reload of an HTTP/2 server, and a proxy that refuses.
-    @Test func textsOfHTTP2AndProxiesAreUnderstood() {
+    @Test func mapsHTTP2AndProxyTextsToURLErrorCodes() {
       #expect(LinuxFault.code(.unknown, "Error in the HTTP2 framing layer") == .networkConnectionLost)
       for text in ["CONNECT tunnel failed, response 403", "Received HTTP code 403 from proxy after CONNECT"] {
         #expect(LinuxFault.code(.unknown, text) == .cannotConnectToHost, "\(text)")
       }
     }
 
-    @Test func onLinuxTheShieldRunsAndNotTheDefault() async throws {
+    @Test func usesTheLinuxAttempt() async throws {
       let server = try LoopbackServer(script: .hang)
       let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
       let handle = transport.prepare(URLRequest(url: server.url()), nil) { _ in }
