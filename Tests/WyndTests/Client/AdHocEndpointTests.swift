@@ -10,7 +10,7 @@ import Wynd
 @Suite struct AdHocEndpointTests {
   struct User: Codable, Equatable { var firstName: String }
 
-  @Test func eachMethodSendsItsRequest() async throws {
+  @Test func sendsEachMethod() async throws {
     let script = NetworkScript.scripted([.ok(#"{"firstName":"B"}"#)])
     let client = EndpointTests.client(script)
     let bella = User(firstName: "B")
@@ -28,7 +28,7 @@ import Wynd
     for request in script.requests { #expect(request.value(forHTTPHeaderField: "Accept") == "application/json") }
   }
 
-  @Test func aCallWithoutATypeIgnoresTheBodyOfTheResponse() async throws {
+  @Test func ignoresTheResponseBodyWithoutAResponseType() async throws {
     let script = NetworkScript.scripted([.ok("no JSON")])
     let client = EndpointTests.client(script)
     try await client.load(.post("/x"))
@@ -40,7 +40,7 @@ import Wynd
     #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "Accept") == nil })
   }
 
-  @Test func aCallHasAQueryAndHeaders() async throws {
+  @Test func sendsQueryAndHeaders() async throws {
     let script = NetworkScript.scripted([.ok("text")])
     let page: Int? = nil
     let text = try await EndpointTests.client(script).load(
@@ -50,7 +50,7 @@ import Wynd
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-A") == "1")
   }
 
-  @Test func eachMethodHasAQueryAndHeaders() async throws {
+  @Test func sendsQueryAndHeadersWithEachMethod() async throws {
     let script = NetworkScript.scripted([.ok("1")])
     let client = EndpointTests.client(script)
     let (query, headers) = (["q": "x"] as QueryEncoder.Values, [URLRequest.Header("X-A", "1")])
@@ -72,7 +72,7 @@ import Wynd
     #expect(requests.map(\.httpMethod) == ["GET", "DELETE", "DELETE", "POST", "POST", "PUT", "PUT", "PATCH", "PATCH"])
   }
 
-  @Test func jsonOfSeveralTypesUsesItsEncoder() async throws {
+  @Test func encodesJSONOfMixedTypesWithItsEncoder() async throws {
     let script = NetworkScript.scripted([.ok("")])
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
@@ -87,7 +87,7 @@ import Wynd
     #expect(bodies.first?.contains(#""age":3"#) == true)
   }
 
-  @Test func aCallUsesTheCodersOfTheClient() async throws {
+  @Test func usesTheCodersOfTheClient() async throws {
     let script = NetworkScript.scripted([.ok(#"{"first_name":"B"}"#)])
     var client = EndpointTests.client(script)
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
@@ -99,7 +99,7 @@ import Wynd
     #expect(script.requests.first?.httpBody == Data(#"{"first_name":"B"}"#.utf8))
   }
 
-  @Test func whatCannotBeDecodedIsAnErrorAndNothingEmptyIsDecoded() async throws {
+  @Test func failsForUndecodableAndEmptyBodies() async throws {
     let client = EndpointTests.client(.scripted([.ok("1"), .status(204)]))
     await #expect(throws: NetworkError.self) { try await client.load(.get("/x", as: User.self)) }
     await #expect(throws: NetworkError.self) { try await client.load(.get("/x", as: User.self)) }

@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 extension AuthenticationTests {
-  @Test func aLoginThroughTheSameClientIsSent() async throws {
+  @Test func sendsLoginRequestUnsigned() async throws {
     let script = NetworkScript { request, _ in
       request.url?.path == "/login" ? .ok("token") : .status(401)
     }
@@ -18,7 +18,7 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == [nil])
   }
 
-  @Test func theClientOfARenewalHasNoAuthentication() async throws {
+  @Test func givesRenewalAClientWithoutAuthentication() async throws {
     let script = NetworkScript.scripted([.status(401), .ok("x")])
     let hasIt = Box<Bool>()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, client in
@@ -30,7 +30,7 @@ extension AuthenticationTests {
   }
 
   /// Without a task that the authentication knows, it would wait for itself.
-  @Test func aRenewalMaySendFromAnyTask() async throws {
+  @Test func renewalCanSendRequestsFromADetachedTask() async throws {
     let server = try LoopbackServer { request in
       if request.target == "/token" { return request.value("Authorization") == nil ? .ok("new") : .status(401) }
       return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)

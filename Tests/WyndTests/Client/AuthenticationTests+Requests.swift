@@ -20,7 +20,7 @@ extension AuthenticationTests {
   ) -> NetworkClient {
     NetworkClient(baseURL: server.url(), policy: policy, middleware: authentication)
   }
-  /// What a middleware threw.
+  /// The error that a middleware threw.
   static func reason(_ error: NetworkError?) -> (any Error)? {
     switch error {
     case .middlewareError(let reason): reason
@@ -44,7 +44,7 @@ extension AuthenticationTests {
     ("https://a.example", "https://b.example/", false), ("https://a.example", "https://www.a.example/", false),
     ("https://a.example", "https://a.example.evil.example/", false), ("https://a.example", "https://example/", false),
   ]
-  @Test(arguments: places.indices) func onlyItsOriginGetsTheCredential(_ row: Int) async throws {
+  @Test(arguments: places.indices) func sendsCredentialToItsOriginOnly(_ row: Int) async throws {
     let (origin, url, isSigned) = Self.places[row]
     let script = NetworkScript.scripted([.ok("x")])
     let authentication = Authentication(for: try #require(URL(string: origin)), BearerToken("a")) { _, _ in
@@ -54,7 +54,7 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == [isSigned ? "Bearer a" : nil])
   }
 
-  @Test func twoServicesHaveOneCredentialEach() async throws {
+  @Test func sendsEachServiceItsOwnCredential() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let mine = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("-") }
     let other = try #require(URL(string: "https://b.example"))
@@ -64,7 +64,7 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == ["Bearer a", "Bearer b"])
   }
 
-  @Test func aRequestThatCarriesTheFieldIsLeftAsItIs() async throws {
+  @Test func doesNotReplaceAnAuthorizationHeaderOfTheRequest() async throws {
     let script = NetworkScript.scripted([.status(401)])
     let renewals = Counter()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
@@ -79,7 +79,7 @@ extension AuthenticationTests {
   }
 
   /// A user with a colon: the server would take what follows for the password.
-  @Test func aCredentialThatCannotBeSentIsRefused() async throws {
+  @Test func rejectsCredentialWithAnInvalidHeader() async throws {
     struct Password: NetworkCredential {
       var header: URLRequest.Header { .authorization(user: "a:b", password: "c") }
     }
@@ -94,7 +94,7 @@ extension AuthenticationTests {
     #expect(script.requests.isEmpty)
   }
 
-  // MARK: What is a rejection
+  // MARK: Rejection
 
   struct Key: NetworkCredential {
     var key: String
@@ -102,7 +102,7 @@ extension AuthenticationTests {
     func isRejected(by response: HTTPURLResponse) -> Bool { [403, 200].contains(response.statusCode) }
   }
 
-  @Test(arguments: [400, 403, 404, 407, 419]) func onlyA401RejectsByDefault(_ status: Int) async throws {
+  @Test(arguments: [400, 403, 404, 407, 419]) func renewsOnlyAfterA401ByDefault(_ status: Int) async throws {
     let script = NetworkScript.scripted([.status(status), .ok("x")])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("b") }
     let client = Self.client(script, authentication)
@@ -110,7 +110,7 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == ["Bearer a"])
   }
 
-  @Test func aCredentialSaysWhatRejectsIt() async throws {
+  @Test func credentialDefinesWhichResponsesRejectIt() async throws {
     let script = NetworkScript { request, _ in
       request.value(forHTTPHeaderField: "Authorization") == "b" ? .ok("x") : .status(403)
     }
@@ -125,7 +125,7 @@ extension AuthenticationTests {
     #expect(renewed.value == ["a"])
   }
 
-  @Test func theRenewalGetsWhatWasRejected() async throws {
+  @Test func passesRejectedCredentialToTheRenewal() async throws {
     let script = NetworkScript { request, number in number % 2 == 0 ? .status(401) : .ok("x") }
     let old = Box<[String?]>([])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("0")) { rejected, _ in
@@ -139,7 +139,7 @@ extension AuthenticationTests {
     #expect(authentication.credential == BearerToken("3"))
   }
 
-  @Test func aRenewalThatFailsIsNotRetriedForTheCall() async throws {
+  @Test func doesNotRetryACallAfterAFailedRenewal() async throws {
     let renewals = Counter()
     let script = NetworkScript.scripted([.status(401)])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
@@ -153,9 +153,9 @@ extension AuthenticationTests {
     #expect(authentication.credential == BearerToken("a"))
   }
 
-  // MARK: What is sent again
+  // MARK: Replay
 
-  @Test func aBodyThatCanBeReadOnceIsNotSentAgain() async throws {
+  @Test func doesNotReplayABodyStreamAfterA401() async throws {
     let renewals = Counter()
     let script = NetworkScript.scripted([.status(401), .ok("x")])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
@@ -171,7 +171,7 @@ extension AuthenticationTests {
     #expect(script.requests.count == 1)
   }
 
-  @Test(arguments: ["GET", "PUT"]) func aRejectionBehindARedirectIsReplayedWhereThatIsSafe(_ method: String)
+  @Test(arguments: ["GET", "PUT"]) func replaysIdempotentRequestRejectedAfterARedirect(_ method: String)
     async throws
   {
     let server = try LoopbackServer { request in
@@ -185,7 +185,7 @@ extension AuthenticationTests {
     #expect(server.requests.map(\.target) == ["/start", "/page", "/start", "/page"])
   }
 
-  @Test func aPOSTThatWasRejectedIsSentAgainWithItsBody() async throws {
+  @Test func replaysRejectedPOSTWithItsBody() async throws {
     let server = try LoopbackServer { $0.value("Authorization") == "Bearer new" ? .ok($0.text) : .status(401) }
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
     var request = URLRequest(url: server.url(), method: "POST")

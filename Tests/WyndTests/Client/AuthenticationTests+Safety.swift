@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 extension AuthenticationTests {
-  @Test func aCancelledWaiterDoesNotCancelTheRefreshOfTheOthers() async throws {
+  @Test func cancelingOneCallDoesNotCancelTheSharedRenewal() async throws {
     let service = Service("unknown")
     let held = DispatchSemaphore(value: 0)
     let asked = Gate()
@@ -32,7 +32,7 @@ extension AuthenticationTests {
     #expect(service.renewals.value == 1)
   }
 
-  @Test func aSecondRejectionWithTheNewTokenIsFinal() async throws {
+  @Test func failsWhenTheRenewedTokenIsRejected() async throws {
     let refreshes = Counter()
     let server = try LoopbackServer { _ in .status(401) }
     let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
@@ -54,7 +54,7 @@ extension AuthenticationTests {
     var header: URLRequest.Header { .init("X-Member", "the secret") }
   }
 
-  @Test func theTokenNeverGoesToAnotherOriginWhateverHeaderCarriesIt() async throws {
+  @Test func doesNotSendACustomCredentialHeaderToAnotherOrigin() async throws {
     let other = try LoopbackServer(script: .ok())
     for code in [301, 302, 303, 307, 308] {
       let server = try LoopbackServer(script: .redirect(code, to: other.url("/stolen").absoluteString))
@@ -74,7 +74,7 @@ extension AuthenticationTests {
     #expect(other.requests.last?.value("X-Member") == nil)
   }
 
-  @Test func aSignOutDuringARefreshIsNotUndone() async throws {
+  @Test func signOutDuringARenewalIsKept() async throws {
     let held = DispatchSemaphore(value: 0)
     let asked = Gate()
     let service = Service("unknown")
@@ -93,7 +93,7 @@ extension AuthenticationTests {
     #expect(service.count("Bearer new1") == 0)
   }
 
-  @Test func aTokenThatWouldForgeAFieldIsNotSent() async throws {
+  @Test func doesNotSendATokenWithALineBreak() async throws {
     let server = try LoopbackServer(script: .ok())
     let (client, _) = Self.client(server, "a\r\nX-Evil: 1")
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -101,8 +101,7 @@ extension AuthenticationTests {
   }
 
   /// The call that waits for the renewal has failed at the same host just before.
-  @Test(arguments: [false, true]) func aRenewalIsNotHeldByTheBudgetOfTheCallThatWaitsForIt(ofItsOwn: Bool) async throws
-  {
+  @Test(arguments: [false, true]) func renewalDoesNotWaitForTheRetryBudgetOfItsCall(ofItsOwn: Bool) async throws {
     let budget = RetryBudget()
     let policy = RetryPolicy(backoff: .none, deadline: .seconds(120), budget: budget)
     let server = try LoopbackServer { request in
@@ -121,9 +120,10 @@ extension AuthenticationTests {
     #expect(try await Self.get(client).data == Data("ok".utf8))
   }
 
-  /// A change of password ends the token that the page behind its redirect is asked with: the change is not made twice.
-  /// Also where that page has the same address; and an address that was written in another way is no redirect.
-  @Test(arguments: ["/profile", "/password"]) func aRejectionBehindARedirectReplaysNoPOST(_ page: String) async throws {
+  /// A change of password revokes the token, so the page after its redirect responds 401. The change is not made twice.
+  /// Also if that page has the same URL. A URL in another spelling is no redirect.
+  @Test(arguments: ["/profile", "/password"]) func doesNotReplayPOSTRejectedAfterARedirect(_ page: String) async throws
+  {
     let server = try LoopbackServer { request in
       if request.method == "POST", request.target == "/password" { return .redirect(303, to: page) }
       return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
@@ -143,7 +143,7 @@ extension AuthenticationTests {
     #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/profile"))) == Data("ok".utf8))
   }
 
-  @Test func aFieldOfAnotherNameThatARequestBringsIsLeftAsItIs() async throws {
+  @Test func doesNotReplaceACustomCredentialHeaderOfTheRequest() async throws {
     struct Key: NetworkCredential {
       var key: String
       var header: URLRequest.Header { .init("X-Api-Key", key) }
@@ -161,7 +161,7 @@ extension AuthenticationTests {
 
   #if canImport(FoundationNetworking)
     /// A task asked of a session that was invalidated meanwhile would stop the process.
-    @Test func aSessionThatEndsDuringTheRefreshEndsTheCall() async throws {
+    @Test func endsCallWhoseSessionIsInvalidatedDuringARenewal() async throws {
       let server = try LoopbackServer { _ in .status(401) }
       let session = URLSession(configuration: .ephemeral)
       let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
@@ -176,15 +176,15 @@ extension AuthenticationTests {
     }
   #endif
 
-  @Test func theDeadlineHoldsForTheRefreshToo() async throws {
+  @Test func deadlineIncludesTheRenewal() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
     var (client, _) = Self.client(server, "old")
     client.policy = RetryPolicy(deadline: .milliseconds(300), budget: nil)
     do throws(NetworkError) { _ = try await Self.get(client) } catch { #expect(error.stopReason == .deadline) }
   }
 
-  /// Random answers and renewals, in no time: what holds without a credential holds with one.
-  @Test(arguments: 0..<300) func aReplayAfterARefreshBreaksNoOtherRule(_ seed: Int) async throws {
+  /// Random responses and renewals, in simulated time: the rules for calls hold with a credential too.
+  @Test(arguments: 0..<300) func keepsRetryRulesWhenRequestsAreReplayedAfterRenewals(_ seed: Int) async throws {
     var random = SeededRandom(seed: UInt64(seed))
     let (method, maxRetries) = (seed % 3 == 0 ? "POST" : "GET", seed % 4)
     let steps = (0..<12).map { _ -> NetworkScript.Step in
@@ -219,7 +219,7 @@ extension AuthenticationTests {
             != script.requests[number].value(forHTTPHeaderField: "Authorization")
       )
     }
-    // What may have been applied is the last thing that was sent.
+    // A POST that may have been applied is the last request.
     if method == "POST" {
       for (number, step) in steps.prefix(sends).enumerated() {
         switch step {
@@ -233,7 +233,7 @@ extension AuthenticationTests {
     if case .failure(let error) = result, !error.attempts.isEmpty { #expect(error.attempts.count == attempts) }
   }
 
-  @Test func aTokenIsNotPrinted() {
+  @Test func descriptionOfATokenHidesIt() {
     let token = BearerToken("s3cr3t")
     for text in ["\(token)", String(describing: token), String(reflecting: token), "\(Optional(token) as Any)"] {
       #expect(!text.contains("s3cr3t"))

@@ -18,7 +18,7 @@ extension AuthenticationTests {
     }
   }
 
-  @Test func aThousandRejectedCallsCauseOneRenewalAndOneMoreSendEach() async throws {
+  @Test func sharesOneRenewalAmongAThousandRejectedCalls() async throws {
     let (rejected, renewals) = (Counter(), Counter())
     let script = Self.script("new1", seen: rejected)
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
@@ -38,7 +38,7 @@ extension AuthenticationTests {
 
   // MARK: Without a credential
 
-  @Test func withoutACredentialARequestIsSentUnsignedAndItsRejectionIsFinal() async throws {
+  @Test func sendsUnsignedRequestAndDoesNotRenewWithoutACredential() async throws {
     let renewals = Counter()
     let script = NetworkScript { request, _ in request.url?.path == "/login" ? .ok("t") : .status(401) }
     let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in
@@ -54,7 +54,7 @@ extension AuthenticationTests {
     #expect(Self.tokens(script).last == "Bearer t")
   }
 
-  @Test func aCallThatBeganWithoutACredentialIsRetriedWithoutOne() async throws {
+  @Test func retriesUnsignedCallUnsignedAfterASignIn() async throws {
     let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in BearerToken("-") }
     let script = NetworkScript { _, number in
       if number == 0 { authentication.credential = BearerToken("ann") }
@@ -66,7 +66,7 @@ extension AuthenticationTests {
 
   // MARK: Expiry
 
-  @Test func anExpiredCredentialIsRenewedOnceBeforeItIsSent() async throws {
+  @Test func renewsExpiredCredentialBeforeSending() async throws {
     let (mayEnd, renewals) = (Gate(), Counter())
     let script = Self.script("new1")
     let old = BearerToken("old", expiresAt: Date(timeIntervalSinceNow: -1))
@@ -79,13 +79,13 @@ extension AuthenticationTests {
     mayEnd.open()
     for call in calls { #expect(try await call.value.attempts.count == 1) }
     #expect(renewals.value == 1 && Set(Self.tokens(script)) == ["Bearer new1"])
-    // What was renewed for its age and is rejected is not renewed again for the same call.
+    // A credential that was renewed because it had expired is not renewed again for the same call.
     authentication.credential = old
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
     #expect(renewals.value == 2 && Self.tokens(script).last == "Bearer new2")
   }
 
-  @Test func aCredentialThatIsStillValidIsNotRenewed() async throws {
+  @Test func doesNotRenewACredentialBeforeItExpires() async throws {
     let script = Self.script("old")
     let authentication = Authentication(
       for: try #require(Self.origin), BearerToken("old", expiresAt: Date(timeIntervalSinceNow: 60))
@@ -94,13 +94,13 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == ["Bearer old"])
   }
 
-  @Test func aTokenThatWasSavedByAnEarlierVersionIsRead() throws {
+  @Test func decodesTokenSavedWithoutAnExpiryDate() throws {
     let saved = try JSONDecoder().decode(BearerToken.self, from: Data(#"{"token":"a"}"#.utf8))
     #expect(saved == BearerToken("a") && saved.expiresAt == nil)
   }
 
-  /// What is saved last is the credential that the authentication has, also after a renewal that came too late.
-  @Test func eachChangeIsReportedInOrder() async throws {
+  /// The last reported credential is the current one, also after a renewal that ended too late.
+  @Test func reportsCredentialChangesInOrder() async throws {
     let (isRenewing, mayEnd) = (Gate(), Gate())
     let saved = Box<[String?]>([])
     let refused = Box(false)
@@ -139,7 +139,7 @@ extension AuthenticationTests {
   }
 
   /// The field of a credential may be made of anything.
-  @Test func aCredentialMayAskForTheAccount() async throws {
+  @Test func credentialCanReadTheAccountWhileSigning() async throws {
     struct Named: NetworkCredential {
       let account: @Sendable () -> String?
       var header: URLRequest.Header { .init("X-User", account() ?? "nobody") }
@@ -156,7 +156,7 @@ extension AuthenticationTests {
   }
 
   /// A renewal that fails because of another credential does not sign this user out.
-  @Test func aRefusalOfAnotherCredentialEndsNoSession() async throws {
+  @Test func keepsSessionWhenAnotherCredentialIsRejected() async throws {
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
       throw NetworkError.middlewareError(URLError(.userAuthenticationRequired))
     }
@@ -166,7 +166,7 @@ extension AuthenticationTests {
 
   // MARK: renew(with:)
 
-  @Test func theAppMayRenewByItself() async throws {
+  @Test func appCanRenewTheCredential() async throws {
     let script = Self.script("new1")
     let renewals = Counter()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { old, client in
@@ -182,7 +182,7 @@ extension AuthenticationTests {
     #expect(renewals.value == 1)
   }
 
-  @Test func aRenewalThatIsUnderWayIsNotStartedAgain() async throws {
+  @Test func joinsARenewalInProgress() async throws {
     let (begun, mayEnd, renewals) = (Gate(), Gate(), Counter())
     let script = Self.script("new1")
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
@@ -208,7 +208,7 @@ extension AuthenticationTests {
   static let refusals: [any Error] = [
     URLError(.userAuthenticationRequired), NetworkError.urlError(URLError(.userAuthenticationRequired)),
   ]
-  @Test func aRefusedRenewalEndsTheSession() async throws {
+  @Test func endsSessionWhenTheRenewalIsRejected() async throws {
     for (number, status) in [400, 401, 403, nil, nil].enumerated() {
       let ended = Box<[Int?]>([])
       let script = NetworkScript { request, _ in .status(request.url?.path == "/token" ? status ?? 0 : 401) }
@@ -225,13 +225,13 @@ extension AuthenticationTests {
       #expect(authentication.credential == nil && authentication.account == nil)
       await until { ended.value?.isEmpty == false }
       #expect(ended.value == [status])
-      // From now on nobody is signed in.
+      // The user is signed out.
       _ = try? await Self.get(client)
       #expect(Self.tokens(script).last == .some(nil) && ended.value?.count == 1)
     }
   }
 
-  @Test func anyOtherFailureOfARenewalKeepsTheSession() async throws {
+  @Test func keepsSessionAfterOtherFailuresOfARenewal() async throws {
     let failures: [any Error] = [
       Expired(), URLError(.timedOut), NetworkError.urlError(URLError(.notConnectedToInternet)), NetworkError.cancelled,
     ]
@@ -250,7 +250,7 @@ extension AuthenticationTests {
     }
   }
 
-  @Test func theRefusedRenewalOfAnEarlierUserEndsNoSession() async throws {
+  @Test func keepsSessionWhenTheRenewalOfAnEarlierUserIsRejected() async throws {
     let (begun, mayEnd) = (Gate(), Gate())
     let authentication = Authentication(
       for: try #require(Self.origin), BearerToken("ann"), onSessionEnd: { Issue.record("ended: \($0)") }
@@ -269,11 +269,11 @@ extension AuthenticationTests {
     _ = try await Self.get(client)
   }
 
-  // MARK: A renewal waits for nobody
+  // MARK: Renewals that could wait for themselves
 
   /// How the closure of a renewal may call a client that has the same authentication.
   enum Way: CaseIterable { case direct, unstructured, handler, detached }
-  @Test(arguments: Way.allCases) func aRenewalThroughAnotherClientDoesNotWaitForItself(_ way: Way) async throws {
+  @Test(arguments: Way.allCases) func renewalThroughTheSameClientDoesNotDeadlock(_ way: Way) async throws {
     let script = NetworkScript { request, _ in
       let token = request.value(forHTTPHeaderField: "Authorization")
       return token == "Bearer new" || token == nil ? .ok("new") : .status(401)
@@ -302,7 +302,7 @@ extension AuthenticationTests {
     #expect(result == (way == .detached ? nil : Data("new".utf8)))
   }
 
-  @Test func aRenewalThatRenewsFails() async throws {
+  @Test func failsWhenARenewalStartsARenewal() async throws {
     let own = Box<Authentication<BearerToken>>()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
       try await own.value?.renew(with: client) ?? BearerToken("none")
@@ -316,7 +316,7 @@ extension AuthenticationTests {
     #expect(authentication.credential == BearerToken("old"))
   }
 
-  @Test func aRenewalThatNeverEndsHoldsNoCallLongerThanItsTimeout() async throws {
+  @Test func callTimesOutWhileARenewalHangs() async throws {
     let never = Gate()
     let script = Self.script("new")
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in

@@ -6,9 +6,9 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What one user began is not finished as another.
+/// A call of one user is never completed with the credential of another.
 extension AuthenticationTests {
-  @Test func aRetryAfterAnotherSignInIsNotSent() async throws {
+  @Test func doesNotRetryAfterAnotherUserSignedIn() async throws {
     for user in ["bob", nil] {
       let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { _, _ in
         BearerToken("renewed")
@@ -24,7 +24,7 @@ extension AuthenticationTests {
     }
   }
 
-  @Test func theEndOfAnOldRenewalLeavesThatOfTheNewUser() async throws {
+  @Test func keepsRenewalOfTheNewUserWhenAnOlderOneEnds() async throws {
     let (annMay, bobMay, begun) = (Gate(), Gate(), Counter())
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
       begun.add()
@@ -51,7 +51,7 @@ extension AuthenticationTests {
     #expect(authentication.credential == BearerToken("bob renewed"))
   }
 
-  @Test func aCallWaitsForNoRenewalOfAnotherUser() async throws {
+  @Test func doesNotWaitForTheRenewalOfAnotherUser() async throws {
     let (annMay, begun) = (Gate(), Gate())
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
       guard old.token == "ann" else { return BearerToken("bob renewed") }

@@ -7,12 +7,12 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// The refresh contract, each line of it a test of that name.
+/// How a rejected credential is renewed, once for all calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
   static let quick = RetryPolicy(backoff: .none, budget: nil)
   struct Expired: Error, Equatable {}
 
-  /// Knows one good token, counts what comes with which, and gives a new token at `/token`.
+  /// Accepts one token, counts requests by token, and issues a new token at `/token`.
   final class Service: @unchecked Sendable {
     private let lock = NSLock()
     private var good: String
@@ -57,12 +57,12 @@ import Wynd
     return try await client.networkResponse(for: URLRequest(url: url))
   }
 
-  @Test func aHundredRejectedCallsCauseOneRefreshAndOneMoreSendEach() async throws {
+  @Test func sharesOneRenewalAmongAHundredRejectedCalls() async throws {
     try await Turn.take {
       for _ in 0..<(ProcessInfo.processInfo.environment["WYND_REFRESH_RUNS"].flatMap { Int($0) } ?? 3) {
         let service = Service("unknown")
         let server = try service.server { service in
-          // Only when all have been told.
+          // Only when all calls have been rejected.
           while service.rejections.value < 100 { usleep(200) }
           return nil
         }
@@ -80,7 +80,7 @@ import Wynd
     }
   }
 
-  @Test func aRejectionOfAnOlderTokenIsReplayedWithoutARefresh() async throws {
+  @Test func replaysWithoutRenewingWhenTheTokenIsAlreadyNew() async throws {
     let held = DispatchSemaphore(value: 0)
     let asked = Gate()
     let server = try LoopbackServer { request in
@@ -105,7 +105,7 @@ import Wynd
   }
 
   /// An order that one user began must not be placed by another.
-  @Test(arguments: [false, true]) func whatOneUserBeganIsNotFinishedAsAnother(_ duringRenewal: Bool) async throws {
+  @Test(arguments: [false, true]) func doesNotReplayARequestForAnotherUser(_ duringRenewal: Bool) async throws {
     let held = DispatchSemaphore(value: 0)
     let asked = Gate()
     let server = try LoopbackServer { request in
@@ -138,7 +138,7 @@ import Wynd
     #expect(server.requests.filter { $0.target == "/order" }.map { $0.value("Authorization") } == ["Bearer ann"])
   }
 
-  @Test func aRejectionByAnotherOriginIsNotOurs() async throws {
+  @Test func doesNotRenewAfterA401OfAnotherOrigin() async throws {
     let other = try LoopbackServer(script: .status(401))
     let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
     let renewals = Counter()
@@ -150,7 +150,7 @@ import Wynd
     #expect(renewals.value == 0)
   }
 
-  @Test func aRefreshThatFailsFailsAllWhoWaitOnceAndTheNextCallMayTryAgain() async throws {
+  @Test func failedRenewalFailsAllWaitingCallsAndTheNextCallRenews() async throws {
     let refreshes = Counter()
     let server = try LoopbackServer { _ in .status(401) }
     let rejected = Counter()
@@ -189,7 +189,7 @@ import Wynd
     #expect(refreshes.value == 2)
   }
 
-  @Test func aFailedRefreshRequestIsNotTakenForTheAnswerOfTheCall() async throws {
+  @Test func reportsAFailedRenewalRequestAsMiddlewareError() async throws {
     let service = Service("x")
     let server = try service.server { _ in .status(400) }
     let (client, _) = Self.client(server, "old")
@@ -203,7 +203,7 @@ import Wynd
     }
   }
 
-  @Test func theRefreshCallItselfNeverTriggersARefresh() async throws {
+  @Test func requestOfARenewalDoesNotTriggerAnotherRenewal() async throws {
     let refreshes = Counter()
     let server = try LoopbackServer { _ in .status(401) }
     let url = server.url("/token")
@@ -217,7 +217,7 @@ import Wynd
       middleware: [authentication])
     _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
     #expect(refreshes.value == 1)
-    // Its own retries, which start on a timer, go without the credential too.
+    // Its retries, which start on a timer, are sent without the credential too.
     #expect(server.requests.filter { $0.target == "/token" }.map { $0.value("Authorization") } == [nil, nil, nil])
   }
 }

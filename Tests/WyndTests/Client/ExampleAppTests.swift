@@ -53,13 +53,13 @@ extension Endpoint where Self == NewExpense {
   static func newExpense(_ title: String, cents: Int) -> Self { NewExpense(title: title, cents: cents) }
 }
 
-/// The token, and what a new one is got with: one value, so that nobody is renewed with what another had.
+/// The token and the means to renew it are one value, so that they always belong to the same user.
 nonisolated struct SignIn: NetworkCredential {
   var session: Session
   var header: URLRequest.Header { .authorization(bearer: session.token) }
 }
 
-/// All that such an app needs: who is signed in, and what it asks.
+/// The client of such an app, with its sign-in.
 final class Expenses: Sendable {
   let client: NetworkClient
   private let authentication: Authentication<SignIn>
@@ -124,14 +124,14 @@ final class Expenses: Sendable {
         expenses.append(expense)
       }
       failures -= 1
-      // Created, but the answer is lost.
+      // Created, but the response is lost.
       if failures >= 0 { return .reset }
       let body = keys[key].flatMap { try? JSONEncoder().encode($0) } ?? Data()
       return .status(201, body: String(decoding: body, as: UTF8.self))
     }
   }
 
-  @Test func aDayWithTheApp() async throws {
+  @Test func signsInListsCreatesRenewsAndShowsStoredDataOffline() async throws {
     let service = Service()
     let server = try LoopbackServer { service.answer($0) }
     let log = EventLog()
@@ -148,18 +148,18 @@ final class Expenses: Sendable {
     try await app.signIn("ann", "right")
     #expect(try await app.client.load(.expenses).map(\.title) == ["Lunch"])
 
-    // The answers to the creation are lost twice: one expense, not three.
+    // The responses to the creation are lost twice: one expense is created, not three.
     service.fail(2)
     let taxi = try await app.client.load(.newExpense("Taxi", cents: 2300))
     #expect(taxi == Expense(id: 2, title: "Taxi", cents: 2300))
     #expect(try await app.client.load(.expenses).map(\.title) == ["Lunch", "Taxi"])
 
-    // The token has expired: one renewal, and nobody notices.
+    // The token has expired: it is renewed once, and the call succeeds.
     service.expireToken()
     #expect(try await app.client.load(.expenses).count == 2)
     #expect(service.renewals == 1)
 
-    // In the tunnel: what was loaded last, marked as old.
+    // Offline: the stored list, with the error of the revalidation.
     service.goOut()
     let offline = try await app.client.loadResponse(.expenses, maxRetries: 1)
     #expect(offline.source == .cache)
@@ -171,7 +171,7 @@ final class Expenses: Sendable {
     }
     #expect(shown.map(\.count) == [2])
 
-    // And the next user sees nothing of it.
+    // The next user gets none of it.
     app.signOut()
     await #expect(throws: NetworkError.self) { try await app.client.load(.expenses) }
     #expect(log.events.allSatisfy { !$0.description.contains("t0") })

@@ -42,7 +42,7 @@ extension NetworkClientTests {
     ("http://a.example:81/", "x", "http://a.example:81/x"), (base, "/../x", nil), (base, "/%2e%2e/x", nil),
     (base, "http://b.example:82/x?q#f", "http://b.example:82/x?q#f"),
   ]
-  @Test(arguments: bare.indices) func aRequestWithoutAHostIsSentBelowTheBaseURL(_ row: Int) async throws {
+  @Test(arguments: bare.indices) func appendsARequestWithoutAHostToTheBaseURL(_ row: Int) async throws {
     let (base, url, sent) = Self.bare[row]
     let script = NetworkScript.scripted([.ok("x")])
     let request = URLRequest(url: try #require(URL(string: url)))
@@ -57,7 +57,7 @@ extension NetworkClientTests {
 
   /// RFC 3986 §3.3: both are plain characters of a path.
   @Test(arguments: ["/a+b", "/a;v=1"])
-  func aPlusAndASemicolonMayStandInAPath(_ path: String) async throws {
+  func keepsPlusAndSemicolonInAPath(_ path: String) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = Self.client(script)
     _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: path))))
@@ -70,7 +70,7 @@ extension NetworkClientTests {
     #expect(script.requests.map { $0.url?.absoluteString } == [Self.base + path, Self.base + path])
   }
 
-  @Test func aRequestKeepsWhatItIsApartFromTheAddress() async throws {
+  @Test func keepsMethodBodyTimeoutAndHeadersOfTheRequest() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     var request = URLRequest(url: try #require(URL(string: "/items")), method: "PUT")
     request.httpBody = Data("body".utf8)
@@ -90,7 +90,7 @@ extension NetworkClientTests {
     (base, "https://www.a.example/", false), ("http://a.example:81", "http://a.example:81/", true),
     ("http://a.example:81", "http://a.example/", false), (nil, "https://b.example/", true),
   ]
-  @Test(arguments: places.indices) func onlyTheServiceGetsTheKeysOfTheClient(_ row: Int) async throws {
+  @Test(arguments: places.indices) func sendsCredentialHeadersOfTheClientToItsOriginOnly(_ row: Int) async throws {
     let (base, url, hasKey) = Self.places[row]
     let script = NetworkScript.scripted([.ok("x")])
     let headers: [URLRequest.Header] = [
@@ -104,7 +104,7 @@ extension NetworkClientTests {
     #expect(fields["X-App"] == "ours")
   }
 
-  @Test func aFieldOfTheRequestWinsHoweverItIsWritten() async throws {
+  @Test func headerOfTheRequestOverridesThatOfTheClientInAnyCase() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     var request = URLRequest(url: try #require(URL(string: "/items")))
     request.setValue("own", forHTTPHeaderField: "x-app")
@@ -119,7 +119,7 @@ extension NetworkClientTests {
     URLRequest.Header.authorization(user: "a:b", password: "c"), .init("X A", "1"), .init("", "1"),
     .init("X-A", "a\nb"), .init("X-A", "a\u{0}"),
   ])
-  func aFieldThatCannotBeSentIsRefused(_ header: URLRequest.Header) async throws {
+  func rejectsInvalidHeadersOfTheClient(_ header: URLRequest.Header) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     do throws(NetworkError) {
       _ = try await Self.client(script, headers: [header]).load(Item())
@@ -131,9 +131,9 @@ extension NetworkClientTests {
     #expect(script.requests.isEmpty)
   }
 
-  // MARK: The rule of a call
+  // MARK: Policy of a call
 
-  @Test func theRuleOfABareRequestIsTheCallsOrTheClients() async throws {
+  @Test func policyOfACallOverridesThatOfTheClient() async throws {
     let script = NetworkScript.scripted([.status(503)])
     let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
     let request = URLRequest(url: try #require(URL(string: "/")))
@@ -153,7 +153,7 @@ extension NetworkClientTests {
     }
   }
 
-  @Test func theCallbackFormOfLoadHasItsRuleToo() async throws {
+  @Test func handlerFormOfLoadUsesItsPolicy() async throws {
     let script = NetworkScript.scripted([.status(503)])
     let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
     for (policy, maxRetries, sends) in [
@@ -169,7 +169,7 @@ extension NetworkClientTests {
     }
   }
 
-  @Test func anEmptyBodyIsAcceptedOnlyWhereItIsAllowed() async throws {
+  @Test func acceptsAnEmptyBodyOnlyIfAllowed() async throws {
     let client = Self.client(.scripted([.ok("")]))
     let request = URLRequest(url: try #require(URL(string: "/")))
     let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
@@ -188,11 +188,11 @@ extension NetworkClientTests {
     #expect(try await client.load(Item()).isEmpty)
   }
 
-  /// As for an endpoint: what of the base URL would not be sent is an error.
+  /// As for an endpoint: a part of the base URL that would not be sent is an error.
   @Test(arguments: [
     "https://a.example?key=1", "https://a.example#f", "https://u:p@a.example", "ftp://a.example", "/v2",
   ])
-  func aBareRequestIsNotSentToABaseURLThatCannotBeUsed(_ base: String) async throws {
+  func rejectsAnUnusableBaseURL(_ base: String) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = NetworkClient(baseURL: URL(string: base), script: script)
     let request = URLRequest(url: try #require(URL(string: "users?page=2")))

@@ -7,8 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What an app sets once is there in every call: address, fields, coders, rule and middleware, in the order that is
-/// written where the client is made.
+/// Base URL, headers, coders and policy of a client apply to all of its calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkClientTests {
   static let quick = RetryPolicy(backoff: .none, budget: nil)
 
@@ -35,7 +34,7 @@ import Wynd
     ("https://a.example/?q=1", "/items", nil), ("ftp://a.example", "/items", nil),
   ]
 
-  @Test(arguments: addresses.indices) func anEndpointWithoutAHostIsResolvedAgainstTheBaseURL(_ row: Int) async throws {
+  @Test(arguments: addresses.indices) func resolvesAnEndpointAgainstTheBaseURL(_ row: Int) async throws {
     let (base, path, sent) = Self.addresses[row]
     let script = NetworkScript.scripted([.ok("x")])
     let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, script: script)
@@ -48,7 +47,7 @@ import Wynd
     }
   }
 
-  @Test func aBaseURLIsMadeOfItsParts() throws {
+  @Test func buildsABaseURLFromItsParts() throws {
     #expect(try NetworkClient.baseURL(host: "a.example").absoluteString == "https://a.example/")
     #expect(
       try NetworkClient.baseURL(scheme: "http", host: "::1", port: 8080, path: "/v 2").absoluteString
@@ -57,14 +56,14 @@ import Wynd
     #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: "a.example", port: 0) }
   }
 
-  @Test func anEndpointWithAHostKeepsIt() async throws {
+  @Test func keepsTheHostOfAnEndpoint() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), script: script)
     _ = try await client.load(Item(host: "b.example"))
     #expect(script.requests.first?.url?.absoluteString == "https://b.example/items")
   }
 
-  @Test func aRequestWithoutAHostIsResolvedToo() async throws {
+  @Test func resolvesARequestAgainstTheBaseURL() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     var client = NetworkClient(baseURL: URL(string: "https://a.example/v2/"), script: script)
     for path in ["/items?page=2", "items?page=2", "https://b.example/items"] {
@@ -81,9 +80,9 @@ import Wynd
     #expect(script.requests.count == 3)
   }
 
-  // MARK: Fields, coders, rule
+  // MARK: Headers, coders, policy
 
-  @Test func fieldsOfTheClientGoWithEveryRequestThatHasNoneOfItsOwn() async throws {
+  @Test func addsHeadersOfTheClient() async throws {
     let server = try LoopbackServer { .ok($0.value("X-App") ?? "none") }
     var client = NetworkClient(baseURL: server.url(), headers: [.init("X-App", "ours")], policy: Self.quick)
     #expect(try await client.load(Item()) == "ours")
@@ -93,7 +92,7 @@ import Wynd
     #expect(server.requests.count == 2)
   }
 
-  @Test func aKeyOfTheClientGoesToNoOtherOrigin() async throws {
+  @Test func doesNotSendAnAPIKeyToAnotherOrigin() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
     client.headers = [.init("X-Api-Key", "secret"), .userAgent("App")]
@@ -116,7 +115,7 @@ import Wynd
     let decoder = JSONDecoder()
   }
 
-  @Test func codersOfTheClientServeEndpointsThatNameNone() async throws {
+  @Test func usesTheCodersOfTheClientForEndpointsWithoutTheirOwn() async throws {
     let script = NetworkScript { request, _ in
       .response(200, headers: [:], body: request.httpBody ?? Data(#"{"at":0}"#.utf8))
     }
@@ -132,7 +131,7 @@ import Wynd
     #expect(try await client.load(OwnDecoder()).at == Date(timeIntervalSinceReferenceDate: 0))
   }
 
-  @Test func theRuleOfTheCallWinsOverTheEndpointsAndThatOverTheClients() async throws {
+  @Test func prefersThePolicyOfTheCallThenTheEndpointThenTheClient() async throws {
     let script = NetworkScript.scripted([.status(503)])
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 1), script: script)
@@ -152,7 +151,7 @@ import Wynd
 
   // MARK: The session
 
-  @Test func theCallbackFormAnswersOnTheDelegateQueue() async throws {
+  @Test func callsHandlerOnTheDelegateQueue() async throws {
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 1
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
@@ -170,7 +169,7 @@ import Wynd
   }
 
   /// Not `URLError.cancelled`, which an app would show.
-  @Test func aCanceledCallOfAnInvalidatedSessionIsCanceled() async throws {
+  @Test func reportsCancellationOnAnInvalidatedSession() async throws {
     let (session, mayStart) = (URLSession(configuration: .ephemeral), Gate())
     let request = try NetworkMiddlewareTests.order()
     let task = Task {
@@ -185,7 +184,7 @@ import Wynd
 
   // On Apple's platforms the task may be created too late, which is an exception.
   #if canImport(FoundationNetworking)
-    @Test func aSessionMayBeFinishedRightAfterACall() async throws {
+    @Test func sessionCanBeFinishedRightAfterACall() async throws {
       let server = try LoopbackServer(script: .ok("x"))
       for _ in 0..<20 {
         let session = URLSession(configuration: .ephemeral)

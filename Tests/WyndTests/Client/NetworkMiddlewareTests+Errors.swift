@@ -14,8 +14,8 @@ extension NetworkMiddlewareTests {
     return request
   }
 
-  /// What the server refused it has not done: the second send may be retried.
-  @Test func anOrderThatWasRefusedAndThenNotSentIsRetried() async throws {
+  /// The server did not process the rejected request, so the second one may be retried.
+  @Test func retriesAPOSTThatWasRejectedAndThenNotSent() async throws {
     let script = NetworkScript.scripted([.status(401), .failure(.cannotConnectToHost), .ok("placed")])
     let again = Closure { request, next in
       do { return try await next(request) } catch let error as NetworkError where error.statusCode == 401 {
@@ -27,7 +27,7 @@ extension NetworkMiddlewareTests {
   }
 
   static let doubtful: [NetworkScript.Step] = [.status(500), .status(503), .dropped, .silence, .ok("x")]
-  @Test(arguments: doubtful.indices) func anOrderThatMayHaveBeenPlacedIsNotSentAgain(_ row: Int) async throws {
+  @Test(arguments: doubtful.indices) func doesNotRetryAPOSTThatMayHaveBeenApplied(_ row: Int) async throws {
     let script = NetworkScript.scripted([Self.doubtful[row], .failure(.cannotConnectToHost), .ok("placed")])
     let again = Closure { request, next in
       _ = try? await next(request)
@@ -40,7 +40,7 @@ extension NetworkMiddlewareTests {
     #expect(script.requests.count == 2)
   }
 
-  @Test func aMiddlewareSeesTheErrorOfOneAttemptOrOfTheCall() async throws {
+  @Test func middlewareSeesTheErrorOfItsStage() async throws {
     let seen = Box<[String]>([])
     @Sendable func watch(_ name: String) -> Closure {
       Closure { request, next in
@@ -74,7 +74,7 @@ extension NetworkMiddlewareTests {
   }
 
   /// The error of URLSession that a middleware throws is found by its code.
-  @Test func theURLErrorOfAMiddlewareIsSeen() async throws {
+  @Test func findsTheURLErrorOfAMiddleware() async throws {
     let offline = Closure { _, _ in throw URLError(.notConnectedToInternet) }
     let client = Self.client(.scripted([.ok("x")]), attempt: [offline])
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
@@ -85,7 +85,7 @@ extension NetworkMiddlewareTests {
     guard case .middlewareError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
   }
 
-  @Test func aMiddlewareOfACallMayMakeTheWholeCallAgain() async throws {
+  @Test func callMiddlewareCanRepeatTheWholeCall() async throws {
     let script = NetworkScript.scripted([.status(503), .status(404), .status(503), .ok("x")])
     let twice = Closure { request, next in
       do { return try await next(request) } catch { return try await next(request) }
@@ -98,7 +98,7 @@ extension NetworkMiddlewareTests {
 
   struct Busy: RetryableError { var shouldRetry: Bool }
 
-  @Test(arguments: [true, false]) func anErrorOfAnAttemptSaysWhetherItIsRetried(_ shouldRetry: Bool) async throws {
+  @Test(arguments: [true, false]) func errorOfAttemptMiddlewareDecidesWhetherToRetry(_ shouldRetry: Bool) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let calls = Counter()
     let client = Self.client(
@@ -126,14 +126,14 @@ extension NetworkMiddlewareTests {
     #expect(once.requests.count == 1)
   }
 
-  @Test(arguments: [true, false]) func aNetworkErrorOfAMiddlewareIsTheCallersError(_ attempt: Bool) async throws {
+  @Test(arguments: [true, false]) func reportsANetworkErrorOfAMiddlewareUnwrapped(_ attempt: Bool) async throws {
     let client = Self.client(
       .scripted([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") }, attempt: attempt)
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .invalidRequest("mine") = error else { Issue.record("\(String(describing: error))"); return }
   }
 
-  @Test(arguments: [true, false]) func aCancellationThatTheCallerDidNotMakeIsAnErrorOfTheMiddleware(
+  @Test(arguments: [true, false]) func wrapsACancellationErrorOfAMiddleware(
     _ attempt: Bool
   ) async throws {
     let client = Self.client(
@@ -144,7 +144,7 @@ extension NetworkMiddlewareTests {
   }
 
   /// A cancellation, and the deadline of the policy, cancel the task that the middleware of an attempt runs in.
-  @Test(arguments: [false, true]) func theEndOfACallCancelsTheMiddlewareOfItsAttempt(_ hasDeadline: Bool) async throws {
+  @Test(arguments: [false, true]) func endOfACallCancelsItsMiddleware(_ hasDeadline: Bool) async throws {
     let (began, cancelled) = (Gate(), Gate())
     let waiting = Closure { request, next in
       began.open()
@@ -185,7 +185,7 @@ extension NetworkMiddlewareTests {
     }
   }
 
-  @Test func aMiddlewareKnowsTheEndpointAndSeesItsValue() async throws {
+  @Test func middlewareSeesTheEndpointAndItsValue() async throws {
     let seen = Box<[String]>([])
     let client = Self.client(
       .scripted([.status(201, "x", headers: ["X-A": "1"]), .ok("bare"), .status(404)]), call: [Parsed(seen: seen)])
@@ -197,7 +197,7 @@ extension NetworkMiddlewareTests {
     #expect(seen.value == ["Item a.example", "x 201 true", "bare", "Item a.example"])
   }
 
-  @Test func whatIsThrownAfterParsingEndsTheCall() async throws {
+  @Test func errorThrownAfterParsingEndsTheCall() async throws {
     for (thrown, isOwn) in [(Refusal() as any Error, true), (NetworkError.noResponse, false)] {
       let script = NetworkScript.scripted([.ok("x")])
       let client = Self.client(script, attempt: [Parsed(seen: Box([]), error: thrown)])
@@ -214,7 +214,7 @@ extension NetworkMiddlewareTests {
   // MARK: What an error keeps
 
   @Test(arguments: [true, false])
-  func anErrorOfAValidationKeepsItsResponseAndItsReason(_ isRetried: Bool) async throws {
+  func validationErrorKeepsResponseAndReason(_ isRetried: Bool) async throws {
     let validation = ResponseValidation(isRetryable: isRetried) { _ in "a reason to read" }
     let client = Self.client(
       .scripted([.status(203, "body")]), policy: RetryPolicy(maxRetries: 1), attempt: [validation])
@@ -224,14 +224,14 @@ extension NetworkMiddlewareTests {
     #expect("\(error)".contains("a reason to read"))
   }
 
-  @Test func theTextOfAnErrorOfTheAppIsWhatPeopleRead() async throws {
+  @Test func localizedDescriptionUsesTheErrorOfTheApp() async throws {
     struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
     let client = Self.client(.scripted([.ok("x")]), call: [Closure { _, _ in throw Closed() }])
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
     #expect(error.localizedDescription == "The shop is closed.")
   }
 
-  @Test func aNestedErrorKeepsItsResponse() async throws {
+  @Test func nestedErrorKeepsItsResponse() async throws {
     let inner = Self.client(.scripted([.status(403, "no")]))
     let outer = Self.client(
       .scripted([.ok("x")]),

@@ -46,7 +46,7 @@ import Wynd
     var text: String { lock.withLock { list }.joined(separator: " ") }
   }
 
-  @Test func theOrderIsTheOneThatIsWritten() async throws {
+  @Test func runsMiddlewareInTheOrderOfTheList() async throws {
     let trace = Trace()
     let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok($0.value("X-Way") ?? "") }
     let client = NetworkClient(
@@ -75,7 +75,7 @@ import Wynd
       baseURL: URL(string: "https://a.example"), middleware: [middleware], script: script)
   }
 
-  @Test(arguments: [false, true]) func whatAMiddlewareThrowsArrivesAsItIs(_ attempt: Bool) async throws {
+  @Test(arguments: [false, true]) func reportsTheErrorOfAMiddleware(_ attempt: Bool) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = Self.client(script, Closure { _, _ in throw Refusal() }, attempt: attempt)
     do throws(NetworkError) {
@@ -88,7 +88,7 @@ import Wynd
     #expect(script.requests.isEmpty)
   }
 
-  @Test(arguments: [false, true]) func aMiddlewareMayAnswerByItself(_ attempt: Bool) async throws {
+  @Test(arguments: [false, true]) func middlewareCanRespondWithoutSending(_ attempt: Bool) async throws {
     let script = NetworkScript.scripted([])
     let client = Self.client(
       script,
@@ -101,7 +101,7 @@ import Wynd
     #expect(script.requests.isEmpty)
   }
 
-  @Test(arguments: [false, true]) func aMiddlewareMayTakeAnErrorForAnAnswer(_ attempt: Bool) async throws {
+  @Test(arguments: [false, true]) func middlewareCanTurnAnErrorIntoAResponse(_ attempt: Bool) async throws {
     let script = NetworkScript.scripted([.status(404, "gone")])
     let client = Self.client(
       script,
@@ -115,7 +115,7 @@ import Wynd
     #expect(try await client.load(Item()) == "gone")
   }
 
-  @Test func aMiddlewareMayGoOnAgain() async throws {
+  @Test func middlewareCanSendTwice() async throws {
     let script = NetworkScript.scripted([.status(401), .ok("second")])
     let client = Self.client(
       script,
@@ -128,7 +128,7 @@ import Wynd
 
   // MARK: Cancellation and deadline
 
-  @Test func cancellingReachesIntoTheAttempt() async throws {
+  @Test func cancelsAnAttemptInsideMiddleware() async throws {
     let server = try LoopbackServer(script: .hang)
     let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
     let ended = Gate()
@@ -147,7 +147,7 @@ import Wynd
     #expect(server.requests.count == 1)
   }
 
-  @Test func theDeadlineReachesIntoTheAttempt() async throws {
+  @Test func deadlineEndsAnAttemptInsideMiddleware() async throws {
     let server = try LoopbackServer(script: .hang)
     let client = NetworkClient(
       baseURL: server.url(), policy: RetryPolicy(deadline: .milliseconds(200), budget: nil),
@@ -155,7 +155,7 @@ import Wynd
     do throws(NetworkError) { _ = try await client.load(Item()) } catch { #expect(error.stopReason == .deadline) }
   }
 
-  @Test func aPOSTThatMayHaveBeenAppliedIsNotRepeatedBehindAMiddlewareEither() async throws {
+  @Test func doesNotRetryALostPOSTInsideMiddleware() async throws {
     let server = try LoopbackServer(script: .reset)
     let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
     var request = URLRequest(url: server.url(), method: "POST")
@@ -169,8 +169,10 @@ import Wynd
     #expect(server.requests.count == 1)
   }
 
-  /// Who sends an order and then asks how it is, and is told that he asks too often, has ordered.
-  @Test(arguments: [429, 421, 425]) func aRefusedPollOrdersNothingTwice(_ status: Int) async throws {
+  /// The POST of an attempt was accepted before the middleware's GET was rejected, so the POST must not be repeated.
+  @Test(arguments: [429, 421, 425]) func doesNotRepeatAPOSTWhenALaterRequestOfTheMiddlewareIsRejected(_ status: Int)
+    async throws
+  {
     let script = NetworkScript.scripted([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
     let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
     let client = NetworkClient(
@@ -183,7 +185,7 @@ import Wynd
     let order = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
     #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
-    // Without the order, that refusal is one to try again after.
+    // Without the accepted POST, that rejection is retried.
     let refused = NetworkScript.scripted([.status(status), .ok("done")])
     let plain = NetworkClient(middleware: [Closure { try await $1($0) }], script: refused)
     _ = try? await plain.performNetworkRequest(order)

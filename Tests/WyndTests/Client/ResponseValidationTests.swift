@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What is an error is the client's to say, and whether another try may help.
+/// The app decides which responses are errors, and whether they are retried.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseValidationTests {
   static func send(
     _ steps: [NetworkScript.Step], _ validation: ResponseValidation, method: String = "GET"
@@ -79,7 +79,7 @@ import Wynd
     (.ok("{\"error\":1}"), ResponseValidation { $0.data.count > 5 ? "an error" : nil }, "an error"),
   ]
 
-  @Test(arguments: rows.indices) func whatIsNotAcceptableFailsAtOnce(_ row: Int) async throws {
+  @Test(arguments: rows.indices) func failsForUnacceptableResponsesWithoutARetry(_ row: Int) async throws {
     let (step, validation, reason) = Self.rows[row]
     let (sends, error) = try await Self.send([step, .ok("x")], validation)
     #expect(Self.reason(error) == reason)
@@ -87,7 +87,7 @@ import Wynd
     #expect(sends == 1)
   }
 
-  @Test func oneThatIsDeclaredRetryableIsTriedAgain() async throws {
+  @Test func retriesUnacceptableResponsesMarkedRetryable() async throws {
     let validation = ResponseValidation(isRetryable: true) { $0.data == Data("busy".utf8) ? "busy" : nil }
     let recovered = try await Self.send([.ok("busy"), .ok("busy"), .ok("x")], validation)
     #expect(recovered.sends == 3 && recovered.error == nil)
@@ -96,12 +96,12 @@ import Wynd
     #expect(failed.error?.stopReason == .maxRetries)
   }
 
-  @Test func butNotWhereARepetitionCouldDoHarm() async throws {
+  @Test func doesNotRetryAPOSTWithAnUnacceptableResponse() async throws {
     let validation = ResponseValidation(isRetryable: true) { _ in "busy" }
     #expect(try await Self.send([.ok("busy")], validation, method: "POST").sends == 1)
   }
 
-  @Test func theErrorCarriesTheResponse() async throws {
+  @Test func errorHasTheResponse() async throws {
     for isRetryable in [true, false] {
       let validation = ResponseValidation(isRetryable: isRetryable) { $0.data == Data("x".utf8) ? "bad" : nil }
       let (_, error) = try await Self.send([.status(203, "x")], validation, method: "POST")
@@ -124,7 +124,7 @@ import Wynd
   }
 
   /// The reason may quote the server.
-  @Test func aReasonIsOneLineOfALog() async throws {
+  @Test func describesTheReasonInOneLine() async throws {
     let reason = "bad\n[1] GET https://a.example/ forged" + String(repeating: "x", count: 1000)
     let (_, error) = try await Self.send([.ok("x")], ResponseValidation { _ in reason })
     let text = "\(try #require(error))"
@@ -133,9 +133,9 @@ import Wynd
     #expect(error?.localizedDescription == "The server sent a response that cannot be used.")
   }
 
-  /// Only whoever asked for it can use a 304.
+  /// A 304 is useful only for a request with a condition.
   @Test(arguments: [("If-None-Match", true), ("If-Modified-Since", true), ("If-Match", false), ("X-A", false)])
-  func a304PassesWhereItWasAskedFor(_ field: String, _ passes: Bool) async throws {
+  func acceptsA304ToAConditionalRequestOnly(_ field: String, _ passes: Bool) async throws {
     let script = NetworkScript.scripted([.status(304)])
     let client = NetworkClient(
       middleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }], script: script)
@@ -145,8 +145,8 @@ import Wynd
     #expect((response?.response.statusCode == 304) == passes)
   }
 
-  /// An error is not looked at again: it stays what it is.
-  @Test func anErrorStatusStaysWhatItIs() async throws {
+  /// An error response is not validated.
+  @Test func doesNotValidateErrorStatuses() async throws {
     let (_, error) = try await Self.send([.status(404)], ResponseValidation(statusCodes: 200..<300) { _ in "no good" })
     guard case .endpointError(let response, _) = error else { Issue.record("\(String(describing: error))"); return }
     #expect(response.statusCode == 404)
