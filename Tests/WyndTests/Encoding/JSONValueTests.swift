@@ -6,9 +6,9 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// JSON without a type of its own.
+/// Untyped JSON.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct JSONValueTests {
-  @Test func jsonWithoutAType() throws {
+  @Test func decodesAndEncodesUntypedJSON() throws {
     let text = #"{"a":[1,2.5,"x",null,true,{"b":9007199254740993}],"big":1e300}"#
     let value = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
     #expect(value == ["a": [1, 2.5, "x", nil, true, ["b": 9_007_199_254_740_993]], "big": 1e300])
@@ -33,13 +33,13 @@ import Wynd
     (#""""#, ""), (#""1""#, "1"), (#""true""#, "true"), ("[]", []), ("{}", [:]), ("[null]", [nil]),
     (#"{"a":null,"b":[{}]}"#, ["a": nil, "b": [[:]]]), ("[[1],[2,[3]]]", [[1], [2, [3]]]),
   ]
-  @Test(arguments: json.indices) func jsonIsReadAndWrittenAsItIs(_ row: Int) throws {
+  @Test(arguments: json.indices) func decodesAndEncodesEachKindOfJSONValue(_ row: Int) throws {
     let (text, value) = Self.json[row]
     #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) == value)
     #expect(try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(value)) == value)
   }
 
-  @Test func aPartOfAJSONValueIsThereOrNil() {
+  @Test func subscriptsAndAccessorsReturnNilForOtherKinds() {
     let json: JSONValue = ["a": [1, 2.5, "x", true, nil], "\("b")": 3.0]
     #expect(json["a"]?[0]?.integer == 1 && json["a"]?[1]?.integer == nil && json["a"]?[0]?.number == 1)
     #expect(json["a"]?[1]?.number == 2.5 && json["a"]?[2]?.number == nil && json["a"]?[2]?.string == "x")
@@ -58,14 +58,14 @@ import Wynd
     }
   }
 
-  @Test func aJSONValuePrintsAsJSON() {
+  @Test func printsAsJSON() {
     let json: JSONValue = ["b": [1, 2.5, nil, true], "a": ["c": "x/\"y\""], "d": [:]]
     #expect("\(json)" == #"{"a":{"c":"x/\"y\""},"b":[1,2.5,null,true],"d":{}}"#)
     #expect("\(JSONValue(nil))" == "null" && "\(JSONValue(floatLiteral: .nan))" == "a number that JSON does not have")
   }
 
   /// A client's key strategy renames properties, and nothing in JSON without a type.
-  @Test func theKeysOfAJSONValueStayAsTheyAre() throws {
+  @Test func keyStrategiesDoNotChangeKeys() throws {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     let text = #"[{"user_id":{"a_b":1}}]"#
@@ -75,7 +75,7 @@ import Wynd
     #expect(try encoder.encode(["userId": 1] as JSONValue) == Data(#"{"userId":1}"#.utf8))
   }
 
-  @Test func jsonThatIsTooDeepIsAnErrorAndNoCrash() {
+  @Test func rejectsJSONThatIsNestedTooDeeply() {
     for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
       let deep = String(repeating: open, count: 300) + "1" + String(repeating: close, count: 300)
       #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(deep.utf8)) }
@@ -84,8 +84,8 @@ import Wynd
     }
   }
 
-  /// Finding E9: each kind of value is read in a multiple of the time of its own type, in nested arrays too.
-  @Test func jsonWithoutATypeIsReadInLittleTime() throws {
+  /// Decoding takes a small multiple of the time of a concrete type, also for nested arrays.
+  @Test func decodesUntypedJSONInLinearTime() throws {
     // Of this thread: other tests and programs have most of the processor.
     func now() -> Duration {
       var time = timespec()

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 @Suite struct ListBuilderTests {
-  @Test(arguments: [true, false]) func listsCanBeBuilt(_ flag: Bool) {
+  @Test(arguments: [true, false]) func buildsListsWithConditionsAndLoops(_ flag: Bool) {
     @ListBuilder<URLQueryItem> var items: [URLQueryItem] {
       URLQueryItem(name: "a", value: "1")
       if flag { URLQueryItem(name: "b", value: nil) }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Wynd
 
-/// One convention for query items, and what can be changed of it.
+/// The convention for query items, and its options.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct QueryEncoderTests {
   struct Filter: Encodable {
     var q = "dogs & cats"
@@ -33,12 +33,12 @@ import Wynd
       "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00Z&tags=a,b"
     ),
   ]
-  @Test(arguments: styles.indices) func aStructInEachStyle(_ row: Int) throws {
+  @Test(arguments: styles.indices) func encodesAStructInEachStyle(_ row: Int) throws {
     let (encoder, expected) = Self.styles[row]
     #expect(try Self.text(encoder, Filter()) == expected)
   }
 
-  @Test func valuesOfSeveralKinds() throws {
+  @Test func encodesMixedValues() throws {
     #expect(
       try QueryEncoder().encode(["q": "x", "page": 2, "ok": false, "none": nil, "ids": [1, 2]])
         == [
@@ -55,7 +55,7 @@ import Wynd
     #expect(try QueryEncoder().encode(["a": [nil, 1] as [Int?], "b": [Int]()]) == [.init(name: "a", value: "1")])
   }
 
-  @Test func longNumbersAreNotRounded() throws {
+  @Test func doesNotRoundLongNumbers() throws {
     struct Numbers: Encodable {
       var a = UInt64.max
       var b = Int64.min
@@ -70,7 +70,7 @@ import Wynd
         == "a=18446744073709551615&b=-9223372036854775808&c=12345678901234567.89&d=0.1&e=1e+300&f=1&g=0")
   }
 
-  @Test func whatHasNoNamesIsAnError() {
+  @Test func rejectsValuesWithoutNames() {
     #expect(throws: EncodingError.self) { try QueryEncoder().encode([1, 2]) }
     #expect(throws: EncodingError.self) { try QueryEncoder().encode("x") }
     #expect(throws: EncodingError.self) { try QueryEncoder().encode(["a": Double.nan]) }
@@ -92,7 +92,7 @@ import Wynd
     (.init(), ["a": -1.25, "b": 1e21], "a=-1.25&b=1000000000000000000000"),
     (.init(), ["a": URL(string: "https://a.example/?b=c"), "b": UUID?.none], "a=https://a.example/?b=c"),
   ]
-  @Test(arguments: encoders.indices) func aQueryIsWrittenByItsConvention(_ row: Int) throws {
+  @Test(arguments: encoders.indices) func encodesNestedValuesByConvention(_ row: Int) throws {
     let (encoder, values, text) = Self.encoders[row]
     let items = try encoder.encode(values)
     #expect(items.map { $0.name + ($0.value.map { "=" + $0 } ?? "") }.joined(separator: "&") == text)

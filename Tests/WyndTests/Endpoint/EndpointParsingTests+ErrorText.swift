@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 extension EndpointParsingTests {
-  @Test func theTextOfAnUndecodableBodyIsOneShortLine() throws {
+  @Test func describesUndecodableBodyInOneShortLine() throws {
     enum Color: String, Decodable { case red }
     let url = try #require(URL(string: "http://127.0.0.1/"))
     let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
@@ -33,7 +33,7 @@ extension EndpointParsingTests {
   struct Named: Decodable { var name: String }
 
   /// The value of such a key may be from the body, as that of a dictionary is.
-  @Test func aCodingKeyWithAValueIsNotPrinted() throws {
+  @Test func hidesCodingKeysWithAssociatedValues() throws {
     enum Key: CodingKey {
       case name(String)
       var stringValue: String {
@@ -51,8 +51,8 @@ extension EndpointParsingTests {
     #expect("\(NetworkError.undecodable(cause, response, Data()))".hasPrefix("…: is not valid: 200"))
   }
 
-  /// An index is printed, and a key of the body is not, although it is a number too.
-  @Test func aKeyThatIsANumberIsNotPrinted() throws {
+  /// An index is printed. A key of the body is not, even if it is a number.
+  @Test func hidesNumericKeysOfTheBody() throws {
     let url = try #require(URL(string: "http://127.0.0.1/"))
     let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
     let body = Data(#"[{"4111111111111111":"x"}]"#.utf8)

@@ -15,7 +15,7 @@ extension LocalEndpoint {
   var path: String { "/" }
 }
 
-/// How an answer is parsed follows from the type of the response.
+/// The type of the response decides how it is parsed.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointParsingTests {
   let session = URLSession(configuration: .ephemeral)
 
@@ -34,7 +34,7 @@ extension LocalEndpoint {
   struct MaybeUser: LocalEndpoint { typealias Response = User?; let server: LoopbackServer }
   struct MaybeJSON: LocalEndpoint { typealias Response = JSONValue?; let server: LoopbackServer }
 
-  @Test(arguments: [200, 204]) func whatMayBeEmptyIs(_ status: Int) async throws {
+  @Test(arguments: [200, 204]) func acceptsAnEmptyBodyForTypesThatCanBeEmpty(_ status: Int) async throws {
     let server = try LoopbackServer(script: status == 204 ? Answer([.send(Answer.head(204))]) : .status(status))
     #expect(try await session.load(Bytes(server: server)).isEmpty)
     #expect(try await session.load(MaybeBytes(server: server)) == nil)
@@ -54,7 +54,7 @@ extension LocalEndpoint {
     #expect(server.requests.count == 9)
   }
 
-  @Test func eachTypeIsItself() async throws {
+  @Test func parsesEachResponseType() async throws {
     let server = try LoopbackServer(script: .ok(#"{"email":"a@b"}"#))
     #expect(try await session.load(Bytes(server: server)) == Data(#"{"email":"a@b"}"#.utf8))
     #expect(try await session.load(MaybeBytes(server: server)) == Data(#"{"email":"a@b"}"#.utf8))
@@ -78,7 +78,7 @@ extension LocalEndpoint {
     ([97, 98], "text/plain; charset=koi8-r", "ab"), ([0xC1], "text/plain; charset=koi8-r", nil),
     ([97, 0], "text/plain; charset=koi8-r", nil), ([0xFF], "text/plain; charset=utf-8", nil),
   ]
-  @Test(arguments: charsets.indices) func textIsReadInItsCharset(_ row: Int) async throws {
+  @Test(arguments: charsets.indices) func decodesTextInItsCharset(_ row: Int) async throws {
     let (bytes, type, expected) = Self.charsets[row]
     let server = try LoopbackServer(script: .ok(bytes, type.map { [("Content-Type", $0)] } ?? []))
     do throws(NetworkError) {
@@ -112,7 +112,7 @@ extension LocalEndpoint {
     }
   }
 
-  @Test func theDecoderCanBeReplaced() async throws {
+  @Test func usesTheDecoderAndParseOfTheEndpoint() async throws {
     let dated = try LoopbackServer(script: .ok(#"{"email":"a","joined":1000}"#))
     #expect(
       try await session.load(Dated(server: dated)) == User(email: "a", joined: Date(timeIntervalSince1970: 1000)))
@@ -135,7 +135,7 @@ extension LocalEndpoint {
       return data.count
     }
   }
-  @Test func parseCanBeWritten() async throws {
+  @Test func usesACustomParse() async throws {
     let server = try LoopbackServer(script: .ok("1234"), .ok("12345"), .ok("123"), .status(200))
     let endpoint = Counted(server: server)
     #expect(try await session.load(endpoint) == 4)
@@ -165,7 +165,7 @@ extension LocalEndpoint {
     (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: expected Double, found string"),
     (#"<html>Sign in</html>"#, "the body: is not valid"),
   ]
-  @Test(arguments: broken.indices) func anUndecodableResponseSaysWhereAndIsNotRetried(_ row: Int)
+  @Test(arguments: broken.indices) func reportsThePathOfADecodingErrorAndDoesNotRetry(_ row: Int)
     async throws
   {
     let (body, text) = Self.broken[row]
@@ -185,13 +185,13 @@ extension LocalEndpoint {
     #expect(server.requests.count == 1)
   }
 
-  /// Nobody can tell what in a body is secret, so no text quotes any of it; it is in `error.data`.
+  /// Any part of a body may be secret, so no text quotes it. It is in `error.data`.
   static let bodies = [
     "{'sid': 'SECRET'}", #"{"tok\u0065n":"SECRET"}"#, #"{"refresh":"SECRET"}"#, "token SECRET",
     "Authorization Bearer SECRET", "secret%3DSECRET", "<token>SECRET</token>", #"{"n": "SECRET"}"#, "SECRET",
     #"{"users":[{"email":"SECRET"},{"email":4711471}]}"#, #"{"users":{"SECRET":1}}"#, #"{"SECRET":1}"#, "{SECRET",
   ]
-  @Test(arguments: bodies) func noTextQuotesABody(_ body: String) async throws {
+  @Test(arguments: bodies) func doesNotQuoteTheBodyInErrorTexts(_ body: String) async throws {
     let server = try LoopbackServer(script: .ok(body))
     func check(_ error: NetworkError?) throws {
       let error = try #require(error)
@@ -207,7 +207,7 @@ extension LocalEndpoint {
   }
 
   enum Color: String, Decodable { case red }
-  /// A type whose own errors quote what it found.
+  /// A type whose errors quote the body.
   struct Chosen: Decodable {
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
@@ -217,14 +217,14 @@ extension LocalEndpoint {
     }
   }
 
-  @Test func aValueThatAnEnumerationLacksIsNotQuoted() async throws {
+  @Test func doesNotQuoteAnUnknownEnumValue() async throws {
     let server = try LoopbackServer(script: .ok(#"["red","SECRET"]"#))
     let error = await #expect(throws: NetworkError.self) { try await session.load(Of<[Color]>(server: server)) }
     let text = "\(try #require(error))"
     #expect(text.hasPrefix("[1]: is not valid: 200 "), "\(text)")
   }
 
-  @Test func genericEndpointsAreParsedByTheirTypeToo() async throws {
+  @Test func parsesGenericEndpointsByTheirResponseType() async throws {
     let empty = try LoopbackServer(script: .status(200))
     #expect(try await session.load(Of<Int?>(server: empty)) == nil)
     #expect(try await session.load(Of<JSONValue>(server: empty)) == JSONValue(nil))

@@ -34,13 +34,13 @@ import Wynd
     (.get, "GET"), (.head, "HEAD"), (.post, "POST"), (.put, "PUT"), (.patch, "PATCH"), (.delete, "DELETE"),
     (.options, "OPTIONS"), (.query, "QUERY"), ("PURGE", "PURGE"), (.init(rawValue: "COPY"), "COPY"),
   ]
-  @Test(arguments: methods.indices) func eachMethodIsSentAsItIs(_ row: Int) throws {
+  @Test(arguments: methods.indices) func sendsEachMethodUnchanged(_ row: Int) throws {
     let (method, name) = Self.methods[row]
     #expect(try Plain(method: method).request.httpMethod == name)
     #expect(method.rawValue == name)
   }
 
-  @Test func anEndpointIsAPlainGETOverHTTPSUnlessItSaysOtherwise() throws {
+  @Test func defaultsToAPlainGETOverHTTPS() throws {
     struct Small: Endpoint {
       typealias Response = Data
       var host: String { "a.example" }
@@ -72,7 +72,7 @@ import Wynd
     ),
     (Plain(queryItems: [.init(name: "b", value: nil), .init(name: "a", value: nil)]), "https://a.example/?b&a"),
   ]
-  @Test(arguments: addresses.indices) func anAddressIsRightOrRefused(_ row: Int) {
+  @Test(arguments: addresses.indices) func buildsOrRejectsEachAddress(_ row: Int) {
     let (call, expected) = Self.addresses[row]
     do throws(NetworkError) { #expect(try call.url.absoluteString == expected) } catch {
       guard case .invalidRequest(let reason) = error, expected == nil else { Issue.record("\(error)"); return }
@@ -80,7 +80,7 @@ import Wynd
     }
   }
 
-  @Test func aSegmentIsEncodedAsAWhole() {
+  @Test func encodesAPathSegment() {
     #expect(Plain.percentEncoded(segment: "a/b c;+é%.~") == "a%2Fb%20c%3B%2B%C3%A9%25.~")
   }
 
@@ -88,7 +88,7 @@ import Wynd
     ("/a%2Fb", "/v/a%2Fb"), ("a%2fb", "/v/a%2fb"), ("/a+b;c", "/v/a+b;c"), ("", "/v"), ("/", "/v/"), ("/a[b", nil),
     ("/%4", nil), ("/%g0", nil), ("/%2e%2E", nil), ("/.%2E/x", nil), ("/%2e%2e%2e", "/v/%2e%2e%2e"), ("/a\"b", nil),
   ]
-  @Test(arguments: encodedPaths.indices) func aPathThatIsEncodedAlreadyIsSentAsItIs(_ row: Int) async throws {
+  @Test(arguments: encodedPaths.indices) func sendsAPercentEncodedPathUnchanged(_ row: Int) async throws {
     struct Encoded: Endpoint {
       typealias Response = Data
       var path: String { "/not asked" }
@@ -105,7 +105,7 @@ import Wynd
     ("https://b.example/%C3%A4", nil, "http", "https://b.example/%C3%A4/x"), ("https://b.example/?", nil, "https", nil),
     ("https://b.example/#", nil, "https", nil), ("https://u@b.example/", nil, "https", nil),
   ]
-  @Test(arguments: bases.indices) func schemeHostAndPortAreThoseOfTheBaseURL(_ row: Int) async throws {
+  @Test(arguments: bases.indices) func takesSchemeHostAndPortFromTheBaseURL(_ row: Int) async throws {
     let (base, port, scheme, sent) = Self.bases[row]
     let script = NetworkScript.scripted([.ok("x")])
     _ = try? await Self.client(script, base: base).load(Plain(scheme: scheme, host: "", port: port, path: "x"))
@@ -121,7 +121,7 @@ import Wynd
     ([.init("X-A", "1"), .init("x-a", "2")], nil, ["x-a": "1,2", "accept": "application/json"]),
     ([.init("X-A", "")], nil, ["x-a": "", "accept": "application/json"]),
   ]
-  @Test(arguments: fields.indices) func theFieldsOfARequest(_ row: Int) throws {
+  @Test(arguments: fields.indices) func setsHeaderFieldsAndTheirDefaults(_ row: Int) throws {
     let (headers, body, sent) = Self.fields[row]
     let method: URLRequest.Method = body == nil ? .get : .post
     let request = try Call<[Int]>(method: method, headers: headers, body: body).request
@@ -129,7 +129,7 @@ import Wynd
     #expect(Dictionary(fields) { "\($0) and \($1)" } == sent)
   }
 
-  @Test func onlyWhatIsDecodedSaysWhatItAccepts() throws {
+  @Test func sendsAcceptOnlyForDecodedTypes() throws {
     func accept(_ endpoint: some Endpoint) throws -> String? {
       try endpoint.request.value(forHTTPHeaderField: "Accept")
     }
@@ -145,7 +145,7 @@ import Wynd
     #expect(try accept(Nothing()) == nil)
   }
 
-  @Test func aFieldPrintsNoCredential() {
+  @Test func descriptionOfAHeaderHidesCredentials() {
     #expect("\(URLRequest.Header("X-Page", "7"))" == "X-Page: 7")
     for header in [
       URLRequest.Header.authorization(bearer: "s3cr3t"), .authorization(user: "u", password: "s3cr3t"),
@@ -155,7 +155,7 @@ import Wynd
 
   // MARK: Bodies
 
-  @Test(arguments: [URLRequest.Method.get, .head, "get", "Head"]) func aMethodWithoutABodyTakesNone(
+  @Test(arguments: [URLRequest.Method.get, .head, "get", "Head"]) func rejectsABodyForGETAndHEAD(
     _ method: URLRequest.Method
   ) {
     #expect(throws: NetworkError.self) { try Plain(method: method, body: .text("x")).request }
@@ -165,7 +165,7 @@ import Wynd
     #expect(throws: NetworkError.self) { try call.request }
   }
 
-  @Test(arguments: [URLRequest.Method.post, .put, .patch, .delete, .query, .options]) func otherMethodsTakeABody(
+  @Test(arguments: [URLRequest.Method.post, .put, .patch, .delete, .query, .options]) func acceptsABodyForOtherMethods(
     _ method: URLRequest.Method
   ) throws {
     #expect(try Plain(method: method, body: .text("x")).request.httpBody == Data("x".utf8))
@@ -176,12 +176,12 @@ import Wynd
     ([.init(name: "a", value: "1 2"), .init(name: "a", value: "+%20")], "a=1+2&a=%2B%2520"),
     ([.init(name: "é=", value: "\r\n&~*")], "%C3%A9%3D=%0D%0A%26~%2A"),
   ]
-  @Test(arguments: forms.indices) func aFormIsWrittenAsABrowserWritesIt(_ row: Int) throws {
+  @Test(arguments: forms.indices) func encodesFormsLikeABrowser(_ row: Int) throws {
     let (items, text) = Self.forms[row]
     #expect(try Plain(method: .post, body: .form(items)).request.httpBody == Data(text.utf8))
   }
 
-  @Test func aBodyUsesItsOwnEncoder() throws {
+  @Test func encodesABodyWithItsOwnEncoder() throws {
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     struct Name: Encodable { var firstName = "B" }
@@ -191,7 +191,7 @@ import Wynd
     #expect(form.httpBody == Data("a=1%2C2".utf8))
   }
 
-  @Test func eachMultipartBodyHasABoundaryOfItsOwn() throws {
+  @Test func usesANewBoundaryForEachMultipartBody() throws {
     func type() throws -> String? {
       try Plain(method: .post, body: .multipart([.init(name: "a", value: "b")])).request
         .value(forHTTPHeaderField: "Content-Type")
@@ -200,7 +200,7 @@ import Wynd
     #expect(first.hasPrefix("multipart/form-data; boundary=") && first != second)
   }
 
-  @Test func aMultipartBodyWithFilesIsTheSameByteForByte() async throws {
+  @Test func sendsAMultipartBodyWithFilesByteForByte() async throws {
     let folder = try Folder()
     let bytes = someBytes(600_000)
     try Data(bytes).write(to: folder.file("a\"b.png"))
@@ -226,7 +226,7 @@ import Wynd
     #expect(request.value("Content-Length") == "\(request.body.count)")
   }
 
-  @Test func errorThatPrepareThrowsIsWrappedUnlessItIsOfTheLibrary() {
+  @Test func wrapsErrorsOfPrepareExceptNetworkErrors() {
     struct Mine: Error {}
     func error(_ thrown: any Error) -> NetworkError? {
       #expect(throws: NetworkError.self) { try Plain(prepared: { _ in throw thrown }).request }
@@ -239,7 +239,7 @@ import Wynd
 
   /// A field that the endpoint sets itself is not set again, however its name is written.
   @Test(arguments: ["Content-Type", "content-type", "CONTENT-TYPE", "Accept", "accept", "aCCEPT"])
-  func aFieldThatIsSetWinsWhateverItsCase(_ name: String) throws {
+  func explicitHeaderReplacesTheDefaultInAnyCase(_ name: String) throws {
     let request = try Call<[String]>(method: .post, headers: [.init(name, "text/x-mine")], body: .json(["item": "a"]))
       .request
     #expect(request.value(forHTTPHeaderField: name) == "text/x-mine")
@@ -248,7 +248,7 @@ import Wynd
     #expect([accept, type].contains("application/json"))
   }
 
-  @Test func theEncoderOfTheClientEncodesValuesAndNotLiterals() async throws {
+  @Test func encodesValuesButNotLiteralsWithTheEncoderOfTheClient() async throws {
     let script = NetworkScript.scripted([.status(400)])
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -267,7 +267,7 @@ import Wynd
     #expect(sent == [#"{"first_name":"B"}"#, #"{"firstName":"B"}"#])
   }
 
-  @Test func firstMistakesAreNamed() async throws {
+  @Test func describesCommonMistakes() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     func text(_ call: Plain, base: String = "https://a.example") async -> String {
       do throws(NetworkError) { return "\(try await Self.client(script, base: base).load(call))" } catch {

@@ -24,7 +24,7 @@ import Wynd
     (400, #"{"code":"a"}"#, "a"), (404, #"{"code":"a"}"#, "a"), (500, #"{"code":"a"}"#, "a"), (400, "{}", nil),
     (400, "", nil), (503, "<html>", nil),
   ]
-  @Test(arguments: failures.indices, [0, 1]) func anErrorOfTheServiceIsTypedIfItCanBeRead(
+  @Test(arguments: failures.indices, [0, 1]) func decodesServiceErrors(
     _ row: Int, _ retries: Int
   ) async throws {
     let (status, body, code) = Self.failures[row]
@@ -37,7 +37,7 @@ import Wynd
   }
 
   /// A success that cannot be read is no error of the service.
-  @Test func aSuccessIsNotTakenForAnErrorOfTheService() async throws {
+  @Test func doesNotDecodeASuccessAsAServiceError() async throws {
     let client = Self.client(.scripted([.ok(#"{"code":"a"}"#)]))
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Strict()) })
     guard case .undecodable(let reason, let response, let data) = error else { Issue.record("\(error)"); return }
@@ -51,7 +51,7 @@ import Wynd
     typealias ServiceError = Dated
     var path: String { "/" }
   }
-  @Test func theDecoderOfTheClientReadsErrorsToo() async throws {
+  @Test func decodesServiceErrorsWithTheDecoderOfTheClient() async throws {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
     var client = Self.client(.scripted([.status(400, #"{"at":9}"#), .ok(#"{"at":8}"#)]))
@@ -61,7 +61,7 @@ import Wynd
     #expect(try await client.load(DatedCall()).at == Date(timeIntervalSince1970: 8))
   }
 
-  @Test func eachFormOfLoadOfASessionGivesTheSame() async throws {
+  @Test func everyFormOfLoadGivesTheSameResult() async throws {
     let server = try LoopbackServer { request in
       request.index % 2 == 0 ? .status(503) : .status(201, [("X-A", "1")], body: "7")
     }
@@ -83,7 +83,7 @@ import Wynd
     #expect(error.statusCode == 503 && server.requests.count == 7)
   }
 
-  @Test func aResponseForATestHasItsDefaults() throws {
+  @Test func responseInitializerHasDefaults() throws {
     let head = HTTPURLResponse(
       url: try #require(URL(string: "https://a.example")), statusCode: 203, httpVersion: nil, headerFields: nil)
     let response = EndpointResponse(value: 1, response: try #require(head))

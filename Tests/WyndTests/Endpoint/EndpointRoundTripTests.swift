@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What was put into a URL is what the server takes out of it, byte for byte.
+/// The server receives path segments and query values byte for byte.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointRoundTripTests {
   struct Values: Endpoint {
     typealias Response = Void
@@ -58,7 +58,7 @@ import Wynd
     return text
   }
 
-  @Test func threeThousandPathsAndQueriesSurvive() async throws {
+  @Test func serverReceivesThreeThousandPathsAndQueriesUnchanged() async throws {
     try await Turn.take {
       let seed = UInt64.random(in: 0...UInt64.max)
       let session = URLSession(configuration: .ephemeral)
@@ -72,7 +72,7 @@ import Wynd
               let inPlainPath = number.isMultiple(of: 2)
               let segments = (0..<Int.random(in: 1...3, using: &random)).map { _ in
                 let text = Self.text(&random)
-                // In the plain path a slash separates; and no segment can be «.» or «..».
+                // In the plain path a slash separates segments; and no segment can be "." or "..".
                 return "x"
                   + (inPlainPath ? String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "/" })) : text)
               }

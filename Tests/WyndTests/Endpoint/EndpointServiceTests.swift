@@ -7,12 +7,12 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A service described by endpoints, with a fault before each answer.
+/// A service described by endpoints, with a fault before each response.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointServiceTests {
   let session = URLSession(configuration: .default)
   let shop = Shop()
 
-  @Test func listItemCreateUpdateDelete() async throws {
+  @Test func listsCreatesUpdatesAndDeletesDespiteFaults() async throws {
     let server = try shop.server()
     #expect(try await session.load(PetList(server: server)).map(\.name) == ["Bella", "Rex"])
     #expect(try await session.load(.pet(1, on: server)) == Pet(id: 1, name: "Bella", age: 3))
@@ -27,7 +27,7 @@ import Wynd
     #expect(shop.count == 2)
   }
 
-  @Test func theRequestIsWhatTheEndpointSays() async throws {
+  @Test func sendsTheRequestOfTheEndpoint() async throws {
     let server = try LoopbackServer(script: Shop.json(Pet(id: 9, name: "x")))
     _ = try await session.load(PetCreation(server: server, name: "x", key: UUID()))
     let request = try #require(server.requests.first)
@@ -39,7 +39,7 @@ import Wynd
     #expect(request.text == #"{"name":"x"}"#)
   }
 
-  @Test func theErrorOfTheServiceComesTyped() async throws {
+  @Test func throwsATypedServiceError() async throws {
     let server = try shop.server()
     do throws(NetworkError) {
       _ = try await session.load(.pet(99, on: server))
@@ -55,7 +55,7 @@ import Wynd
     }
   }
 
-  @Test func aTypedErrorIsFoundBehindTheRetriesToo() async throws {
+  @Test func findsTheServiceErrorAfterRetries() async throws {
     let server = try LoopbackServer(script: .status(503, body: #"{"code":"busy","message":"later"}"#))
     do throws(NetworkError) {
       _ = try await session.load(.pet(1, on: server), maxRetries: 1)
@@ -67,7 +67,7 @@ import Wynd
     }
   }
 
-  @Test(arguments: ["<html>", "{}", ""]) func whatIsNoTypedErrorStaysAsItCame(_ body: String) async throws {
+  @Test(arguments: ["<html>", "{}", ""]) func keepsAnErrorBodyThatIsNoServiceError(_ body: String) async throws {
     let server = try LoopbackServer(script: .status(400, body: body))
     do throws(NetworkError) {
       _ = try await session.load(.pet(1, on: server))
@@ -78,7 +78,7 @@ import Wynd
     }
   }
 
-  @Test func aFileIsSentFromDiskAgainAfterEachFault() async throws {
+  @Test func sendsAFileAgainAfterEachFault() async throws {
     let folder = FileManager.default.temporaryDirectory
     let file = folder.appendingPathComponent("photo-\(UUID().uuidString).jpg")
     let bytes = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -99,7 +99,7 @@ import Wynd
     #expect(photo.server.requests.allSatisfy { $0.value("Content-Length") == "\($0.body.count)" })
   }
 
-  @Test func aFileThatIsNotThereSendsNothing() async throws {
+  @Test func sendsNothingForAMissingFile() async throws {
     let photo = PetPhoto(server: try shop.server(), id: 1, file: URL(fileURLWithPath: "/nowhere.jpg"))
     do throws(NetworkError) {
       _ = try await session.load(photo)
@@ -110,7 +110,7 @@ import Wynd
     }
   }
 
-  @Test func aCallWithAFileThatIsCancelledBeforeItStartsSendsNothing() async throws {
+  @Test func cancelsACallWithAFileBeforeItStarts() async throws {
     let photo = PetPhoto(server: try shop.server(), id: 1, file: URL(fileURLWithPath: #filePath))
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
@@ -123,7 +123,7 @@ import Wynd
 
   // MARK: The three forms
 
-  @Test func theCallbackFormAnswersOnTheDelegateQueue() async throws {
+  @Test func callsHandlerOnTheDelegateQueue() async throws {
     let server = try shop.server()
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
@@ -151,7 +151,7 @@ import Wynd
     let path = "/x"
   }
 
-  @Test func theFullerFormGivesTheHead() async throws {
+  @Test func loadResponseReturnsHeadersAndAttempts() async throws {
     let server = try shop.server()
     let answer = try await session.loadResponse(PetList(server: server, page: 2))
     #expect(answer.response.value(forHTTPHeaderField: "X-Total") == "2")
@@ -167,7 +167,7 @@ import Wynd
     #expect(total == "2")
   }
 
-  @Test func thePolicyOfTheCallWinsOverTheEndpointsAndTellsItsEvents() async throws {
+  @Test func policyOfTheCallOverridesThatOfTheEndpoint() async throws {
     let server = try LoopbackServer(script: .status(503))
     let log = EventLog()
     await #expect(throws: NetworkError.self) {
@@ -179,7 +179,7 @@ import Wynd
     #expect(server.requests.count == 4)
   }
 
-  @Test func cancellingALoadEndsIt() async throws {
+  @Test func cancelsALoad() async throws {
     let server = try LoopbackServer(script: .hang)
     let task = Task { [session] in try await session.load(.pet(1, on: server)) }
     await until { server.requests.count == 1 }

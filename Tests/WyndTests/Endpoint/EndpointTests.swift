@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Calls without a type of their own, generic endpoints, and members that are written with another type.
+/// Generic endpoints, shorthand types of requirements, and errors that `parse` throws.
 @Suite struct EndpointTests {
   static func client(_ script: NetworkScript) -> NetworkClient {
     NetworkClient(baseURL: URL(string: "https://a.example/v2"), policy: .never, script: script)
@@ -23,7 +23,7 @@ import Wynd
     func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data) }
   }
 
-  @Test func aGenericEndpointIsParsedAsItsParameter() async throws {
+  @Test func parsesGenericEndpointsAsTheirParameter() async throws {
     let client = Self.client(.scripted([.ok("[1,2]")]))
     #expect(try await client.load(Call<[Int]>(path: "/x")) == [1, 2])
     #expect(try await client.load(Call<Data>(path: "/x")) == Data("[1,2]".utf8))
@@ -46,7 +46,7 @@ import Wynd
     func prepare(_ request: inout URLRequest) { request.timeoutInterval = 7 }
   }
 
-  @Test func aMemberMayHaveTheTypeThatComesNaturally() async throws {
+  @Test func acceptsShorthandTypesForRequirements() async throws {
     let script = NetworkScript.scripted([.status(503)])
     let error = await #expect(throws: NetworkError.self) { try await script.load(Short()) }
     #expect(error?.statusCode == 503)
@@ -58,7 +58,7 @@ import Wynd
     #expect(request.value(forHTTPHeaderField: "X-A") == "1" && request.value(forHTTPHeaderField: "X-B") == "2")
   }
 
-  @Test func aMemberThatIsReadHasTheTypeOfTheProtocol() throws {
+  @Test func readsShorthandRequirementsWithTheirProtocolTypes() throws {
     func read<E: Endpoint>(_ endpoint: E) throws -> String {
       let (host, port, method, headers) = (endpoint.host, endpoint.port, endpoint.method, endpoint.headers)
       let (body, policy, items) = (endpoint.body, endpoint.policy, try endpoint.queryItems)
@@ -79,7 +79,7 @@ import Wynd
     let path = "/x"
     func parse(data: Data, urlResponse: URLResponse) throws -> Int { data.count }
   }
-  @Test func theOlderFormsOfParseAreUsed() async throws {
+  @Test func usesTheOlderFormsOfParse() async throws {
     let client = Self.client(.scripted([.ok("abc")]))
     #expect(try await client.load(OfData()) == "own 3")
     #expect(try await client.load(OfURLResponse()) == 3)
@@ -118,7 +118,7 @@ import Wynd
     }
   }
 
-  @Test func anErrorOfTheServiceThatParseThrowsIsAServiceError() async throws {
+  @Test func reportsAServiceErrorThrownByParse() async throws {
     let client = Self.client(.scripted([.ok(#"{"code":7}"#), .ok("fine"), .status(200)]))
     let error = await #expect(throws: NetworkError.self) { try await client.load(Envelope()) }
     guard case .serviceError(_, let response, let data)? = error else {

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// URLs that are boringly right.
+/// Which URL an endpoint has, or why it is invalid.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointURLTests {
   struct Address: Endpoint {
     typealias Response = Data
@@ -59,7 +59,7 @@ import Wynd
     ("\u{202E}evil", "invalid"), (String(repeating: "a.", count: 200), "invalid"), ("a\\b", "invalid"),
   ]
 
-  @Test(arguments: hosts.indices) func hostsAreRightOrRefused(_ row: Int) {
+  @Test(arguments: hosts.indices) func validatesHosts(_ row: Int) {
     let (host, expected) = Self.hosts[row]
     #expect(Self.url(Address(host: host)) == expected)
   }
@@ -73,7 +73,7 @@ import Wynd
     ("/.a/b./...", "/.a/b./..."), ("/..", "invalid"), ("/a/../b", "invalid"), (".", "invalid"), ("/./a", "invalid"),
   ].map { $0 == "/a+b" ? ($0, "/a%2Bb") : ($0, $1) }
 
-  @Test(arguments: paths.indices) func pathsAreRightOrRefused(_ row: Int) {
+  @Test(arguments: paths.indices) func encodesOrRejectsPaths(_ row: Int) {
     let (path, expected) = Self.paths[row]
     #expect(Self.url(Address(path: path)) == (expected == "invalid" ? expected : "https://example.com" + expected))
   }
@@ -84,7 +84,7 @@ import Wynd
     ("/%2e%2E/a", "invalid"), ("/%2e", "invalid"), ("/.%2e/a", "invalid"),
   ]
 
-  @Test(arguments: escaped.indices) func pathsThatAreEncodedAlready(_ row: Int) {
+  @Test(arguments: escaped.indices) func acceptsPercentEncodedPaths(_ row: Int) {
     let (path, expected) = Self.escaped[row]
     #expect(
       Self.url(Address(escapedPath: path)) == (expected == "invalid" ? expected : "https://example.com" + expected))
@@ -99,7 +99,7 @@ import Wynd
     ([.init(name: "", value: "")], "?="), ([.init(name: "a%20b", value: "%2B")], "?a%2520b=%252B"),
   ]
 
-  @Test(arguments: queries.indices) func queriesAreRightOrRefused(_ row: Int) {
+  @Test(arguments: queries.indices) func encodesQueries(_ row: Int) {
     let (items, expected) = Self.queries[row]
     #expect(Self.url(Address(queryItems: items)) == "https://example.com/" + expected)
   }
@@ -115,16 +115,16 @@ import Wynd
     ("http://h/v1#f", "a", "invalid"),
   ]
 
-  @Test(arguments: bases.indices) func aBasePathIsKept(_ row: Int) async {
+  @Test(arguments: bases.indices) func appendsToThePathOfTheBaseURL(_ row: Int) async {
     let (base, path, expected) = Self.bases[row]
     #expect(await Self.url(Address(host: "", path: path), base: base) == expected)
   }
 
-  @Test func anEndpointWithAHostOfItsOwnDoesNotTakeTheBase() async {
+  @Test func ignoresTheBaseURLForAnEndpointWithAHost() async {
     #expect(await Self.url(Address(port: 81, path: "/a"), base: "http://h/v1") == "https://example.com:81/a")
   }
 
-  @Test func schemeAndPortAreChecked() {
+  @Test func validatesSchemeAndPort() {
     #expect(Self.url(Address(scheme: "HTTP", port: 80)) == "http://example.com:80/")
     for scheme in ["ftp", "", "javascript", "https:", "h t"] { #expect(Self.url(Address(scheme: scheme)) == "invalid") }
     for port in [0, -1, 65_536, Int.max, Int.min] { #expect(Self.url(Address(port: port)) == "invalid") }

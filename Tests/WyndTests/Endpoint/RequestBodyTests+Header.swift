@@ -18,14 +18,14 @@ extension RequestBodyTests {
     (.userAgent("App/1 (x; y)"), "User-Agent", "App/1 (x; y)"), (.ifNoneMatch("\"v1\""), "If-None-Match", "\"v1\""),
     (.idempotencyKey("k-1"), "Idempotency-Key", "k-1"), (.init("X-A", "b"), "X-A", "b"),
   ]
-  @Test(arguments: headers.indices) func typedFields(_ row: Int) async throws {
+  @Test(arguments: headers.indices) func sendsTypedHeaders(_ row: Int) async throws {
     let (header, name, value) = Self.headers[row]
     let server = try LoopbackServer(script: .ok())
     try await session.load(Call(server: server, headers: [header]))
     #expect(server.requests.first?.value(name) == value)
   }
 
-  @Test func aFieldThatStandsThereTwiceIsSentWithBothValues() async throws {
+  @Test func sendsBothValuesOfARepeatedHeader() async throws {
     let server = try LoopbackServer(script: .ok())
     try await session.load(Call(server: server, headers: [.init("X-A", "1"), .init("x-a", "2")]))
     #expect(server.requests.first?.value("X-A") == "1,2")

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Bodies, header fields and query items, as they go over the wire.
+/// Bodies, header fields and query items as the server receives them.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestBodyTests {
   let session = URLSession(configuration: .ephemeral)
 
@@ -44,7 +44,7 @@ import Wynd
     ]
   }
 
-  @Test(arguments: bodies.indices) func eachBodyHasItsContentType(_ row: Int) async throws {
+  @Test(arguments: bodies.indices) func sendsEachBodyWithItsContentType(_ row: Int) async throws {
     let (body, type, text) = Self.bodies[row]
     let server = try LoopbackServer(script: .ok())
     try await session.load(Call(server: server, body: body))
@@ -60,7 +60,7 @@ import Wynd
     #expect(server.requests.last?.value("Content-Type") == "text/x-own")
   }
 
-  @Test func aMultipartBodyInMemory() async throws {
+  @Test func sendsAMultipartBodyFromMemory() async throws {
     let server = try LoopbackServer(script: .ok())
     let body = URLRequest.Body.multipart([
       .init(name: "a\"\u{301}\r\nb", value: "1"), .init(name: "é", data: Data([0, 255]), fileName: "x\".bin"),
@@ -80,7 +80,7 @@ import Wynd
     #expect(Data(request.body) == expected)
   }
 
-  @Test func aContentTypeByHandKeepsTheBoundary() async throws {
+  @Test func addsBoundaryToAnExplicitContentType() async throws {
     let server = try LoopbackServer(script: .ok())
     let body = URLRequest.Body.multipart([.init(name: "a", value: "b")])
     try await session.load(Call(server: server, headers: [.contentType("multipart/mixed")], body: body))
@@ -89,7 +89,8 @@ import Wynd
     #expect(server.requests.first?.text.contains(type.components(separatedBy: "boundary=")[1]) == true)
   }
 
-  @Test(arguments: ["/dev/zero", "/tmp", "/nowhere"]) func whatIsNoFileIsRefused(_ path: String) async throws {
+  @Test(arguments: ["/dev/zero", "/tmp", "/nowhere"]) func rejectsPathsThatAreNoRegularFile(_ path: String) async throws
+  {
     let server = try LoopbackServer(script: .ok())
     let file = URL(fileURLWithPath: path)
     let call = Call(server: server, body: .multipart([.init(name: "f", file: file)]))
@@ -103,11 +104,11 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  // MARK: What cannot be made is refused, and nothing is sent
+  // MARK: Invalid requests are not sent
 
   struct Failure: Error {}
 
-  @Test func whatCannotBeEncodedIsRefused() async throws {
+  @Test func rejectsBodiesAndHeadersThatCannotBeEncoded() async throws {
     let server = try LoopbackServer(script: .ok())
     let calls: [Call] = [
       Call(server: server, body: .json(["x": Double.nan])), Call(server: server, body: .form([1, 2])),
@@ -141,7 +142,7 @@ import Wynd
   }
 
   /// Foundation drops such a field here; where it does not, it is refused.
-  @Test func aLineBreakInAFieldOfAPlainRequestForgesNothing() async throws {
+  @Test func lineBreakInAHeaderDoesNotAddAnotherHeader() async throws {
     let server = try LoopbackServer(script: .ok())
     var request = URLRequest(url: server.url())
     request.setValue("a\r\nX-Evil: 1", forHTTPHeaderField: "X-A")
@@ -149,7 +150,7 @@ import Wynd
     #expect(server.requests.allSatisfy { $0.value("X-Evil") == nil })
   }
 
-  @Test func whatPrepareThrowsComesBack() async throws {
+  @Test func reportsErrorsOfPrepare() async throws {
     let server = try LoopbackServer(script: .ok())
     do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw Failure() }) } catch {
       guard case .middlewareError(let own) = error else { Issue.record("\(error)"); return }
@@ -167,7 +168,7 @@ import Wynd
     #expect(server.requests.first?.value("X-P") == "1")
   }
 
-  @Test func theReasonNamesThePlace() {
+  @Test func reportsThePathOfAnEncodingError() {
     struct Order: Encodable { var items: [[String: Double]] }
     let server = try? LoopbackServer(script: .ok())
     guard let server else { return }
