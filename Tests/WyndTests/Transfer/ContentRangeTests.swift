@@ -9,9 +9,9 @@ extension DownloadDecision {
   }
 }
 
-/// Content-Range (RFC 9110 §14.4), a pure rule.
+/// Parsing of Content-Range (RFC 9110 §14.4), and the decision that a download makes for a response.
 struct ContentRangeTests {
-  @Test func contentRangesAreReadOrRefused() {
+  @Test func parsesContentRange() {
     let table: [(String, first: Int64?, last: Int64?, total: Int64?)] = [
       ("bytes 5-9/200", 5, 9, 200), ("bytes 5-9/*", 5, 9, nil), ("Bytes 0-0/1", 0, 0, 1),
       ("bytes */200", nil, nil, 200),
@@ -32,7 +32,7 @@ struct ContentRangeTests {
     }
   }
 
-  // MARK: What a response means for the file
+  // MARK: The meaning of a response
 
   static let tag = ["ETag": "\"1\""]
   static let date = ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 2022 08:49:37 GMT"]
@@ -42,7 +42,7 @@ struct ContentRangeTests {
     DownloadState(source: "s", validator: validator, total: total)
   }
 
-  /// Status, header fields, what is known, the size of the partial file, what follows.
+  /// Status, header fields, known state, size of the partial file, expected decision.
   static let rows: [(Int, [String: String], DownloadState, Int64, DownloadDecision)] = [
     // The whole file.
     (200, [:], state(), 0, .fromStart(state())),
@@ -93,12 +93,12 @@ struct ContentRangeTests {
     (416, tag, state(), 0, .failed), (401, tag, known, 20, .failed), (503, [:], known, 20, .failed),
   ]
 
-  @Test(arguments: rows.indices) func responseIsTakenForWhatItIs(_ row: Int) {
+  @Test(arguments: rows.indices) func decidesWhatEachResponseMeansForTheFile(_ row: Int) {
     let (status, fields, known, offset, expected) = Self.rows[row]
     #expect(DownloadDecision(status: status, offset: offset, known: known) { fields[$0] } == expected)
   }
 
-  @Test func fileIsWholeWhenNothingIsMissing() {
+  @Test func recognizesACompleteFile() {
     let table: [(DownloadDecision, Int64, Bool)] = [
       (.complete, 7, true), (.fromStart(Self.state()), 7, true), (.fromStart(Self.known), 40, true),
       (.fromStart(Self.known), 39, false), (.append(upTo: 39, Self.known), 40, true),
@@ -108,8 +108,8 @@ struct ContentRangeTests {
     for (step, size, expected) in table { #expect(step.isWhole(size) == expected, "\(step)") }
   }
 
-  /// Finding B2: only a part can be requested that the server can send, of a file whose length is unknown.
-  @Test func endIsRequestedWhereItMayBeMissing() {
+  /// The end of a file is requested only if its length is unknown and the server supports ranges.
+  @Test func requestsTheEndOfAFileOfUnknownLength() {
     let table: [(DownloadDecision, String?, Bool)] = [
       (.fromStart(Self.state("\"1\"")), "bytes", true), (.fromStart(Self.state("\"1\"")), "Bytes", true),
       (.fromStart(Self.state("\"1\"")), "none", false), (.fromStart(Self.state("\"1\"")), nil, false),

@@ -11,7 +11,7 @@ import Testing
 extension DownloadTests {
   // MARK: The destination
 
-  /// Whatever goes wrong: the old file stays as it was until the new one is whole.
+  /// The old file stays unchanged until the new one is complete.
   @Test(arguments: [
     [.status(404, body: "no")], [.truncated], [.resetInBody], [.status(500)], [.garbage], [.badGzip],
     [Answer([.send(Answer.head(206, [("Content-Length", "3")])), Answer.text("new")])], [.status(304)],
@@ -26,7 +26,7 @@ extension DownloadTests {
     #expect(folder.text() == "old" && folder.names == ["file.bin"])
   }
 
-  @Test func fileAppearsOnlyWhenItIsWhole() async throws {
+  @Test func putsFileInPlaceOnlyWhenComplete() async throws {
     let server = try LoopbackServer { _ in
       Answer([
         .send(Answer.head(200, [("Content-Length", "9")])), Answer.text("new "), .pause(milliseconds: 20),
@@ -50,7 +50,7 @@ extension DownloadTests {
     #expect(old.text() == "new bytes")
   }
 
-  @Test func replacingALinkLeavesItsTarget() async throws {
+  @Test func replacesALinkAndKeepsItsTarget() async throws {
     let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
     let folder = try Folder()
     try Data("target".utf8).write(to: folder.file("target"))
@@ -60,7 +60,7 @@ extension DownloadTests {
     #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: folder.file().path)) == nil)
   }
 
-  @Test func specialFilesAndFoldersAreNotReplaced() async throws {
+  @Test func doesNotReplaceFoldersAndSpecialFiles() async throws {
     let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
     let folder = try Folder()
     try FileManager.default.createDirectory(at: folder.file("inner"), withIntermediateDirectories: false)
@@ -78,7 +78,7 @@ extension DownloadTests {
   }
 
   #if os(Linux)
-    @Test func folderThatCannotBeWrittenToIsAnError() async throws {
+    @Test func failsForAFolderThatCannotBeWritten() async throws {
       let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
       // Not even root can write there.
       let result = await download(server, to: URL(fileURLWithPath: "/proc/file.bin"))
@@ -86,7 +86,7 @@ extension DownloadTests {
     }
 
     /// The first bytes that are written describe the file that is to come.
-    @Test func fullDiskLeavesNoDescriptionEither() async throws {
+    @Test func removesTheStateFileWhenTheDiskIsFull() async throws {
       let server = try LoopbackServer { .file(someBytes(500_000), for: $0) }
       let folder = try Folder()
       let command = "ulimit -f 0; trap '' XFSZ; exec \"$0\" \"$@\" 2>/dev/null"
@@ -96,10 +96,10 @@ extension DownloadTests {
     }
   #endif
 
-  // MARK: What is kept
+  // MARK: The partial file
 
-  /// Without a validator the rest cannot be asked for: it would lie there for nothing.
-  @Test func partThatCannotBeResumedIsRemovedByTheNextCall() async throws {
+  /// Without a validator the rest cannot be requested, so the partial file is useless.
+  @Test func removesPartialFileWithoutValidatorOnTheNextCall() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .file(Self.old, for: $0, [], cut: 20_000) : .status(404) }
     let folder = try Folder()
     let options = DownloadOptions(resumes: true)
@@ -107,8 +107,8 @@ extension DownloadTests {
     #expect(folder.names.isEmpty && server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// What came after the announced end is of no file; what came before it is good.
-  @Test func partThatIsTooLongIsCutOff() async throws {
+  /// Bytes after the announced end are dropped; those before it are kept.
+  @Test func truncatesAPartialFileThatIsTooLong() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0: .file(Self.old, for: request, cut: 20_000)
@@ -134,7 +134,7 @@ extension DownloadTests {
   }
 
   /// The version changed between two calls, and the new one was cut off too.
-  @Test func newVersionReplacesThePartAndItsDescription() async throws {
+  @Test func replacesPartialFileAndStateForANewVersion() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0: .file(Self.old, for: request, cut: 20_000)
@@ -156,7 +156,7 @@ extension DownloadTests {
 
   #if os(Linux)
     /// A child process that is started meanwhile has a copy of each open descriptor, and with it of each lock.
-    @Test func copyOfTheDescriptorDoesNotKeepTheLock() async throws {
+    @Test func releasesLockDespiteACopiedDescriptor() async throws {
       let server = try LoopbackServer { request in
         if request.index > 0 { return .file(Self.old, for: request) }
         let head = Answer.head(200, Self.tag + [("Content-Length", "40000")])
@@ -178,7 +178,7 @@ extension DownloadTests {
       #expect(server.requests.last?.value("Range") == "bytes=20000-")
     }
 
-    @Test func twoProcessesDoNotWriteToOnePlace() async throws {
+    @Test func rejectsADownloadOfAnotherProcessToTheSameFile() async throws {
       let server = try LoopbackServer { $0.index == 0 ? .stall : .ok("the body") }
       let folder = try Folder()
       let arguments = ["\(server.url("/f"))", "-s", "-C", "-o", folder.file().path]
@@ -199,10 +199,10 @@ extension DownloadTests {
     }
   #endif
 
-  // MARK: What others do in the folder
+  // MARK: Other files in the folder
 
-  /// Finding E10: somebody else who can write to the folder plants links where a download keeps what has come.
-  @Test func linksBesideADownloadAreNotFollowed() async throws {
+  /// Another user who can write to the folder may replace the partial file by a link.
+  @Test func doesNotFollowLinksInPlaceOfThePartialFile() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     let victims = try Folder()
@@ -220,8 +220,8 @@ extension DownloadTests {
     #expect(names.map { try? Data(contentsOf: victims.file($0)) } == before)
   }
 
-  /// A process was killed between the link and the removal of the old name; or somebody has planted a hard link.
-  @Test func secondNameOfAFileIsNotWrittenTo() async throws {
+  /// A process was killed between linking and removing the old name, or another user created a hard link.
+  @Test func doesNotWriteToAHardLinkedPartialFile() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     let options = DownloadOptions(resumes: true)
@@ -233,8 +233,8 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin", "other"] && server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// What an earlier process knew of its part does not describe another part.
-  @Test func partThatIsNotKeptLeavesNoDescription() async throws {
+  /// The state of an earlier partial file does not apply to a new one.
+  @Test func removesStateOfAnEarlierPartialFile() async throws {
     let server = try LoopbackServer { request in
       request.index == 0
         ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request, [("ETag", "\"2\"")], cut: 5_000)
@@ -251,8 +251,8 @@ extension DownloadTests {
     #expect(folder.names.isEmpty)
   }
 
-  /// Without a validator, nobody could tell whether a part is one of the same file.
-  @Test func partThatCannotBeResumedIsNotKept() async throws {
+  /// Without a validator it is unknown whether a partial file belongs to the same version.
+  @Test func doesNotKeepAPartialFileWithoutValidator() async throws {
     let head = Answer.head(200, [("Content-Length", "9")])
     let server = try LoopbackServer(script: Answer([.send(head), Answer.text("part"), .close]))
     let folder = try Folder()
@@ -260,7 +260,7 @@ extension DownloadTests {
     #expect(folder.names.isEmpty)
   }
 
-  @Test(arguments: [200, 201, 255]) func nameMayBeAsLongAsTheFileSystemAllows(_ length: Int) async throws {
+  @Test(arguments: [200, 201, 255]) func resumesFilesWithLongNames(_ length: Int) async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     let file = folder.file(String(repeating: "x", count: length))
@@ -271,7 +271,7 @@ extension DownloadTests {
   }
 
   /// A part in another folder could be on another file system, where it cannot be renamed to its destination.
-  @Test func thePartLiesBesideItsDestinationBehindALinkToo() async throws {
+  @Test func keepsPartialFileBesideADestinationBehindALink() async throws {
     let server = try LoopbackServer(
       script: Answer([
         .send(Answer.head(200, [("Content-Length", "9"), ("ETag", "\"1\"")])), Answer.text("part"), .close,
@@ -284,8 +284,8 @@ extension DownloadTests {
     #expect(folder.names == ["link"] && other.names.contains(".file.bin.wynd-part"))
   }
 
-  /// Finding E12: two files of one path, with the same tag.
-  @Test func partOfAnotherQueryIsNotResumed() async throws {
+  /// Two files with the same path and the same tag.
+  @Test func doesNotResumeAPartialFileOfAnotherQuery() async throws {
     let server = try LoopbackServer { request in
       request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
     }
@@ -301,7 +301,7 @@ extension DownloadTests {
   }
 
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
-  @Test func downloadThatHasEndedOpensNoFile() async throws {
+  @Test func endedDownloadOpensNoFile() async throws {
     let folder = try Folder()
     let script = NetworkScript.scripted([.ok("x")])
     let options = DownloadOptions(resumes: true)

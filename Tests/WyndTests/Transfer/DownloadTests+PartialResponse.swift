@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 extension DownloadTests {
-  // MARK: What a server may answer to the second request (RFC 9110 §§13–15)
+  // MARK: Responses to a range request (RFC 9110 §§13–15)
 
   enum End: Equatable, Sendable {
     /// The file, after so many requests, of which the last asked for this range.
@@ -18,7 +18,7 @@ extension DownloadTests {
 
   static let old = someBytes(40_000)
   static let new = someBytes(30_000, seed: 2)
-  /// Name, head of the first answer (20,000 of 40,000 bytes come), the answers after it, how it ends, with which file.
+  /// Name, headers of the first response (20,000 of 40,000 bytes), the responses after it, the end, and the file.
   typealias Row = (
     name: String, first: [(String, String)], then: [@Sendable (LoopbackServer.Request) -> Answer], end: End,
     file: [UInt8]
@@ -140,7 +140,7 @@ extension DownloadTests {
       "part that does not repeat the date", longAgo, [{ _ in part("bytes 20000-39999/40000", rest, []) }],
       .file(requests: 2, lastRange: "bytes=20000-"), old
     ),
-    // Finding E12: a server that has changed may answer with a tag and no date.
+    // A changed server may respond with a tag and no date.
     (
       "part with a tag in place of the date", longAgo,
       [{ _ in part("bytes 20000-39999/40000", rest) }, { .file(old, for: $0) }],
@@ -223,7 +223,7 @@ extension DownloadTests {
     ("226", tag, [{ _ in file(226) }], .invalid("status 226"), []),
   ]
 
-  @Test(arguments: rows.indices) func theSecondAnswerIsTakenForWhatItIs(_ index: Int) async throws {
+  @Test(arguments: rows.indices) func handlesEachResponseToARangeRequest(_ index: Int) async throws {
     try await expectEnd(of: Self.rows[index])
   }
 
@@ -249,7 +249,7 @@ extension DownloadTests {
       #expect(reason == expected, "\(row.name)")
       #expect(folder.names.isEmpty)
     }
-    // A range is asked for with the validator as it came, or not at all.
+    // A range is requested with the validator unchanged, or not at all.
     let validator = row.first.first { $0.0 == "ETag" || $0.0 == "Last-Modified" }?.1
     for request in server.requests {
       let hasRange = request.value("Range") != nil
@@ -258,12 +258,14 @@ extension DownloadTests {
     }
   }
 
-  /// A process was killed between the last byte and the move: `bytes=40000-` gives 416, and nothing is missing.
+  /// A process was killed between the last byte and the move: `bytes=40000-` gives a 416, and nothing is missing.
   @Test(arguments: [
     ("bytes */40000", tag, 1), ("bytes */40000", [], 1), ("bytes */40000", [("ETag", "\"2\"")], 2),
     ("bytes */39999", tag, 2), ("bytes */40001", tag, 2), ("bytes 0-1/40000", tag, 2),
   ])
-  func aWholePartialFileIsWhole(_ range: String, _ fields: [(String, String)], _ requests: Int) async throws {
+  func acceptsACompletePartialFileConfirmedBy416(_ range: String, _ fields: [(String, String)], _ requests: Int)
+    async throws
+  {
     let folder = try Folder()
     let server = try LoopbackServer { request in
       if request.value("Range") != nil { return .status(416, fields + [("Content-Range", range)]) }
@@ -281,7 +283,7 @@ extension DownloadTests {
     #expect(server.requests[1].value("Range") == "bytes=40000-")
   }
 
-  @Test func aPartMayStartTheFile() async throws {
+  @Test func assemblesAFileFromUnrequestedRanges() async throws {
     let server = try LoopbackServer { request in
       let start = request.value("Range").map { Int($0.dropFirst(6).dropLast()) ?? 0 } ?? 0
       let end = min(start + 70_000, 200_000)
@@ -299,7 +301,7 @@ extension DownloadTests {
     #expect(never.error?.urlError?.code == .networkConnectionLost && folder.names == ["b", "file.bin"])
   }
 
-  @Test func aServerThatChangesItsMindEachTimeEnds() async throws {
+  @Test func failsWhenTheValidatorChangesEachTime() async throws {
     let server = try LoopbackServer { request in
       let start = request.value("Range").map { Int($0.dropFirst(6).dropLast()) ?? 0 } ?? 0
       let body = Array(someBytes(200_000)[start..<start + 70_000])
@@ -312,7 +314,7 @@ extension DownloadTests {
     #expect(server.requests.count < 20 && folder.names.isEmpty)
   }
 
-  @Test func compressedOnTheWayOrChunkedIsAFileToo() async throws {
+  @Test func downloadsChunkedCompressedAndEmptyFiles() async throws {
     let folder = try Folder()
     let chunked = try LoopbackServer(
       script: Answer([

@@ -12,7 +12,7 @@ extension DownloadTests {
 
   /// The completion handler comes last: by then the progress is at its end.
   @Test(arguments: [0, 7, 300_000], [true, false])
-  func progressEndsBeforeTheResult(_ size: Int, hasLength: Bool) async throws {
+  func reportsAllProgressBeforeTheResult(_ size: Int, hasLength: Bool) async throws {
     let bytes = someBytes(size)
     let server = try LoopbackServer { _ in
       if hasLength { return .ok(bytes) }
@@ -38,7 +38,7 @@ extension DownloadTests {
   }
 
   /// Every byte is reported at last, and not each chunk by itself.
-  @Test func progressIsNotReportedForEachChunk() async throws {
+  @Test func combinesProgressOfSeveralChunks() async throws {
     let bytes = someBytes(4_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0) }
     let folder = try Folder()
@@ -47,7 +47,7 @@ extension DownloadTests {
     #expect(1...64 ~= count.value)
   }
 
-  @Test func progressOfAResumedDownloadStartsWithWhatIsThere() async throws {
+  @Test func reportsProgressOfAResumedDownloadFromItsOffset() async throws {
     let bytes = someBytes(300_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 200_000 : nil) }
     let folder = try Folder()
@@ -61,7 +61,7 @@ extension DownloadTests {
   }
 
   /// It goes back where the file has to be fetched from its beginning.
-  @Test func progressFollowsARestart() async throws {
+  @Test func progressStartsAgainAfterARestart() async throws {
     let told = Box<[TransferProgress]>([])
     let server = try LoopbackServer { request in
       switch request.index {
@@ -84,7 +84,7 @@ extension DownloadTests {
     #expect(all.first?.total == 40_000 && all.last?.completed == 30_000 && all.last?.total == 30_000)
   }
 
-  @Test func failedDownloadIsNotReportedAsFinished() async throws {
+  @Test func doesNotReportAFailedDownloadAsComplete() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
     let folder = try Folder()
     let result = Box<Result<NetworkDownload, NetworkError>>()
@@ -98,10 +98,10 @@ extension DownloadTests {
     #expect(told.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
   }
 
-  // MARK: What else a caller sees
+  // MARK: Errors, results and requests
 
   /// Errors come with their body, of which 1 MB is kept.
-  @Test func errorBodyIsKeptUpToAMegabyte() async throws {
+  @Test func keepsAMegabyteOfAnErrorBody() async throws {
     let body = someBytes(2_000_000)
     let server = try LoopbackServer { _ in
       Answer([.send(Answer.head(422, [("Content-Length", "2000000"), ("X-One", "1")]) + body)])
@@ -119,7 +119,7 @@ extension DownloadTests {
     #expect(other?.data == Data(body[..<1_048_576]) && other?.statusCode == 422)
   }
 
-  @Test func resultHasTheLastResponseAndEveryAttempt() async throws {
+  @Test func returnsTheLastResponseAndAllAttempts() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0: .status(503)
@@ -135,7 +135,7 @@ extension DownloadTests {
   }
 
   /// A query may be a signature that changes, and is sent as it is.
-  @Test func repeatedRequestKeepsMethodAndQuery() async throws {
+  @Test func resumedRequestKeepsItsQuery() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     let url = server.url("/file?signature=a%2Fb&x")
@@ -144,7 +144,7 @@ extension DownloadTests {
   }
 
   /// Another method is never asked for a part, and repeated where that is safe.
-  @Test func otherMethodsStartFromTheBeginning() async throws {
+  @Test func restartsOtherMethodsWithoutARange() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     _ = try await download(server, to: folder.file()) {
@@ -157,8 +157,8 @@ extension DownloadTests {
     #expect(server.requests.map(\.text) == ["query", "query"] && server.requests.allSatisfy { $0.method == "POST" })
   }
 
-  /// What had come is worth nothing, before anything of the new file is there.
-  @Test func progressOfARestartBeginsAtZero() async throws {
+  /// The received part is discarded before the new file begins.
+  @Test func reportsZeroProgressBeforeARestart() async throws {
     let told = Box<[TransferProgress]>([])
     let hasRestarted: @Sendable () -> Bool = {
       told.value?.contains { $0.completed == 0 && $0.total == nil } == true

@@ -8,9 +8,9 @@ import Wynd
 #endif
 
 extension DownloadTests {
-  /// Finding E4: what is not the file never takes its place.
+  /// A response that is not the file never replaces it.
   @Test(arguments: [201, 202, 204, 205, 207, 226, 299])
-  func otherSuccessCodesDoNotBringTheFile(_ status: Int) async throws {
+  func acceptsNoFileFromOtherSuccessCodes(_ status: Int) async throws {
     let server = try LoopbackServer { _ in status == 204 ? .status(204) : .status(status, body: "not the file") }
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file())
@@ -22,7 +22,7 @@ extension DownloadTests {
   @Test(arguments: [
     ("bytes 0-6/7", "abcdefg"), ("bytes 0-6/*", nil), ("bytes 1-7/8", nil), ("bytes 0-5/6", nil), ("bytes 0-6/6", nil),
   ])
-  func unrequestedPartMustBeTheWholeFile(_ range: String, _ expected: String?) async throws {
+  func acceptsAnUnrequestedRangeOnlyIfItIsTheWholeFile(_ range: String, _ expected: String?) async throws {
     let server = try LoopbackServer { _ in Self.part(range, Array("abcdefg".utf8)) }
     let folder = try Folder()
     let result = await download(server, to: folder.file(), policy: .never)
@@ -31,7 +31,7 @@ extension DownloadTests {
   }
 
   /// Bytes on the disk are those after decompression, and a range counts those before.
-  @Test func compressedBodyIsNeverResumed() async throws {
+  @Test func doesNotResumeACompressedBody() async throws {
     let server = try LoopbackServer { request in
       if request.index > 0 { return .file(Self.old, for: request) }
       // gzip, one block that is stored as it is, of which half comes.
@@ -45,8 +45,8 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// The response is wrong from its headers on: nobody waits for its body.
-  @Test func wrongPartEndsAtOnce() async throws {
+  /// The headers are wrong, so the call ends without waiting for the body.
+  @Test func failsAtTheHeadersOfAWrongRange() async throws {
     let server = try LoopbackServer { request in
       if request.index == 0 { return .file(Self.old, for: request, cut: 20_000) }
       return Answer([.send(Answer.head(206, Self.tag + [("Content-Range", "bytes 0-1/2")])), .hang])
@@ -57,7 +57,7 @@ extension DownloadTests {
   }
 
   /// The first response comes in chunks, and only the second says how long the file is, also for a later process.
-  @Test func lengthThatAPartTellsIsKept() async throws {
+  @Test func keepsLengthFromAContentRange() async throws {
     let chunk = Array("4e20\r\n".utf8) + Self.old[..<20_000] + Array("\r\n5\r\n".utf8)
     let head = Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "20000")])
     let server = try LoopbackServer(

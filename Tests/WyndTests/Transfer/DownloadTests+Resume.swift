@@ -14,7 +14,7 @@ extension DownloadTests {
   /// As `.stall`, with a tag.
   static let stall = Answer([.send(Answer.head(200, tag + [("Content-Length", "100")])), Answer.text("a part"), .hang])
 
-  @Test func aKeptPartIsGoneOnWith() async throws {
+  @Test func resumesAKeptPartialFile() async throws {
     let bytes = someBytes(300_000)
     let isUp = Box(false)
     let server = try LoopbackServer { request in
@@ -33,9 +33,9 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
-  /// A part that was damaged on the disk, or belongs to another file.
+  /// A partial file that was damaged, or that belongs to another file.
   @Test(arguments: ["damaged", "other path", "other host", "no state", "too long", "nonsense"])
-  func aPartThatCannotBeTrustedIsNotUsed(_ harm: String) async throws {
+  func doesNotUseADamagedOrForeignPartialFile(_ harm: String) async throws {
     let bytes = someBytes(100_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
     let other = try LoopbackServer { .file(bytes, for: $0) }
@@ -66,7 +66,7 @@ extension DownloadTests {
   }
 
   /// The part is not in it, so another download would bring the same.
-  @Test func aWholeFileThatIsNotValidIsNotDownloadedAgain() async throws {
+  @Test func doesNotDownloadAnInvalidCompleteFileAgain() async throws {
     let bytes = someBytes(100_000)
     let server = try LoopbackServer { $0.index == 0 ? .file(bytes, for: $0, cut: 50_000) : .ok(bytes) }
     let folder = try Folder()
@@ -79,7 +79,7 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=50000-"])
   }
 
-  @Test func twoDoNotWriteToOnePart() async throws {
+  @Test func rejectsASecondDownloadToTheSameFile() async throws {
     let server = try LoopbackServer { .file(someBytes(100), for: $0) }
     let slow = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
@@ -98,7 +98,7 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
-  @Test func aCancelledDownloadLeavesNothing() async throws {
+  @Test func removesPartialFileWhenCanceled() async throws {
     let server = try LoopbackServer(script: .stall)
     let folder = try Folder()
     let result = Box<NetworkError>()
@@ -113,7 +113,7 @@ extension DownloadTests {
     #expect(folder.names.isEmpty)
   }
 
-  @Test func aRedirectIsFollowedAndTheTokenStaysBehind() async throws {
+  @Test func followsRedirectsWithoutTheToken() async throws {
     let bytes = someBytes(50_000)
     let other = try LoopbackServer { .file(bytes, for: $0, cut: 20_000) }
     let server = try LoopbackServer { _ in .redirect(307, to: other.url("/there").absoluteString) }
@@ -126,7 +126,7 @@ extension DownloadTests {
     #expect(other.requests.allSatisfy { $0.value("Authorization") == nil })
   }
 
-  @Test func aPOSTIsNotRepeated() async throws {
+  @Test func doesNotRetryAPOST() async throws {
     let server = try LoopbackServer { .file(someBytes(50_000), for: $0, cut: 20_000) }
     let folder = try Folder()
     #expect(await download(server, to: folder.file()) { $0.httpMethod = "POST" }.error != nil)
@@ -135,7 +135,7 @@ extension DownloadTests {
 
   /// Another method may bring another file.
   @Test(arguments: [("GET", "POST"), ("POST", "GET")])
-  func partIsNotResumedWithAnotherMethod(_ first: String, _ second: String) async throws {
+  func doesNotResumeWithAnotherMethod(_ first: String, _ second: String) async throws {
     let server = try LoopbackServer { request in
       request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
     }
@@ -150,7 +150,7 @@ extension DownloadTests {
   }
 
   /// Answered with a part, it would have to be sent again for the rest.
-  @Test func aPOSTGetsNoParts() async throws {
+  @Test func rejectsAPartialResponseToAPOST() async throws {
     let server = try LoopbackServer { _ in Self.part("bytes 0-69999/200000", someBytes(70_000)) }
     let folder = try Folder()
     let result = await download(server, to: folder.file()) { $0.httpMethod = "POST" }
@@ -158,8 +158,8 @@ extension DownloadTests {
     #expect(server.requests.count == 1 && folder.names.isEmpty)
   }
 
-  /// Nobody says how long it is, until nothing is missing: 416.
-  @Test func anUnknownLengthIsAskedForToItsEnd() async throws {
+  /// The length is unknown until a 416 says that nothing is missing.
+  @Test func requestsAFileOfUnknownLengthToItsEnd() async throws {
     let bytes = someBytes(40_000)
     let server = try LoopbackServer { request in
       guard let range = request.value("Range") else {
@@ -176,8 +176,8 @@ extension DownloadTests {
     #expect(try Data(contentsOf: done.file) == Data(bytes) && done.response.statusCode == 416)
   }
 
-  /// A first answer without a validator drops; the second is a part that begins at 0.
-  @Test func aPartFromTheBeginningReplacesWhatWasThere() async throws {
+  /// The first response, without a validator, is interrupted; the second is a range from byte 0.
+  @Test func replacesPartialFileWithARangeFromTheStart() async throws {
     let bytes = someBytes(40_000)
     let server = try LoopbackServer { request in
       switch request.index {
@@ -196,8 +196,8 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil, "bytes=10000-"])
   }
 
-  /// Put together from pieces, and never what it should be: twice the whole is enough.
-  @Test func aWrongChecksumOverALineThatDropsEnds() async throws {
+  /// The file is assembled from ranges and never valid, so it is downloaded twice at most.
+  @Test func restartsOnceAfterAFailedValidation() async throws {
     let bytes = someBytes(200_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 120_000) }
     let folder = try Folder()
@@ -206,11 +206,11 @@ extension DownloadTests {
     guard case .failure(let error) = result else { Issue.record("\(result)"); return }
     #expect("\(error)".contains("invalid file: Damaged"))
     #expect(server.requests.count == 4 && folder.names.isEmpty)
-    // And what is kept does not fail for ever.
+    // The next call starts from the beginning and succeeds.
     _ = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
   }
 
-  @Test func whatIsUnderWayIsNotDiscarded() async throws {
+  @Test func doesNotRemoveAPartialFileInUse() async throws {
     let server = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
     let options = DownloadOptions(resumes: true)
@@ -224,8 +224,8 @@ extension DownloadTests {
     #expect(!NetworkDownload.hasPartialFile(for: folder.file()) && folder.names.isEmpty)
   }
 
-  /// At any moment of a short download: the answer and the folder agree.
-  @Test func aCancellationAtAnyMomentLeavesTheFileOrNothing() async throws {
+  /// The result and the folder agree, at whatever moment a short download is canceled.
+  @Test func leavesTheFileOrNothingWhenCanceledAtAnyMoment() async throws {
     let server = try LoopbackServer { .file(someBytes(50_000), for: $0) }
     for moment in 0..<60 {
       let folder = try Folder()

@@ -30,9 +30,9 @@ import Wynd
     return error as? TransferError
   }
 
-  // MARK: A line that drops
+  // MARK: Lost connections
 
-  @Test func aLineThatDropsCostsNothingButTheRest() async throws {
+  @Test func resumesAfterEachLostConnection() async throws {
     let bytes = someBytes(1_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 100_000) }
     let folder = try Folder()
@@ -50,8 +50,8 @@ import Wynd
     #expect(told.value?.allSatisfy { $0.total == 1_000_000 } == true)
   }
 
-  /// Twenty drops, of which the policy allows three in a row.
-  @Test func whatBringsSomethingIsNoRetryInVain() async throws {
+  /// Twenty lost connections, of which the policy allows three without progress in a row.
+  @Test func countsOnlyRetriesWithoutProgress() async throws {
     let bytes = someBytes(1_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 50_000) }
     let folder = try Folder()
@@ -59,7 +59,7 @@ import Wynd
     policy.maxRetries = 3
     _ = try await download(server, to: folder.file(), policy: policy).get()
     #expect(server.requests.count == 20)
-    // A server that gives a handful of bytes each time is asked four times.
+    // A server that sends a hundred bytes each time gets four requests.
     let stingy = try LoopbackServer { .file(bytes, for: $0, cut: 100) }
     let result = await download(stingy, to: folder.file("other.bin"), policy: policy)
     guard case .failure(.inaccessible(let failure)) = result else { Issue.record("\(result)"); return }
@@ -67,7 +67,7 @@ import Wynd
     #expect(folder.names == ["file.bin"])
   }
 
-  @Test func errorsOfTheServerAreRetriedAndWhatIsThereStays() async throws {
+  @Test func retriesServerErrorsAndKeepsThePartialFile() async throws {
     let bytes = someBytes(300_000)
     let server = try LoopbackServer { request in
       switch request.index {
@@ -89,7 +89,7 @@ import Wynd
 
   // MARK: The file
 
-  @Test func whatIsThereStaysOrGoesAsAsked() async throws {
+  @Test func replacesAnExistingFileOnlyOnRequest() async throws {
     let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
     let folder = try Folder()
     let file = folder.file("a.tar.gz")
@@ -105,8 +105,8 @@ import Wynd
     #expect(folder.names == ["a.tar.gz"])
   }
 
-  /// It appears while the download is under way.
-  @Test func aFileThatAppearsMeanwhileStays() async throws {
+  /// Another process creates the file during the download.
+  @Test func doesNotReplaceAFileThatAppearsDuringTheDownload() async throws {
     let folder = try Folder()
     let server = try LoopbackServer { request in
       try? Data("theirs".utf8).write(to: folder.file())
@@ -120,7 +120,7 @@ import Wynd
     #expect(folder.names == ["file.bin"])
   }
 
-  @Test func placesWhereNoFileCanBeAreErrorsBeforeAnythingIsSent() async throws {
+  @Test func rejectsUnusableDestinationsBeforeSending() async throws {
     let server = try LoopbackServer { .file([1], for: $0) }
     let folder = try Folder()
     try Data().write(to: folder.file("file"))
@@ -142,7 +142,7 @@ import Wynd
     #expect(server.requests.count == 1)
   }
 
-  @Test func fileThatIsNotValidIsNotPutInPlace() async throws {
+  @Test func doesNotPutAnInvalidFileInPlace() async throws {
     let server = try LoopbackServer { .file(Array("abc".utf8), for: $0) }
     let folder = try Folder()
     let seen = Box<Data>()
@@ -154,7 +154,7 @@ import Wynd
     #expect(folder.names == ["a"] && server.requests.count == 2)
   }
 
-  @Test func aFullDiskIsAnErrorAndNothingIsLeft() async throws {
+  @Test func failsOnAFullDiskAndRemovesThePartialFile() async throws {
     let server = try LoopbackServer { .file(someBytes(500_000), for: $0) }
     let folder = try Folder()
     // Of 512 bytes each.

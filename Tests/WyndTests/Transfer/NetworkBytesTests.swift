@@ -20,7 +20,7 @@ import Wynd
     .scripted([.chunks(status, headers: [:], chunks, isCut: false)])
   }
 
-  @Test func theStartIsRetriedLikeAnyCall() async throws {
+  @Test func retriesUntilTheFirstByte() async throws {
     let server = try LoopbackServer(
       script: .reset, .status(503),
       // A head without a byte is no start yet.
@@ -33,14 +33,14 @@ import Wynd
     #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
   }
 
-  @Test func maxRetriesCountsForTheStart() async throws {
+  @Test func maxRetriesLimitsTheStart() async throws {
     let script = NetworkScript.scripted([.dropped])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     await #expect(throws: NetworkError.self) { try await script.networkBytes(for: request, maxRetries: 1) }
     #expect(script.requests.count == 2)
   }
 
-  @Test func whatHasComeIsGivenWhileTheConnectionIsOpen() async throws {
+  @Test func deliversDataWhileTheConnectionIsOpen() async throws {
     let server = try LoopbackServer(
       script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .hang]))
     let bytes = try await bytes(server)
@@ -48,7 +48,7 @@ import Wynd
     #expect(try await iterator.next() == Data("first".utf8))
   }
 
-  @Test func aDropIsAnErrorBehindWhatHasCome() async throws {
+  @Test func throwsAfterTheReceivedDataWhenTheConnectionIsLost() async throws {
     let server = try LoopbackServer(
       script: Answer([
         .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .pause(milliseconds: 50),
@@ -64,7 +64,7 @@ import Wynd
     #expect(data == Data("firstsecond".utf8) && server.requests.count == 1)
   }
 
-  @Test func anErrorIsThrownBeforeTheFirstByte() async throws {
+  @Test func throwsAnHTTPErrorBeforeTheFirstByte() async throws {
     let server = try LoopbackServer(script: .status(404, body: "not here"))
     let error = await #expect(throws: NetworkError.self) { try await bytes(server) }
     #expect(error?.statusCode == 404 && error?.data == Data("not here".utf8))
@@ -74,7 +74,7 @@ import Wynd
     #expect(count == 0)
   }
 
-  @Test func totalIsTheLengthIfItIsKnown() async throws {
+  @Test func totalIsTheContentLength() async throws {
     let chunked = Answer([
       .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\na\r\n0\r\n\r\n"),
     ])
@@ -84,7 +84,7 @@ import Wynd
   }
 
   /// 6 MB for a reader that begins when all has come. On Apple's platforms the server has to wait for the reader.
-  @Test func slowReaderLosesNothing() async throws {
+  @Test func slowReaderReceivesAllData() async throws {
     let all = someBytes(6_000_000)
     let server = try LoopbackServer { .file(all, for: $0) }
     let bytes = try await bytes(server)
@@ -98,7 +98,7 @@ import Wynd
   }
 
   /// More than the reader takes meanwhile has come when the connection drops.
-  @Test func unreadDataComesBeforeTheError() async throws {
+  @Test func deliversUnreadDataBeforeTheError() async throws {
     let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }
     let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: true)])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
@@ -112,7 +112,7 @@ import Wynd
     #expect(data == Data(chunks.joined()))
   }
 
-  /// A reader that stops for a while must not hold up what else its session does: it may wait for just that.
+  /// A slow reader must not block other transfers of its session, because it may wait for one of them.
   @Test func slowReaderDoesNotBlockOtherTransfers() async throws {
     let film = someBytes(40_000_000)
     let server = try LoopbackServer { $0.method == "PUT" ? .ok("\($0.body.count)") : .ok(film) }
@@ -126,7 +126,7 @@ import Wynd
     #expect(size == film.count)
   }
 
-  @Test func cancellingTheReaderIsACancellation() async throws {
+  @Test func throwsCancelledWhenTheReaderIsCanceled() async throws {
     let server = try LoopbackServer(
       script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
     let bytes = try await bytes(server)
@@ -157,7 +157,7 @@ import Wynd
   }
 
   /// The body of a failure is in its error, up to a megabyte, and takes no file and no reader.
-  @Test func theBodyOfAnErrorIsAMegabyteAtMost() async throws {
+  @Test func keepsAMegabyteOfAnErrorBody() async throws {
     let chunk = Data(count: 700_000)
     let error = await #expect(throws: NetworkError.self) {
       try await Self.script(404, [chunk, chunk]).networkBytes(for: Self.request)
@@ -165,7 +165,7 @@ import Wynd
     #expect(error?.statusCode == 404 && error?.data?.count == 1_048_576)
   }
 
-  @Test func aReaderThatWaitsIsToldTheEnd() async throws {
+  @Test func waitingReaderReceivesTheEnd() async throws {
     let server = try LoopbackServer(
       script: Answer([
         .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\nx\r\n"),
@@ -176,7 +176,7 @@ import Wynd
     #expect(data == Data("x".utf8))
   }
 
-  @Test func aTransferOf4MBArrivesWhole() async throws {
+  @Test func deliversFourMegabytes() async throws {
     let all = someBytes(4_000_000)
     let server = try LoopbackServer { .file(all, for: $0) }
     var data = Data()
@@ -194,7 +194,7 @@ import Wynd
     ("a\n\rb", ["a", "", "b"]), ("\na", ["", "a"]), ("\r\na", ["", "a"]),
   ]
 
-  @Test(arguments: lines.indices) func linesAreLinesWhereverTheChunksEnd(_ row: Int) async throws {
+  @Test(arguments: lines.indices) func splitsLinesAcrossChunks(_ row: Int) async throws {
     let (text, expected) = Self.lines[row]
     let server = try LoopbackServer { request in
       .pieces(Array(text.utf8), of: request.target.last?.wholeNumberValue ?? 1)
@@ -207,14 +207,14 @@ import Wynd
     }
   }
 
-  @Test func bytesThatAreNoUTF8AreReplaced() async throws {
+  @Test func replacesInvalidUTF8() async throws {
     let server = try LoopbackServer(script: .ok([0xff, 10, 0xc3, 10, 0x61, 0xe2, 0x82]))
     var lines: [String] = []
     for try await line in try await bytes(server).lines { lines.append(line) }
     #expect(lines == ["\u{FFFD}", "\u{FFFD}", "a\u{FFFD}"])
   }
 
-  @Test func lineThatEndsInADropIsNotGiven() async throws {
+  @Test func doesNotDeliverALineCutOffByALostConnection() async throws {
     let server = try LoopbackServer(
       script: Answer([
         .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("one\ntwo"), .pause(milliseconds: 20), .close,
@@ -225,7 +225,7 @@ import Wynd
   }
 
   /// 16 MB fit, a byte more would fill the memory.
-  @Test(arguments: [0, 1]) func lineWithoutAnEndIsAnError(_ more: Int) async throws {
+  @Test(arguments: [0, 1]) func failsForALineOverTheLimit(_ more: Int) async throws {
     let limit = 16 * 1_048_576
     let server = try LoopbackServer { _ in .ok([UInt8](repeating: 65, count: limit + more) + [10, 66]) }
     var lengths: [Int] = []
@@ -237,7 +237,7 @@ import Wynd
     }
   }
 
-  /// Also while somebody still has the bytes in hand.
+  /// Even if the sequence is still retained.
   @Test func cancelledReaderEndsTheRequest() async throws {
     let server = try LoopbackServer(
       script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
@@ -255,8 +255,8 @@ import Wynd
     withExtendedLifetime(bytes) {}
   }
 
-  /// The first answer, which has not ended, is not held until the call has ended.
-  @Test func anAnswerThatAMiddlewareRejectsIsCanceled() async throws {
+  /// The first response, which has not ended, is not kept until the call ends.
+  @Test func cancelsAResponseThatAMiddlewareRejects() async throws {
     struct RejectFirst: NetworkMiddleware {
       let server: LoopbackServer
       func respond(
@@ -278,8 +278,8 @@ import Wynd
     #expect(try await reader.next() == Data("1".utf8))
   }
 
-  /// What has come is not delivered after a cancellation, even if it is all that was to come.
-  @Test(arguments: [true, false]) func canceledReaderEndsThoughAllHasCome(readsLines: Bool) async throws {
+  /// Received data is not delivered after a cancellation, even if it is complete.
+  @Test(arguments: [true, false]) func canceledReaderGetsNoBufferedData(readsLines: Bool) async throws {
     let chunks = readsLines ? [Data("a\nb\nc\n".utf8)] : [Data("a".utf8), Data("b".utf8), Data("c".utf8)]
     let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: false)])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A middleware decides about a transfer as about any response, also when all of it has come.
+/// A middleware can reject a transfer, even after the whole body was received.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RejectedTransferTests {
   struct Rejection: RetryableError {
     var shouldRetry = true
@@ -41,7 +41,7 @@ import Wynd
     #expect(try Data(contentsOf: folder.file()) == Data(Self.bytes) && folder.names == ["file.bin"])
   }
 
-  @Test func rejectedFileIsRequestedFromItsBeginning() async throws {
+  @Test func requestsARejectedFileFromItsBeginning() async throws {
     let seen = Counter()
     let done = try await download(
       Inspector(stage: .attempt) { response, _, _ in
@@ -54,14 +54,14 @@ import Wynd
   }
 
   @Test(arguments: [MiddlewareStage.attempt, .call])
-  func fileThatIsRequestedTwiceIsWhole(_ stage: MiddlewareStage) async throws {
+  func middlewareCanRequestTheFileTwice(_ stage: MiddlewareStage) async throws {
     let done = try await download(Inspector(stage: stage) { _, request, next in try await next(request) })
     #expect(done.response.statusCode == 200 && server.requests.map { $0.value("Range") } == [nil, nil])
     try expectWholeFile()
   }
 
   @Test(arguments: [MiddlewareStage.attempt, .call])
-  func rejectedFileIsNotPutInPlaceNorKept(_ stage: MiddlewareStage) async throws {
+  func removesARejectedFile(_ stage: MiddlewareStage) async throws {
     let folder = folder
     let error = await #expect(throws: NetworkError.self) {
       try await download(
@@ -76,7 +76,7 @@ import Wynd
 
   /// It was canceled, not rejected: the next download has only to ask whether it is complete. A validation does not take
   /// the 416 that confirms it for the status of its response.
-  @Test(arguments: [false, true]) func completeFileOfACanceledDownloadIsKept(_ isValidated: Bool) async throws {
+  @Test(arguments: [false, true]) func keepsTheCompleteFileOfACanceledDownload(_ isValidated: Bool) async throws {
     let isComplete = Gate()
     let task = Task {
       try await download(
@@ -99,7 +99,7 @@ import Wynd
   }
 
   /// The file that takes its place while a middleware looks at the download is not replaced.
-  @Test func fileThatAppearsMeanwhileStays() async throws {
+  @Test func doesNotReplaceAFileThatAppearsDuringTheDownload() async throws {
     let file = folder.file()
     let error = await #expect(throws: NetworkError.self) {
       try await download(

@@ -10,7 +10,7 @@ import Wynd
 extension ServerSentEventsTests {
   // MARK: Reconnection
 
-  /// What the first connection sends, what the second sends, the events of both, and the Last-Event-ID of the second.
+  /// Body of the first connection, body of the second, the events of both, and the Last-Event-ID of the second.
   static let reconnections: [(String, String, [Event], String?)] = [
     ("id: 1\ndata: a\n\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "1")], "1"),
     // An id counts with the blank line behind it, whether or not there is data.
@@ -28,7 +28,7 @@ extension ServerSentEventsTests {
     ("data: a\r\r", "\ndata: b\n\n", [event("a"), event("b")], nil),
   ]
 
-  @Test(arguments: reconnections.indices) func reconnectionStartsAfterTheLastWholeEvent(_ row: Int) async throws {
+  @Test(arguments: reconnections.indices) func reconnectsAfterTheLastCompleteEvent(_ row: Int) async throws {
     let (first, second, expected, lastID) = Self.reconnections[row]
     let server = try LoopbackServer(
       script: Self.stream("retry: 1\n" + first), Self.stream(second), .status(204))
@@ -38,8 +38,8 @@ extension ServerSentEventsTests {
     #expect(server.requests[1].value("Last-Event-ID") == lastID)
   }
 
-  /// Finding D8.
-  @Test func eventsStartAfterTheIDOfTheRequest() async throws {
+  /// The request may resume an earlier stream.
+  @Test func startsAfterTheLastEventIDOfTheRequest() async throws {
     let server = try LoopbackServer(
       script: Self.stream("retry: 1\ndata: a\n\n"), Self.stream("id\ndata: b\n\n"), .status(204))
     var request = URLRequest(url: server.url())
@@ -48,7 +48,7 @@ extension ServerSentEventsTests {
     #expect(server.requests.map { $0.value("Last-Event-ID") } == ["5", "5", nil])
   }
 
-  @Test func everyConnectionAsksForAnUncachedEventStream() async throws {
+  @Test func everyConnectionRequestsAnUncachedEventStream() async throws {
     let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(204))
     var request = URLRequest(url: server.url("/events?topic=1"))
     request.setValue("Bearer 1", forHTTPHeaderField: "Authorization")
@@ -73,14 +73,14 @@ extension ServerSentEventsTests {
     return script.elapsed
   }
 
-  /// 3 s unless the server says otherwise; never less than 0.1 s (finding E14).
+  /// 3 s unless the server says otherwise; never less than 0.1 s.
   @Test func waitsBeforeEachReconnection() async throws {
     #expect(try await waits("") == .seconds(3))
     #expect(try await waits("retry: 0\n") == .milliseconds(100))
     #expect(try await waits("retry: 4000\n") == .seconds(4))
   }
 
-  @Test func getDoesNotReconnectIfNotAskedTo() async throws {
+  @Test func doesNotReconnectIfDisabled() async throws {
     for more in [Answer.Step.close, .reset] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", [.pause(milliseconds: 20), more]) }
       var iterator = session.serverSentEvents(
@@ -93,13 +93,13 @@ extension ServerSentEventsTests {
     }
   }
 
-  @Test func noContentEndsItAtOnce() async throws {
+  @Test func endsAfterA204() async throws {
     let server = try LoopbackServer(script: .status(204))
     #expect(try await events(URLRequest(url: server.url())).isEmpty)
     #expect(server.requests.count == 1)
   }
 
-  @Test func failureToReconnectIsThrown() async throws {
+  @Test func throwsWhenReconnectingFails() async throws {
     let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(404))
     var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
     #expect(try await iterator.next()?.data == "a")
@@ -107,8 +107,8 @@ extension ServerSentEventsTests {
     #expect(error?.statusCode == 404 && server.requests.count == 2)
   }
 
-  /// An error that no repetition would mend is thrown, in a stream too.
-  @Test func lineWithoutAnEndEndsTheEvents() async throws {
+  /// An error that a reconnection cannot fix is thrown.
+  @Test func failsForALineOverTheLimit() async throws {
     let endless = [UInt8](repeating: 65, count: 16 * 1_048_576 + 1)
     let server = try LoopbackServer { request in
       if request.index > 0 { return .status(204) }
@@ -120,7 +120,7 @@ extension ServerSentEventsTests {
   }
 
   /// No line is too long, and the event has no end. A stream of events may be as long as it likes.
-  @Test(arguments: [true, false]) func eventWithoutAnEndIsAnError(isOne: Bool) async throws {
+  @Test(arguments: [true, false]) func failsForAnEventOverTheLimit(isOne: Bool) async throws {
     let line =
       Array("data: ".utf8) + [UInt8](repeating: 65, count: 4 * 1_048_576) + Array(isOne ? "\n".utf8 : "\n\n".utf8)
     let server = try LoopbackServer { _ in
@@ -140,7 +140,7 @@ extension ServerSentEventsTests {
     "text/event-stream", "Text/Event-Stream", "text/event-stream;charset=utf-8",
     "text/event-stream ; charset=\"utf-8\"",
   ])
-  func eventStreamIsKnownByItsType(_ type: String) async throws {
+  func recognizesTheContentTypeOfAnEventStream(_ type: String) async throws {
     let server = try LoopbackServer { _ in .pieces(Array("data: a\n\n".utf8), of: 99, [("Content-Type", type)]) }
     #expect(try await events(Self.once(server.url())) == [Self.event("a")])
   }
@@ -148,14 +148,14 @@ extension ServerSentEventsTests {
   @Test(arguments: [
     nil, "text/plain", "application/json", "text/event-streams", "text/event-stream-x;text/event-stream",
   ])
-  func otherTypesAreNoEventStream(_ type: String?) async throws {
+  func rejectsOtherContentTypes(_ type: String?) async throws {
     let fields = type.map { [("Content-Type", $0)] } ?? []
     let server = try LoopbackServer { _ in .pieces(Array("data: a\n\n".utf8), of: 99, fields) }
     await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
     #expect(server.requests.count == 1)
   }
 
-  @Test func errorForAnotherTypeHasTheResponse() async throws {
+  @Test func errorForAnotherContentTypeHasTheResponse() async throws {
     let body = "{\"error\":\"quota\"}"
     let server = try LoopbackServer { _ in .status(200, [("Content-Type", "application/json")], body: body) }
     let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
@@ -164,17 +164,17 @@ extension ServerSentEventsTests {
     #expect(error.map { !"\($0.localizedDescription)".contains("file") && !"\($0)".contains("file") } == true)
   }
 
-  /// Finding E14: what the server sends as its type may be long, and meant for a terminal.
-  @Test func errorDoesNotQuoteTheTypeAsItCame() async throws {
+  /// A Content-Type may be long, and contain control characters of a terminal.
+  @Test func errorShortensAndEscapesTheContentType() async throws {
     let type = "text/\u{1B}[31m" + String(repeating: "x", count: 20_000)
     let server = try LoopbackServer { _ in .status(200, [("Content-Type", type)], body: "x") }
     let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
     #expect(error.map { !"\($0)".contains("\u{1B}") && "\($0)".count < 1_000 } == true)
   }
 
-  /// A chat that ended normally is over, whatever makes its request safe to repeat.
+  /// A stream of another method is over when it ends, even if its request is safe to repeat.
   @Test(arguments: ["POST", "PUT"])
-  func onlyGETReconnectsAfterItsEnd(_ method: String) async throws {
+  func reconnectsOnlyGET(_ method: String) async throws {
     let server = try LoopbackServer { $0.index < 3 ? Self.stream("retry: 1\ndata: a\n\n") : .status(204) }
     var request = URLRequest(url: server.url())
     request.httpMethod = method
@@ -183,7 +183,7 @@ extension ServerSentEventsTests {
   }
 
   /// An event shows that the server is well: only connections without one make the wait longer.
-  @Test func waitStaysShortWhileEventsCome() async throws {
+  @Test func keepsTheWaitShortWhileEventsArrive() async throws {
     #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
   }
 }

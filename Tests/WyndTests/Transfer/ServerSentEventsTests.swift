@@ -35,7 +35,7 @@ import Wynd
     return request
   }
 
-  /// The examples of WHATWG HTML §9.2.6, and what its text says beside them.
+  /// The examples and rules of WHATWG HTML §9.2.6.
   static let rows: [(String, [Event])] = [
     ("data: YHOO\ndata: +2\ndata: 10\n\n", [event("YHOO\n+2\n10")]),
     (
@@ -89,7 +89,7 @@ import Wynd
     ("data: a\r\n\ndata: b\r\n\n", [event("a"), event("b")]), ("data: a\r\r\ndata: b\r\r\n", [event("a"), event("b")]),
   ]
 
-  @Test(arguments: rows.indices) func eventsAreReadAsTheStandardSays(_ row: Int) async throws {
+  @Test(arguments: rows.indices) func parsesEventsAsTheStandardSays(_ row: Int) async throws {
     let (text, expected) = Self.rows[row]
     let server = try LoopbackServer { request in
       .pieces(
@@ -105,7 +105,7 @@ import Wynd
     Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream; charset=utf-8")])), Answer.text(text)] + more)
   }
 
-  @Test func itConnectsAgainAndSaysWhereItWas() async throws {
+  @Test func reconnectsWithLastEventID() async throws {
     let times = Box<[ContinuousClock.Instant]>([])
     let script = [
       Self.stream("retry: 150\nid: 7\ndata: a\n\ndata: unfinished\n"), .status(503), .reset,
@@ -130,7 +130,7 @@ import Wynd
   }
 
   /// The POST of a chat: its response is its end, and a lost connection is an error, unless the caller says otherwise.
-  @Test func aPOSTIsSentOnce() async throws {
+  @Test func doesNotReconnectAPOSTByDefault() async throws {
     for (more, isError) in [([Answer.Step.close], false), ([.pause(milliseconds: 20), .reset], true)] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", more) }
       var request = URLRequest(url: server.url())
@@ -149,7 +149,7 @@ import Wynd
     }
   }
 
-  @Test func whatIsNoEventStreamIsAnError() async throws {
+  @Test func failsForResponsesThatAreNoEventStream() async throws {
     for answer in [Answer.ok("data: a\n\n"), .status(404), .status(206, [("Content-Type", "text/event-stream")])] {
       let server = try LoopbackServer(script: answer)
       var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
@@ -158,7 +158,7 @@ import Wynd
     }
   }
 
-  @Test func cancellingEndsItWhereverItIs() async throws {
+  @Test func cancelingEndsReadingAndWaiting() async throws {
     let server = try LoopbackServer { _ in Self.stream("data: a\n\n", [.hang]) }
     let begun = Gate()
     let (events, url) = (session, server.url())

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What ends a transfer ends its connection: a session with one connection lets the next transfer through.
+/// Canceling a transfer ends its connection: on a session with one connection, the next transfer can start.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferCancellationTests {
   let session: URLSession
   init() {
@@ -46,7 +46,7 @@ import Wynd
   }
 
   @Test(arguments: ["download", "upload", "start of a stream", "stream", "lines", "events"], ["/", "/silent"])
-  func cancellingATransferEndsItsConnection(_ kind: String, _ path: String) async throws {
+  func cancelingATransferEndsItsConnection(_ kind: String, _ path: String) async throws {
     let server = try Self.server()
     let folder = try Folder()
     let request = request(server.url(path))
@@ -81,7 +81,7 @@ import Wynd
     try await expectFree(server)
   }
 
-  @Test func cancellingTheHandleEndsTheConnection() async throws {
+  @Test func cancelingTheTaskEndsTheConnection() async throws {
     let server = try Self.server()
     let folder = try Folder()
     let ends = Counter()
@@ -103,7 +103,7 @@ import Wynd
   }
 
   /// A cancellation may meet a transfer that is just about to start.
-  @Test(arguments: [true, false]) func transferCancelledWhileItStartsDoesNotGoOn(isDownload: Bool) async throws {
+  @Test(arguments: [true, false]) func transferCanceledAtItsStartEnds(isDownload: Bool) async throws {
     let server = try Self.server()
     let folder = try Folder()
     let request = request(server.url("/silent"))
@@ -130,7 +130,7 @@ import Wynd
   }
 
   /// The first part is of another version, so the download sends a second request, just as it is cancelled.
-  @Test func downloadCancelledWhileItRestartsDoesNotGoOn() async throws {
+  @Test func downloadCanceledDuringARestartEnds() async throws {
     let bytes = someBytes(40_000)
     let hasRestarted = Box(Gate())
     let seen = Box<Set<String>>([])
@@ -164,7 +164,7 @@ import Wynd
   }
 
   /// All bytes have come, and the file is about to be put in place.
-  @Test func cancelledDownloadNeverPutsAFileInPlace() async throws {
+  @Test func canceledDownloadPutsNoFileInPlace() async throws {
     let bytes = someBytes(4_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0) }
     for _ in 0..<25 {
@@ -189,7 +189,7 @@ import Wynd
         continue
       }
       guard case .cancelled = error else { Issue.record("\(error)"); return }
-      // The next call finds the place free, also after what the first may still have been doing.
+      // The destination is not locked, even if the canceled download is still ending.
       _ = try await session.performNetworkDownload(
         URLRequest(url: server.url("/file")), to: folder.file(),
         options: DownloadOptions(resumes: true), policy: .never)

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A client's transfers go through its base URL, headers, middleware, policy and script, as any call.
+/// A client's transfers use its base URL, headers, middleware, policy and script, like any call.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferClientTests {
   static let policy = RetryPolicy(backoff: .none, budget: nil)
 
@@ -27,9 +27,9 @@ import Wynd
   static func isSigned(_ request: LoopbackServer.Request) -> Bool { request.value("Authorization") == "Bearer new" }
 
   #if os(Linux) || os(macOS)
-    /// Finding C1. The first client is killed at a third, and its token is revoked; the next one resumes. The size is in
+    /// The first process is killed at a third, and its token is revoked; the next one resumes. The size is in
     /// megabytes: 300 take 3 GB of memory.
-    @Test func downloadResumesAfterAKillWithARenewedToken() async throws {
+    @Test func resumesAKilledDownloadWithARenewedToken() async throws {
       let size = ProcessInfo.processInfo.environment["WYND_DOWNLOAD_SIZE"].flatMap { Int($0) } ?? 30
       let third = size * 1_000_000 / 3
       let bytes = someBytes(size * 1_000_000)
@@ -66,7 +66,7 @@ import Wynd
     }
   #endif
 
-  @Test func everyTransferIsSignedAndRetried() async throws {
+  @Test func signsAndRetriesEveryTransfer() async throws {
     let server = try LoopbackServer { request in
       switch (request.target, Self.isSigned(request)) {
       case (_, false): .status(401)
@@ -101,7 +101,7 @@ import Wynd
 
   /// The session's redirect handling holds for a client's transfers too.
   @Test(arguments: ["download", "upload", "stream", "events"])
-  func redirectDoesNotLeakTheCredential(_ kind: String) async throws {
+  func doesNotSendCredentialsToARedirect(_ kind: String) async throws {
     let other = try LoopbackServer { _ in ServerSentEventsTests.stream("data: a\n\n") }
     let server = try LoopbackServer { _ in .redirect(307, to: other.url("/there").absoluteString) }
     let client = NetworkClient(
@@ -122,7 +122,7 @@ import Wynd
 
   // MARK: A script
 
-  @Test func scriptAnswersADownloadThatDrops() async throws {
+  @Test func scriptSimulatesAnInterruptedDownload() async throws {
     let bytes = someBytes(60_000)
     let length = ["ETag": "\"1\"", "Content-Length": "60000"]
     let script = NetworkScript.scripted([
@@ -144,7 +144,7 @@ import Wynd
   }
 
   /// The time of an attempt that made progress does not count, nor any time before it.
-  @Test func timeForRetriesBeginsWithTheLastProgress() async throws {
+  @Test func countsMaxRetryTimeFromTheLastProgress() async throws {
     let bytes = someBytes(60_000)
     let script = NetworkScript.scripted([
       .status(503, headers: ["Retry-After": "80"]),
@@ -163,7 +163,7 @@ import Wynd
   }
 
   /// A new iteration is a new call, of the user who is signed in then.
-  @Test func anIterationOfEventsBelongsToItsUser() async throws {
+  @Test func eachIterationOfEventsUsesTheCurrentUser() async throws {
     let url = try #require(URL(string: "https://a.example/events"))
     let authentication = Authentication<BearerToken>(for: url) { _, _ in throw URLError(.timedOut) }
     let script = NetworkScript { _, _ in
@@ -184,7 +184,7 @@ import Wynd
   }
 
   /// The events of one user must not go on as those of another.
-  @Test(arguments: ["bob", nil]) func aStreamOfEventsEndsWithItsUser(_ next: String?) async throws {
+  @Test(arguments: ["bob", nil]) func endsAnEventStreamWhenTheUserChanges(_ next: String?) async throws {
     let url = try #require(URL(string: "https://a.example/events"))
     let authentication = Authentication(for: url, BearerToken("ann")) { _, _ in throw URLError(.timedOut) }
     let script = NetworkScript { _, _ in
@@ -203,7 +203,7 @@ import Wynd
     #expect(sent == ["Bearer ann", "Bearer ann"])
   }
 
-  @Test func scriptAnswersUploadsStreamsAndEvents() async throws {
+  @Test func scriptSimulatesUploadsStreamsAndEvents() async throws {
     let events = ["Content-Type": "text/event-stream"]
     let script = NetworkScript { request, number in
       switch (request.url?.path, number) {

@@ -68,7 +68,7 @@ import Wynd
     }
   }
 
-  @Test(arguments: kinds) func delegateIsAskedAboutRedirectsOnItsQueue(_ kind: String) async throws {
+  @Test(arguments: kinds) func callsRedirectDelegateOnItsQueue(_ kind: String) async throws {
     let server = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(307, to: "/there") }
     let delegate = Delegate()
     let (session, queue) = Self.session(delegate)
@@ -77,7 +77,7 @@ import Wynd
     #expect(server.requests.map(\.target) == ["/", "/there"])
   }
 
-  @Test(arguments: kinds) func redirectThatTheDelegateRefusesIsNotFollowed(_ kind: String) async throws {
+  @Test(arguments: kinds) func doesNotFollowARedirectRefusedByTheDelegate(_ kind: String) async throws {
     let server = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(307, to: "/there") }
     let delegate = Delegate(follows: false)
     let (session, _) = Self.session(delegate)
@@ -90,7 +90,7 @@ import Wynd
     #expect(delegate.redirects.value == 1 && server.requests.map(\.target) == ["/"])
   }
 
-  @Test(arguments: ["download", "stream"]) func delegateAnswersChallengesOnItsQueue(_ kind: String) async throws {
+  @Test(arguments: ["download", "stream"]) func callsChallengeDelegateOnItsQueue(_ kind: String) async throws {
     let server = try LoopbackServer { request in
       request.value("Authorization") == nil
         ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok("the file")
@@ -103,7 +103,7 @@ import Wynd
   }
 
   /// The stream that was read would be sent empty, and the upload would look like a success.
-  @Test(arguments: [nil, 3] as [Int64?]) func bodyStreamIsMadeAgainForACredential(_ length: Int64?) async throws {
+  @Test(arguments: [nil, 3] as [Int64?]) func createsABodyStreamAgainAfterAChallenge(_ length: Int64?) async throws {
     let server = try LoopbackServer { request in
       request.value("Authorization") == nil
         ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") : .ok("thanks")
@@ -136,7 +136,7 @@ import Wynd
   }
 
   /// The body of the 401 is not part of the response that follows, an error here.
-  @Test(arguments: kinds) func errorAfterAChallengeHasItsOwnBody(_ kind: String) async throws {
+  @Test(arguments: kinds) func errorAfterAChallengeHasOnlyItsOwnBody(_ kind: String) async throws {
     let server = try LoopbackServer { request in
       request.value("Authorization") == nil
         ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") : .status(403, body: "no")
@@ -147,7 +147,7 @@ import Wynd
   }
 
   /// RFC 9110 §15.2: a client must be able to receive interim responses that it did not ask for.
-  @Test(arguments: kinds) func interimResponseIsIgnored(_ kind: String) async throws {
+  @Test(arguments: kinds) func ignoresInterimResponses(_ kind: String) async throws {
     let hints = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
     let server = try LoopbackServer { _ in
       Answer([.send(Array(hints.utf8) + Answer.head(200, [("Content-Length", "2")]) + Array("ok".utf8))])
@@ -165,7 +165,7 @@ import Wynd
     return request
   }
 
-  @Test func lengthOfABodyStreamIsSent() async throws {
+  @Test func sendsTheContentLengthOfABodyStream() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let (session, _) = Self.session(Delegate())
     let request = Self.request(to: server, streaming: "abc", length: 3)
@@ -176,7 +176,7 @@ import Wynd
 
   #if canImport(FoundationNetworking)
     /// The bytes that are left would have the right length.
-    @Test func restOfAStreamIsNotSentForACredential() async throws {
+    @Test func doesNotSendTheRestOfAStreamAfterAChallenge() async throws {
       let server = try LoopbackServer { request in
         request.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok()
       }
@@ -205,7 +205,7 @@ import Wynd
       }
     }
 
-    @Test func streamThatHasNoBytesForAMomentIsSentWhole() async throws {
+    @Test func sendsAStreamThatPausesCompletely() async throws {
       let server = try LoopbackServer { _ in .ok() }
       let (session, _) = Self.session(Delegate())
       let body = UploadBody.bodyStream { Hesitating(data: Data()) }
@@ -214,7 +214,7 @@ import Wynd
     }
 
     /// It would be sent without its bytes, as a complete request.
-    @Test func streamThatWasReadIsNotSentAgain() async throws {
+    @Test func doesNotSendAConsumedStream() async throws {
       let server = try LoopbackServer { _ in .ok() }
       let (session, _) = Self.session(Delegate())
       let request = Self.request(to: server, streaming: "abc")
@@ -224,7 +224,7 @@ import Wynd
     }
   #endif
 
-  @Test(arguments: kinds) func configurationOfTheSessionCounts(_ kind: String) async throws {
+  @Test(arguments: kinds) func usesTheConfigurationOfTheSession(_ kind: String) async throws {
     let server = try LoopbackServer { request in
       request.target == "/slow" ? .hang : .status(200, [("Set-Cookie", "a=1")], body: "ok")
     }
@@ -242,7 +242,7 @@ import Wynd
   }
 
   /// Nothing is left of a transfer that the session would wait for.
-  @Test(arguments: kinds) func sessionThatFinishesItsTasksEnds(_ kind: String) async throws {
+  @Test(arguments: kinds) func finishedSessionIsInvalidatedAfterATransfer(_ kind: String) async throws {
     let server = try LoopbackServer { _ in .ok("the file") }
     let delegate = Delegate()
     let (session, _) = Self.session(delegate)
@@ -252,7 +252,7 @@ import Wynd
   }
 
   /// A new connection for each transfer would cost a handshake each.
-  @Test func transfersOfASessionShareConnections() async throws {
+  @Test func reusesConnectionsOfTheSession() async throws {
     let server = try LoopbackServer { _ in .ok("the file") }
     let (session, _) = Self.session { $0.httpMaximumConnectionsPerHost = 1 }
     for kind in Self.kinds + Self.kinds { #expect(try await Self.run(kind, session, server.url()) == 200) }
@@ -262,7 +262,7 @@ import Wynd
     #expect(server.requests.last?.connection == 1)
   }
 
-  @Test(arguments: ["download", "upload"]) func completionHandlersAreCalledOnTheDelegateQueue(_ kind: String)
+  @Test(arguments: ["download", "upload"]) func callsHandlersOnTheDelegateQueue(_ kind: String)
     async throws
   {
     let server = try LoopbackServer { $0.index % 2 == 0 ? .status(503) : .ok("the file") }
@@ -288,7 +288,7 @@ import Wynd
 
   #if os(Linux)
     /// 100 MB for a reader that takes its time.
-    @Test func slowReaderCostsNoMemory() async throws {
+    @Test func slowReaderDoesNotBufferTheWholeBody() async throws {
       let body = someBytes(100_000_000)
       let server = try LoopbackServer(isRecording: false) { _ in .ok(body) }
       let folder = try Folder()

@@ -10,9 +10,9 @@ import Wynd
 extension UploadTests {
   // MARK: The length
 
-  /// Finding E2: another length than the body's would make the server take the rest for the next request.
+  /// With a wrong length the server would read the rest as the next request.
   @Test(arguments: ["Content-Length", "content-length", "Transfer-Encoding"])
-  func lengthIsTheBodysWhateverTheRequestSays(_ field: String) async throws {
+  func sendsTheLengthOfTheBodyInsteadOfThatOfTheRequest(_ field: String) async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer { _ in .ok() }
@@ -28,7 +28,7 @@ extension UploadTests {
     _ = folder
   }
 
-  @Test func emptyBodyHasLengthZero() async throws {
+  @Test func sendsContentLengthZeroForAnEmptyBody() async throws {
     let folder = try Folder()
     try Data().write(to: folder.file())
     let bodies: [UploadBody] = [
@@ -43,7 +43,7 @@ extension UploadTests {
     }
   }
 
-  @Test func linkToAFileIsSentAsTheFile() async throws {
+  @Test func uploadsTheTargetOfALink() async throws {
     let folder = try Folder()
     try Data("the file".utf8).write(to: folder.file())
     try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file())
@@ -53,7 +53,7 @@ extension UploadTests {
   }
 
   @Test(arguments: [("GET", "PUT"), ("PUT", "PUT"), ("POST", "POST"), ("PATCH", "PATCH"), ("DELETE", "DELETE")])
-  func onlyGETBecomesPUT(_ method: String, _ sent: String) async throws {
+  func changesOnlyGETToPUT(_ method: String, _ sent: String) async throws {
     let server = try LoopbackServer { _ in .ok() }
     _ = try await upload(server.url(), method, from: .data(Data("x".utf8)), ["Content-Type": "a/b", "X-One": "1"]).get()
     let request = try #require(server.requests.first)
@@ -63,7 +63,7 @@ extension UploadTests {
 
   // MARK: More than one attempt
 
-  @Test func streamIsMadeOnceForEachSend() async throws {
+  @Test func createsABodyStreamForEachSend() async throws {
     let made = Counter()
     let body = UploadBody.bodyStream(length: 3) {
       made.add()
@@ -80,8 +80,8 @@ extension UploadTests {
     #expect(made.value == 4 && server.requests.map(\.text).suffix(2) == ["abc", ""])
   }
 
-  /// Finding E3: a body that cannot be produced again fails the attempt, instead of being sent cut off or empty.
-  @Test func bodyThatCannotBeMadeAgainIsAnError() async throws {
+  /// A body that cannot be created again fails the call instead of being sent incomplete.
+  @Test func failsWhenTheBodyCannotBeCreatedAgain() async throws {
     struct Gone: Error {}
     let made = Counter()
     let server = try LoopbackServer { _ in .status(503) }
@@ -110,7 +110,7 @@ extension UploadTests {
   #if canImport(FoundationNetworking)
     /// A stream that breaks off has sent something, and the rest would be missing.
     @Test(arguments: [nil, 100], [true, false])
-    func streamThatFailsHalfwayIsNoSuccess(_ length: Int64?, saysSoAtOnce: Bool) async throws {
+    func failsWhenAStreamFailsHalfway(_ length: Int64?, saysSoAtOnce: Bool) async throws {
       let server = try LoopbackServer { _ in .ok() }
       let body = UploadBody.bodyStream(length: length) { HalfStream(saysSoAtOnce) }
       let result = await upload(server.url(), from: body, policy: .never)
@@ -119,7 +119,7 @@ extension UploadTests {
     }
   #endif
 
-  @Test func streamThatCannotBeOpenedIsAnError() async throws {
+  @Test func failsWhenAStreamCannotBeOpened() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let body = UploadBody.bodyStream {
       InputStream(url: URL(fileURLWithPath: "/nowhere/file")) ?? InputStream(data: Data())
@@ -129,7 +129,7 @@ extension UploadTests {
     #expect(server.requests.filter(\.isComplete).isEmpty)
   }
 
-  /// Gives five bytes, then fails: by its answer to the next read, or by its status only.
+  /// Gives five bytes, then fails: the next read returns -1, or only the status is an error.
   final class HalfStream: InputStream {
     private let saysSoAtOnce: Bool
     private var isRead = false
@@ -151,7 +151,7 @@ extension UploadTests {
 
   // MARK: Progress
 
-  @Test func progressHasALengthIfThereIsOne() async throws {
+  @Test func reportsTheTotalIfTheLengthIsKnown() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer { _ in .ok() }
@@ -173,7 +173,7 @@ extension UploadTests {
   }
 
   /// The GET after a 303 has no body, nor has the request after the next redirect.
-  @Test func bodyDoesNotComeBackAfterAnotherRedirect() async throws {
+  @Test func doesNotSendTheBodyAgainAfterA303() async throws {
     let server = try LoopbackServer { request in
       switch request.target {
       case "/a": .redirect(302, to: "/b")
@@ -188,7 +188,7 @@ extension UploadTests {
     #expect(server.requests.map(\.body.count) == [Self.bytes.count, 0, 0])
   }
 
-  @Test func failureIsNotReportedAsFinished() async throws {
+  @Test func doesNotReportAFailedUploadAsComplete() async throws {
     let server = try LoopbackServer { _ in .status(422) }
     let result = Box<Result<NetworkResponse, NetworkError>>()
     let told = Box<[TransferProgress]>([])

@@ -22,7 +22,7 @@ extension UploadTests {
     }
   }
 
-  @Test func multipartIsSentFromDiskWithLengthAndProgress() async throws {
+  @Test func sendsMultipartFromDiskWithLengthAndProgress() async throws {
     let folder = try Folder()
     try Data(Self.bytes).write(to: folder.file("film.mp4"))
     let mark = UUID().uuidString
@@ -57,9 +57,9 @@ extension UploadTests {
     #expect(folder.names == ["film.mp4"])
   }
 
-  /// Finding E3: what is sent again is the whole body, also if a part is gone by then.
+  /// A retry sends the whole body, even if the file of a part was removed.
   /// Only the body's own type names its boundary.
-  @Test func typeOfTheRequestIsNotThatOfAMultipartBody() async throws {
+  @Test func replacesTheContentTypeOfTheRequestForMultipart() async throws {
     let script = NetworkScript.scripted([.ok("")])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
@@ -68,7 +68,7 @@ extension UploadTests {
     #expect(type?.hasPrefix("multipart/form-data; boundary=") == true)
   }
 
-  @Test func multipartIsPutTogetherOnce() async throws {
+  @Test func assemblesMultipartOnce() async throws {
     let folder = try Folder()
     try Data("the part".utf8).write(to: folder.file())
     let server = try LoopbackServer { request in
@@ -79,7 +79,7 @@ extension UploadTests {
     #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.text.contains("\r\n\r\nthe part\r\n--") })
   }
 
-  @Test func missingPartIsNamedAndNothingIsSent() async throws {
+  @Test func namesAMissingPartAndSendsNothing() async throws {
     let server = try LoopbackServer(script: .ok())
     for path in ["/nowhere/photo.jpg", "/tmp", "/dev/zero"] {
       let body = UploadBody.multipart([.init(name: "a", file: URL(fileURLWithPath: path))])
@@ -92,7 +92,7 @@ extension UploadTests {
     #expect(server.requests.isEmpty)
   }
 
-  @Test func cancelledMultipartLeavesNoFile() async throws {
+  @Test func removesTheMultipartFileWhenCanceled() async throws {
     let server = try LoopbackServer(script: .hang)
     let mark = UUID().uuidString
     let (url, session) = (server.url(), session)
@@ -108,7 +108,7 @@ extension UploadTests {
   }
 
   /// The process may end right after its result.
-  @Test func assembledBodyIsGoneWithTheResult() async throws {
+  @Test func removesTheMultipartFileBeforeTheResult() async throws {
     for usesHandler in [true, false] {
       let mark = UUID().uuidString
       let found = Box<[Bool]>([])

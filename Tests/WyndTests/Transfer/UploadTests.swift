@@ -42,7 +42,7 @@ import Wynd
     )
   }
 
-  @Test func eachSourceArrivesWholeAgainAndAgain() async throws {
+  @Test func sendsEachKindOfBodyCompletelyOnEveryRetry() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer(script: .status(503), .reset, .status(201, [("Location", "/1")], body: "thanks"))
@@ -62,7 +62,7 @@ import Wynd
   }
 
   /// A stream could be sent only once.
-  @Test func bodyOfTheRequestIsNotSent() async throws {
+  @Test func ignoresTheBodyStreamOfTheRequest() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("thanks"))
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"
@@ -75,7 +75,7 @@ import Wynd
     #expect(server.requests.map(\.body) == [Array("x".utf8), Array("x".utf8)])
   }
 
-  @Test func aPOSTIsSentOnceUnlessItCarriesAKey() async throws {
+  @Test func retriesAPOSTOnlyWithAnIdempotencyKey() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer(script: .reset, .ok())
@@ -88,7 +88,7 @@ import Wynd
     _ = folder
   }
 
-  @Test func aRedirectTakesTheBodyAlong() async throws {
+  @Test func sendsTheBodyAgainAfterA308() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(308, to: "/there") }
@@ -102,7 +102,7 @@ import Wynd
     _ = folder
   }
 
-  @Test func progressGoesUpAndBackWhereItBeginsAnew() async throws {
+  @Test func progressStartsAgainOnARetry() async throws {
     let (folder, bodies) = try Self.bodies()
     // Reports that wait for their queue become one, so a busy machine may see two for a whole body.
     var mostReports: [String: Int] = [:]
@@ -119,7 +119,7 @@ import Wynd
       await until { result.value != nil }
       let amounts = try #require(told.value).map(\.completed)
       #expect(amounts.last == 1_000_000 && result.value?.error == nil, "\(name): \(amounts)")
-      // Up, and at most once back: not to 0, if more was on its way when that was told.
+      // Progress falls at most once; not to 0 if newer progress replaces that report.
       let falls = zip(amounts, amounts.dropFirst()).filter { $0 > $1 }
       #expect(falls.count <= 1, "\(name): \(amounts)")
       mostReports[name] = max(mostReports[name] ?? 0, amounts.count)
@@ -128,7 +128,7 @@ import Wynd
     _ = folder
   }
 
-  @Test func whatCannotBeReadIsAnErrorAndNothingIsSent() async throws {
+  @Test func sendsNothingWhenTheBodyCannotBeRead() async throws {
     let server = try LoopbackServer(script: .ok())
     for path in ["/nowhere/file", "/tmp", "/dev/zero"] {
       let result = await upload(server.url(), from: .file(URL(fileURLWithPath: path)))
@@ -141,7 +141,7 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  @Test func anErrorHasItsBodyAndTheBodyOfTheRequestIsNotSent() async throws {
+  @Test func errorHasItsBody() async throws {
     let server = try LoopbackServer { $0.target == "/big" ? .ok(someBytes(5_000)) : .status(422, body: "why") }
     let error = await upload(server.url(), from: .data(Data("x".utf8))).error
     #expect(error?.statusCode == 422 && error?.data == Data("why".utf8))
@@ -153,7 +153,7 @@ import Wynd
   }
 
   /// More would be the beginning of the next request, less would leave the server waiting.
-  @Test func aStreamIsAsLongAsItSays() async throws {
+  @Test func sendsExactlyTheDeclaredLengthOfAStream() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
     guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
@@ -177,14 +177,14 @@ import Wynd
     #expect(server.requests.filter(\.isComplete).count == 2)
   }
 
-  @Test func a401EndsATransferToo() async throws {
+  @Test func doesNotRetryA401() async throws {
     let server = try LoopbackServer { _ in .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") }
     #expect(await upload(server.url(), from: .data(Data("x".utf8))).error?.statusCode == 401)
     #expect(server.requests.count == 1)
   }
 
   /// On a connection that turns out dead libcurl would send it again, empty, and the server would apply that.
-  @Test func aStreamIsNeverSentEmpty() async throws {
+  @Test func doesNotSendAConsumedStreamAsAnEmptyBody() async throws {
     let server = try LoopbackServer(script: .ok(), .reset, .ok(), .ok())
     for _ in 0..<2 {
       var request = URLRequest(url: server.url())
@@ -196,7 +196,7 @@ import Wynd
     #expect(whole.count == 2 && whole.allSatisfy { $0.text == "a body" })
   }
 
-  @Test func cancellingEndsIt() async throws {
+  @Test func cancelsAnUpload() async throws {
     let server = try LoopbackServer(script: .hang)
     let (url, session) = (server.url(), session)
     let task = Task { try await session.performNetworkUpload(URLRequest(url: url), from: .data(Data(Self.bytes))) }
