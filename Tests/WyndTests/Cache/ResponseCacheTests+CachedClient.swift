@@ -8,7 +8,7 @@ import Wynd
 
 extension ResponseCacheTests {
   /// A client with a cache whose stored responses grow old when the test says so.
-  final class World {
+  final class CachedClient {
     let script: NetworkScript
     let store: AgingStore
     var client: NetworkClient
@@ -42,7 +42,7 @@ extension ResponseCacheTests {
       return try await response(try ResponseCacheTests.request(fields, path: path, method: method))
     }
 
-    /// The header fields of what is served.
+    /// The header fields of the served response.
     func head(_ fields: [String: String] = [:], after seconds: Double = 0) async throws -> HTTPURLResponse {
       store.pass(seconds)
       return try await client.networkResponse(for: try ResponseCacheTests.request(fields), allowEmptyData: true)
@@ -75,7 +75,7 @@ extension ResponseCacheTests {
     }
   }
 
-  /// The body that a cache serves of what a store holds for this key.
+  /// The body that a cache serves from a store for this key.
   static func served(by store: any ResponseStore, for key: String) async throws -> String {
     let stored = AnyKey(response: store.response(for: key))
     var request = try request()
@@ -103,7 +103,7 @@ extension ResponseCacheTests {
     return formatter
   }
 
-  /// Gives out what another store holds as if it had been stored earlier.
+  /// Returns the responses of another store as if they had been stored earlier.
   final class AgingStore: ResponseStore, @unchecked Sendable {
     private let base: any ResponseStore
     private let lock = NSLock()

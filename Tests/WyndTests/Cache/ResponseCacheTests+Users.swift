@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// No user is served what another user's credential got.
+/// A response that one user's credential received is not served to another user.
 extension ResponseCacheTests {
   /// Answers with whatever credential a request carries.
   static func echo(_ fields: [String: String] = fresh) -> NetworkScript {
@@ -17,80 +17,80 @@ extension ResponseCacheTests {
   @Test(arguments: [
     "Authorization", "Cookie", "X-Api-Key", "X-Session", "Proxy-Authorization", "X-Auth", "Private-Token",
   ])
-  func eachValueOfACredentialHasItsOwnResponse(_ field: String) async throws {
+  func storesAResponseForEachCredential(_ field: String) async throws {
     let script = NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: field) ?? "nobody", headers: Self.fresh)
     }
-    let world = World(script)
+    let cached = CachedClient(script)
     for source in [NetworkResponse.Source.network, .cache] {
-      for user in ["ann", "bob"] { #expect(try await world.get([field: user]) == (user, source)) }
-      #expect(try await world.get() == ("nobody", source))
+      for user in ["ann", "bob"] { #expect(try await cached.get([field: user]) == (user, source)) }
+      #expect(try await cached.get() == ("nobody", source))
     }
     // However the name is written.
-    #expect(try await world.get([field.lowercased(): "ann"]) == ("ann", .cache))
+    #expect(try await cached.get([field.lowercased(): "ann"]) == ("ann", .cache))
   }
 
-  @Test func whatIsNoCredentialIsNoOtherUser() async throws {
-    let world = World([.ok("one", headers: Self.fresh), .ok("two")])
-    _ = try await world.get(["X-Page": "1"])
+  @Test func sharesResponsesAcrossOtherHeaders() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two")])
+    _ = try await cached.get(["X-Page": "1"])
     for field in ["X-Page", "X-CSRF-Token", "X-XSRF-Token", "Idempotency-Key"] {
-      #expect(try await world.get([field: "2"]).source == .cache, "\(field)")
+      #expect(try await cached.get([field: "2"]).source == .cache, "\(field)")
     }
   }
 
-  @Test(arguments: [true, false]) func anAuthenticationCountsInEitherPlace(_ onceACall: Bool) async throws {
-    let world = World(Self.echo())
+  @Test(arguments: [true, false]) func separatesUsersWithAuthenticationInEitherStage(_ onceACall: Bool) async throws {
+    let cached = CachedClient(Self.echo())
     let authentication = try Self.authentication("ann")
     if onceACall {
-      world.client.middleware.append(authentication)
+      cached.client.middleware.append(authentication)
     } else {
-      world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication]
+      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
     }
     for source in [NetworkResponse.Source.network, .cache] {
       for user in ["ann", "bob"] {
         authentication.credential = BearerToken(user)
-        #expect(try await world.get() == ("Bearer \(user)", source))
+        #expect(try await cached.get() == ("Bearer \(user)", source))
       }
     }
   }
 
-  @Test func anotherOriginKnowsNothingOfAnAuthentication() async throws {
+  @Test func authenticationDoesNotSeparateResponsesOfOtherOrigins() async throws {
     let authentication = try Self.authentication("ann")
-    let world = World(Self.echo(), attempt: [authentication])
+    let cached = CachedClient(Self.echo(), attempt: [authentication])
     let request = URLRequest(url: try #require(URL(string: "https://b.example/")))
-    #expect(try await world.response(request) == ("nobody", .network))
+    #expect(try await cached.response(request) == ("nobody", .network))
     authentication.credential = BearerToken("bob")
-    #expect(try await world.response(request) == ("nobody", .cache))
+    #expect(try await cached.response(request) == ("nobody", .cache))
   }
 
-  @Test func theAccountCountsAndNotTheToken() async throws {
+  @Test func separatesUsersByAccountInsteadOfToken() async throws {
     let authentication = try Self.authentication(nil)
     #expect(authentication.account == nil)
-    let world = World(Self.echo(), attempt: [authentication])
+    let cached = CachedClient(Self.echo(), attempt: [authentication])
     authentication.signIn(BearerToken("1"), as: "ann")
     #expect(authentication.account == "ann")
-    #expect(try await world.get() == ("Bearer 1", .network))
+    #expect(try await cached.get() == ("Bearer 1", .network))
     authentication.signIn(BearerToken("2"), as: "ann")
-    #expect(try await world.get() == ("Bearer 1", .cache))
+    #expect(try await cached.get() == ("Bearer 1", .cache))
     authentication.signIn(BearerToken("1"), as: "bob")
-    #expect(try await world.get() == ("Bearer 1", .network))
-    // Whoever signs in without a name is nobody of those.
+    #expect(try await cached.get() == ("Bearer 1", .network))
+    // A sign-in without a name is another user.
     authentication.credential = BearerToken("2")
     #expect(authentication.account == nil)
-    #expect(try await world.get() == ("Bearer 2", .network))
+    #expect(try await cached.get() == ("Bearer 2", .network))
   }
 
-  @Test func aRenewalWithoutAnAccountIsTheSameUser() async throws {
-    let world = World(
+  @Test func renewalWithoutAnAccountKeepsTheUser() async throws {
+    let cached = CachedClient(
       [.ok("one", headers: Self.fresh), .status(401), .ok("two", headers: Self.fresh), .ok("three")],
       attempt: [try Self.authentication("first")])
-    #expect(try await world.get() == ("one", .network))
-    #expect(try await world.get(after: 700) == ("two", .network))
-    #expect(try await world.get() == ("two", .cache))
+    #expect(try await cached.get() == ("one", .network))
+    #expect(try await cached.get(after: 700) == ("two", .network))
+    #expect(try await cached.get() == ("two", .cache))
   }
 
-  /// Between the question and the 304 somebody else has signed in.
-  @Test func a304IsNotServedAfterAnotherSignIn() async throws {
+  /// Another user signs in between the request and the 304.
+  @Test func doesNotServeA304AfterAnotherSignIn() async throws {
     let authentication = try Self.authentication("ann")
     let script = NetworkScript { request, number in
       switch number {
@@ -101,16 +101,16 @@ extension ResponseCacheTests {
       default: return .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: Self.fresh)
       }
     }
-    let world = World(script, attempt: [authentication])
-    #expect(try await world.get().text == "ann's")
-    await #expect(throws: NetworkError.self) { try await world.get() }
-    #expect(try await world.get() == ("Bearer bob", .network))
+    let cached = CachedClient(script, attempt: [authentication])
+    #expect(try await cached.get().text == "ann's")
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+    #expect(try await cached.get() == ("Bearer bob", .network))
     authentication.credential = BearerToken("ann")
-    // Nor was it stored as fresh: ann asks the server.
-    #expect(try await world.get() == ("Bearer ann", .network))
+    // Nor was it stored as fresh: the request of ann reaches the server.
+    #expect(try await cached.get() == ("Bearer ann", .network))
   }
 
-  @Test func a304ForACallThatBroughtItsOwnFieldIsAskedAgainWithoutACondition() async throws {
+  @Test func repeatsWithoutAConditionWhenTheUserChangedBeforeA304() async throws {
     struct Scope: NetworkMiddleware {
       let user: Box<String>
       func respond(
@@ -123,15 +123,15 @@ extension ResponseCacheTests {
       if number == 1 { user.value = "bob" }
       return number == 1 ? .status(304) : .ok("\(number)", headers: Self.tagged)
     }
-    let world = World(script)
-    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [Scope(user: user)]
-    #expect(try await world.get() == ("0", .network))
-    #expect(try await world.get() == ("2", .network))
+    let cached = CachedClient(script)
+    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [Scope(user: user)]
+    #expect(try await cached.get() == ("0", .network))
+    #expect(try await cached.get() == ("2", .network))
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", nil])
-    // The question went out as ann, so its answer is nobody's.
-    #expect(try await world.get() == ("3", .network))
+    // The request was made as ann, so its response is not stored for bob.
+    #expect(try await cached.get() == ("3", .network))
     user.value = "ann"
-    _ = try await world.get()
+    _ = try await cached.get()
     #expect(script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
   }
 
@@ -147,29 +147,29 @@ extension ResponseCacheTests {
     ("", ["Accept": "a"], ["Accept": "b"], true), (",", ["Accept": "a"], ["Accept": "b"], true),
     ("COOKIE", [:], [:], false), ("Accept,cookie", [:], [:], false), ("Accept, *", [:], [:], false),
   ]
-  @Test(arguments: variants.indices) func theFieldsThatVaryNamesTellVariantsApart(_ row: Int) async throws {
+  @Test(arguments: variants.indices) func separatesVariantsByVary(_ row: Int) async throws {
     let (vary, first, second, isServed) = Self.variants[row]
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60", "Vary": vary]), .ok("two")])
-    _ = try await world.get(first)
-    #expect(try await world.get(second) == (isServed ? ("one", .cache) : ("two", .network)))
+    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60", "Vary": vary]), .ok("two")])
+    _ = try await cached.get(first)
+    #expect(try await cached.get(second) == (isServed ? ("one", .cache) : ("two", .network)))
   }
 
   @Test(arguments: ["Accept", "*"])
-  func a304ThatNamesVaryTellsVariantsApart(_ vary: String) async throws {
-    let world = World([
+  func separatesVariantsByVaryOfA304(_ vary: String) async throws {
+    let cached = CachedClient([
       .ok("one", headers: Self.tagged),
       .status(304, headers: ["Cache-Control": "max-age=600", "Vary": vary]), .ok("two", headers: Self.fresh),
     ])
-    for _ in 0..<2 { _ = try await world.get(["Accept": "a"]) }
-    if vary == "Accept" { #expect(try await world.get(["Accept": "a"]) == ("one", .cache)) }
-    #expect(try await world.get(["Accept": "b"]) == ("two", .network))
+    for _ in 0..<2 { _ = try await cached.get(["Accept": "a"]) }
+    if vary == "Accept" { #expect(try await cached.get(["Accept": "a"]) == ("one", .cache)) }
+    #expect(try await cached.get(["Accept": "b"]) == ("two", .network))
   }
 
   @Test(arguments: ["Authorization", "X-Signature"])
-  func aChangeByOneUserEndsWhatIsStoredForAll(_ field: String) async throws {
-    let world = World([.ok("old", headers: Self.fresh), .status(201), .ok("new")])
-    _ = try await world.get([field: "one"])
-    _ = try await world.get([field: "two"], method: "POST")
-    #expect(try await world.get([field: "one"]) == ("new", .network))
+  func unsafeRequestRemovesResponsesOfAllUsers(_ field: String) async throws {
+    let cached = CachedClient([.ok("old", headers: Self.fresh), .status(201), .ok("new")])
+    _ = try await cached.get([field: "one"])
+    _ = try await cached.get([field: "two"], method: "POST")
+    #expect(try await cached.get([field: "one"]) == ("new", .network))
   }
 }

@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 extension ResponseCacheTests {
-  // MARK: Whoever does not wait for the server
+  // MARK: values(of:)
 
   struct Greeting: Endpoint {
     typealias Response = String
@@ -23,7 +23,7 @@ extension ResponseCacheTests {
     return condition()
   }
 
-  @Test func leavingTheLoopEndsTheRequest() async throws {
+  @Test func leavingTheLoopCancelsTheRequest() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .ok(Array("old".utf8), [("ETag", "\"1\"")]) : .hang }
     let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
     #expect(try await client.load(Greeting()) == "old")
@@ -47,13 +47,13 @@ extension ResponseCacheTests {
     #expect(script.requests.count == 2)
   }
 
-  @Test func requestWithNoCacheAsksTheServer() async throws {
-    let world = World([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
-    _ = try await world.get()
-    #expect(try await world.get(["Cache-Control": "no-cache"]) == ("two", .network))
-    #expect(world.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
-    // What came is served from then on.
-    #expect(try await world.get() == ("two", .cache))
+  @Test func revalidatesForARequestWithNoCache() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
+    _ = try await cached.get()
+    #expect(try await cached.get(["Cache-Control": "no-cache"]) == ("two", .network))
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
+    // The new response is served from then on.
+    #expect(try await cached.get() == ("two", .cache))
   }
 
   struct Text: Endpoint {
@@ -62,12 +62,14 @@ extension ResponseCacheTests {
     var path: String { "/" }
   }
 
-  @Test func whatIsStoredComesFirstAndThenWhatTheServerSays() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped])
+  @Test func valuesGiveTheStoredValueThenThatOfTheServer() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped,
+    ])
     func values() async -> ([String], Bool) {
       var got: [String] = []
       do {
-        for try await value in world.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
+        for try await value in cached.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
         return (got, true)
       } catch {
         return (got, false)
@@ -77,25 +79,25 @@ extension ResponseCacheTests {
     #expect(await values() == (["one cache", "two network"], true))
     #expect(await values() == (["two cache", "two revalidated"], true))
     #expect(await values() == (["two cache"], false))
-    #expect(world.script.requests.count == 4)
+    #expect(cached.script.requests.count == 4)
   }
 
-  @Test func whatIsFreshComesOnce() async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"])])
+  @Test func valuesGiveAFreshValueOnce() async throws {
+    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"])])
     for expected in [NetworkResponse.Source.network, .cache] {
       var sources: [NetworkResponse.Source] = []
-      for try await value in world.client.values(of: Text()) { sources.append(value.source) }
+      for try await value in cached.client.values(of: Text()) { sources.append(value.source) }
       #expect(sources == [expected])
     }
-    #expect(world.script.requests.count == 1)
+    #expect(cached.script.requests.count == 1)
   }
 
-  @Test func theValuesOfAnEndpointTellThatTheServerCannotBeReached() async throws {
-    let world = World([.ok("old", headers: Self.tagged), .dropped], stale: true)
-    _ = try await world.get()
+  @Test func valuesThrowAfterTheStoredValueWhenTheServerIsUnreachable() async throws {
+    let cached = CachedClient([.ok("old", headers: Self.tagged), .dropped], stale: true)
+    _ = try await cached.get()
     var got: [String] = []
     await #expect(throws: NetworkError.self) {
-      for try await value in world.client.values(of: Text()) { got.append(value.value) }
+      for try await value in cached.client.values(of: Text()) { got.append(value.value) }
     }
     #expect(got == ["old"])
   }

@@ -7,41 +7,41 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What is served from the store, when the server is asked, and what is never stored or never shared.
+/// Which responses are served from the store, revalidated, stored and shared between users.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseCacheTests {
   typealias Step = NetworkScript.Step
 
   static let tagged = ["ETag": "\"1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]
 
-  @Test func theServerIsAskedWithTheValidatorsAndA304IsServedFromTheStore() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .status(304), .ok("two", headers: ["ETag": "\"2\""])])
-    let first = try await world.get()
+  @Test func revalidatesWithValidatorsAndServesTheStoredBodyAfterA304() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .status(304), .ok("two", headers: ["ETag": "\"2\""])])
+    let first = try await cached.get()
     #expect(first.text == "one" && first.source == .network)
-    let second = try await world.get()
+    let second = try await cached.get()
     #expect(second.text == "one" && second.source == .revalidated)
-    let third = try await world.get()
+    let third = try await cached.get()
     #expect(third.text == "two" && third.source == .network)
-    let asked = world.script.requests
+    let asked = cached.script.requests
     #expect(asked.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", "\"1\""])
     #expect(asked[1].value(forHTTPHeaderField: "If-Modified-Since") == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 
-  /// It has no body to look at, and is no answer to the caller.
-  @Test func aValidationLetsA304ToTheCachePass() async throws {
+  /// A 304 to a request of the cache has no body, and does not reach the caller.
+  @Test func responseValidationPassesA304ForTheCache() async throws {
     for validation in [
       ResponseValidation(statusCodes: 200..<300), ResponseValidation { $0.data.isEmpty ? "empty" : nil },
     ] {
-      var world = World([.ok("one", headers: Self.tagged), .status(304)])
-      world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [validation]
-      _ = try await world.get()
-      #expect(try await world.get().source == .revalidated)
-      world = World([.status(304)])
-      world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [validation]
-      await #expect(throws: NetworkError.self) { try await world.get() }
+      var cached = CachedClient([.ok("one", headers: Self.tagged), .status(304)])
+      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [validation]
+      _ = try await cached.get()
+      #expect(try await cached.get().source == .revalidated)
+      cached = CachedClient([.status(304)])
+      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [validation]
+      await #expect(throws: NetworkError.self) { try await cached.get() }
     }
   }
 
-  @Test func whatTheSessionAddsCountsForVary() async throws {
+  @Test func varyIncludesHeadersOfTheSession() async throws {
     let server = try LoopbackServer { request in
       .status(200, [("Cache-Control", "max-age=600"), ("Vary", "X-Tenant")], body: request.value("X-Tenant") ?? "")
     }
@@ -54,77 +54,79 @@ import Wynd
     }
   }
 
-  /// Also where nobody knows what became of the change, and where it carried a token against forgery.
+  /// Also if the outcome of the request is unknown, and if it has a CSRF token.
   @Test(arguments: [[:], ["X-CSRF-Token": "abc"]], [Step.status(201), .status(500), .dropped])
-  func aChangeEndsWhatIsStored(_ fields: [String: String], _ outcome: Step) async throws {
-    let world = World([.ok("old", headers: ["Cache-Control": "max-age=600"]), outcome, .ok("new")])
-    _ = try await world.get()
-    _ = try? await world.get(fields, method: "POST")
-    #expect(try await world.get().text == "new")
+  func unsafeRequestRemovesTheStoredResponse(_ fields: [String: String], _ outcome: Step) async throws {
+    let cached = CachedClient([.ok("old", headers: ["Cache-Control": "max-age=600"]), outcome, .ok("new")])
+    _ = try await cached.get()
+    _ = try? await cached.get(fields, method: "POST")
+    #expect(try await cached.get().text == "new")
   }
 
-  @Test func aGETWithABodyIsNotStored() async throws {
-    let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
+  @Test func doesNotStoreAGETWithABody() async throws {
+    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.httpBody = Data("query".utf8)
-    #expect(try await world.client.performNetworkRequest(request) == Data("one".utf8))
-    #expect(try await world.get().text == "two")
+    #expect(try await cached.client.performNetworkRequest(request) == Data("one".utf8))
+    #expect(try await cached.get().text == "two")
   }
 
-  @Test func varyKeepsVariantsApart() async throws {
+  @Test func separatesVariantsOfSeveralHeaders() async throws {
     let headers = ["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-A"]
-    let world = World([.ok("de", headers: headers), .ok("fr", headers: headers)])
-    #expect(try await world.get(["Accept-Language": "de"]).text == "de")
-    #expect(try await world.get(["Accept-Language": "de"]).source == .cache)
-    #expect(try await world.get(["Accept-Language": "fr"]).text == "fr")
-    #expect(try await world.get(["accept-language": "fr"]).source == .cache)
+    let cached = CachedClient([.ok("de", headers: headers), .ok("fr", headers: headers)])
+    #expect(try await cached.get(["Accept-Language": "de"]).text == "de")
+    #expect(try await cached.get(["Accept-Language": "de"]).source == .cache)
+    #expect(try await cached.get(["Accept-Language": "fr"]).text == "fr")
+    #expect(try await cached.get(["accept-language": "fr"]).source == .cache)
   }
 
-  @Test func nothingWithAuthorizationIsSharedBetweenCredentials() async throws {
+  @Test func doesNotShareResponsesBetweenCredentials() async throws {
     let headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
     for field in ["Authorization", "X-Api-Key"] {
-      let world = World([
+      let cached = CachedClient([
         .ok("mine", headers: headers), .ok("yours", headers: headers), .ok("nobody's", headers: headers),
       ])
-      #expect(try await world.get([field: "Bearer mine"]).text == "mine")
-      #expect(try await world.get([field: "Bearer yours"]).text == "yours")
-      #expect(try await world.get().text == "nobody's")
-      #expect(try await world.get([field: "Bearer mine"]) == ("mine", .cache))
-      #expect(world.script.requests.allSatisfy { $0.value(forHTTPHeaderField: "If-None-Match") == nil })
+      #expect(try await cached.get([field: "Bearer mine"]).text == "mine")
+      #expect(try await cached.get([field: "Bearer yours"]).text == "yours")
+      #expect(try await cached.get().text == "nobody's")
+      #expect(try await cached.get([field: "Bearer mine"]) == ("mine", .cache))
+      #expect(cached.script.requests.allSatisfy { $0.value(forHTTPHeaderField: "If-None-Match") == nil })
     }
   }
 
-  @Test func whatAnAuthenticationAddsCountsToo() async throws {
-    let world = World([.ok("mine", headers: ["Cache-Control": "max-age=60"]), .ok("yours")])
+  @Test func doesNotShareResponsesBetweenAuthenticatedUsers() async throws {
+    let cached = CachedClient([.ok("mine", headers: ["Cache-Control": "max-age=60"]), .ok("yours")])
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("mine")) { _, _ in BearerToken("new") }
-    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication]
-    #expect(try await world.get().text == "mine")
-    #expect(try await world.get().source == .cache)
+    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
+    #expect(try await cached.get().text == "mine")
+    #expect(try await cached.get().source == .cache)
     authentication.credential = BearerToken("yours")
-    #expect(try await world.get().text == "yours")
+    #expect(try await cached.get().text == "yours")
   }
 
-  @Test func aRenewalChangesNothingAndAnAccountOutlivesIt() async throws {
+  @Test func keepsResponsesOfAnAccountAcrossRenewals() async throws {
     let fields = ["Cache-Control": "max-age=60"]
-    let world = World([.ok("one", headers: fields), .status(401), .ok("two", headers: fields)])
+    let cached = CachedClient([.ok("one", headers: fields), .status(401), .ok("two", headers: fields)])
     let origin = try #require(URL(string: "https://a.example"))
     func authentication(_ token: String, _ account: String?) -> Authentication<BearerToken> {
       Authentication(for: origin, BearerToken(token), as: account) { _, _ in BearerToken("renewed") }
     }
-    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication("first", "ann")]
-    #expect(try await world.get().text == "one")
-    #expect(try await world.get(after: 100).text == "two")
-    #expect(world.script.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer renewed")
-    #expect(try await world.get().source == .cache)
+    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication("first", "ann")]
+    #expect(try await cached.get().text == "one")
+    #expect(try await cached.get(after: 100).text == "two")
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer renewed")
+    #expect(try await cached.get().source == .cache)
     // The next launch has the renewed token.
-    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "ann")]
-    #expect(try await world.get().source == .cache)
-    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "bob")]
-    #expect(try await world.get().source == .network)
+    cached.client.middleware =
+      cached.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "ann")]
+    #expect(try await cached.get().source == .cache)
+    cached.client.middleware =
+      cached.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "bob")]
+    #expect(try await cached.get().source == .network)
   }
 
-  @Test func anAnswerThatComesAfterAnotherSignInIsStoredForNobody() async throws {
+  @Test func doesNotStoreAResponseReceivedAfterAnotherSignIn() async throws {
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("ann")) { _, _ in BearerToken("new") }
     let script = NetworkScript { request, number in
@@ -138,25 +140,27 @@ import Wynd
     #expect(try await client.load(Text()) == "2")
   }
 
-  @Test func aChangeForgetsWhatItChanged() async throws {
+  @Test func successfulUnsafeRequestRemovesTheStoredResponse() async throws {
     for method in ["POST", "PUT", "DELETE", "PATCH"] {
-      let world = World([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("changed"), .ok("two")])
-      _ = try await world.get()
-      _ = try await world.get(method: method)
-      #expect(try await world.get().text == "two")
+      let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("changed"), .ok("two")])
+      _ = try await cached.get()
+      _ = try await cached.get(method: method)
+      #expect(try await cached.get().text == "two")
     }
   }
 
-  @Test func aRequestWithAConditionOfItsOwnGetsItsOwnAnswer() async throws {
-    let world = World([.ok("one", headers: Self.tagged), .status(304, headers: ["ETag": "\"new\""]), .status(304)])
-    _ = try await world.get()
-    let own = try await world.get(["If-None-Match": "\"new\""])
+  @Test func returnsA304ToAConditionalRequest() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.tagged), .status(304, headers: ["ETag": "\"new\""]), .status(304),
+    ])
+    _ = try await cached.get()
+    let own = try await cached.get(["If-None-Match": "\"new\""])
     #expect(own.text == "" && own.source == .network)
-    #expect(try await world.get().text == "one")
-    #expect(world.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
+    #expect(try await cached.get().text == "one")
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
   }
 
-  @Test func theTargetOfARedirectIsNotStoredForWhoeverRedirected() async throws {
+  @Test func doesNotStoreARedirectedResponse() async throws {
     let server = try LoopbackServer { request in
       request.target == "/latest"
         ? .redirect(to: "/v\(request.index)") : .status(200, [("Cache-Control", "max-age=60")], body: request.target)
@@ -168,7 +172,7 @@ import Wynd
     }
   }
 
-  @Test func aCredentialOfTheSessionCountsToo() async throws {
+  @Test func separatesUsersByHeadersOfTheSession() async throws {
     let server = try LoopbackServer {
       .status(200, [("Cache-Control", "max-age=60")], body: $0.value("Authorization") ?? "nobody")
     }
@@ -183,34 +187,35 @@ import Wynd
     }
   }
 
-  @Test func anOrderIsPlacedOnceHoweverItsValuesAreAskedFor() async throws {
+  @Test func valuesSendAPOSTOnce() async throws {
     struct Order: Endpoint {
       typealias Response = String
       var host: String { "a.example" }
       var path: String { "/" }
       var method: URLRequest.Method { .post }
     }
-    let world = World([.ok("placed")])
+    let cached = CachedClient([.ok("placed")])
     var got: [String] = []
-    for try await value in world.client.values(of: Order()) { got.append(value.value) }
-    #expect(got == ["placed"] && world.script.requests.count == 1)
+    for try await value in cached.client.values(of: Order()) { got.append(value.value) }
+    #expect(got == ["placed"] && cached.script.requests.count == 1)
   }
 
   /// Whether it sends its request with the client that it gets, or with a session of its own.
-  @Test(arguments: [true, false]) func aRenewalThatCannotReachTheServerIsAnOutageToo(_ usesClient: Bool) async throws {
-    let world = World([.ok("old", headers: Self.tagged), .status(401), .failure(.notConnectedToInternet)], stale: true)
+  @Test(arguments: [true, false]) func servesStaleWhenTheRenewalCannotReachTheServer(_ usesClient: Bool) async throws {
+    let cached = CachedClient(
+      [.ok("old", headers: Self.tagged), .status(401), .failure(.notConnectedToInternet)], stale: true)
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("a")) { _, client in
       if !usesClient { throw URLError(.notConnectedToInternet) }
       _ = try await client.performNetworkRequest(URLRequest(url: origin))
       return BearerToken("b")
     }
-    world.client.middleware = world.client.middleware.filter { $0.stage == .call } + [authentication]
-    _ = try await world.get()
-    #expect(try await world.get() == ("old", .cache))
+    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("old", .cache))
   }
 
-  @Test func onARealSessionThe304IsSeen() async throws {
+  @Test func revalidatesOnARealSession() async throws {
     let server = try LoopbackServer { request in
       request.value("If-None-Match") == "\"1\""
         ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")

@@ -6,9 +6,9 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What is on disk is whole, and is there for the next process.
+/// A disk store returns complete files only, also those of an earlier process.
 extension ResponseStoreTests {
-  @Test func whatIsStoredIsThereForTheNextProcessInTheOrderOfUse() async throws {
+  @Test func diskStoreKeepsResponsesAndTheirOrderOfUse() async throws {
     let folder = try Folder()
     let response = try await Self.response(bytes: 10_000)
     do {
@@ -21,7 +21,7 @@ extension ResponseStoreTests {
     #expect(Self.keys(store) == ["a", "c", "d", "e"])
   }
 
-  @Test func aUseInThisProcessIsLaterThanAllInTheLastOne() async throws {
+  @Test func useInANewProcessIsTheMostRecent() async throws {
     let folder = try Folder()
     let response = try await Self.response(bytes: 10_000)
     do {
@@ -30,13 +30,13 @@ extension ResponseStoreTests {
     }
     let store = try DiskStore(folder.url, capacity: 45_000)
     _ = store.response(for: "a")
-    // What was there before counts for the capacity.
+    // Files of an earlier process count toward the capacity.
     store.store(response, for: "e")
     #expect(folder.names.count == 4)
     #expect(Self.keys(store) == ["a", "c", "d", "e"])
   }
 
-  @Test func oneFileForEachKeyAndNoneAfterItIsRemoved() async throws {
+  @Test func keepsOneFileForEachKey() async throws {
     let folder = try Folder()
     let store = try DiskStore(folder.url)
     for text in ["one", "two", "three"] { store.store(try await Self.response(text), for: "a") }
@@ -50,10 +50,10 @@ extension ResponseStoreTests {
     #expect(folder.names.isEmpty)
   }
 
-  @Test func onlyTheUserCanReadWhatIsStored() async throws {
+  @Test func filesAreReadableByTheUserOnly() async throws {
     let folder = try Folder()
     let cache = folder.file("cache/a")
-    // Also if somebody else has made the folder.
+    // Also if the folder exists already.
     try FileManager.default.createDirectory(
       at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     try DiskStore(cache).store(try await Self.response(), for: "a")
@@ -65,7 +65,7 @@ extension ResponseStoreTests {
     #expect(try permissions(cache.appending(path: try #require(names.first))) == 0o600)
   }
 
-  @Test func aFileThatWasCutOffIsDropped() async throws {
+  @Test func removesATruncatedFile() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response(), for: "a")
     let file = folder.file(try #require(folder.names.first))
@@ -78,7 +78,7 @@ extension ResponseStoreTests {
   }
 
   /// Changed bytes are either noticed or in nothing that matters; they never stop the process.
-  @Test func changedBytesAreSurvived() async throws {
+  @Test func changedBytesDoNotCrash() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response(), for: "a")
     let file = folder.file(try #require(folder.names.first))
@@ -92,7 +92,7 @@ extension ResponseStoreTests {
     }
   }
 
-  @Test func ofTwoFilesForOneKeyTheLastOneCountsAndOtherFilesStay() async throws {
+  @Test func usesTheLastFileOfAKeyAndKeepsForeignFiles() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response("new"), for: "a")
     let name = try #require(folder.names.first)
@@ -110,7 +110,7 @@ extension ResponseStoreTests {
     #expect(try await ResponseCacheTests.served(by: store, for: "a") == "new")
   }
 
-  @Test func aResponseIsNotServedForAnotherKey() async throws {
+  @Test func doesNotServeAFileRenamedToAnotherKey() async throws {
     let (folder, other) = (try Folder(), try Folder())
     try DiskStore(folder.url).store(try await Self.response(), for: "a")
     try DiskStore(other.url).store(try await Self.response(), for: "b")
@@ -121,15 +121,15 @@ extension ResponseStoreTests {
     #expect(folder.names.isEmpty)
   }
 
-  @Test func noUserNameAndNoPasswordIsOnDisk() async throws {
+  @Test func doesNotWriteUserAndPasswordToDisk() async throws {
     let folder = try Folder()
-    let world = ResponseCacheTests.World(
+    let cached = ResponseCacheTests.CachedClient(
       NetworkScript { _, number in .ok("\(number)", headers: ResponseCacheTests.fresh) },
       store: try DiskStore(folder.url))
     for source in [NetworkResponse.Source.network, .cache] {
       for (text, user) in [("0", "ann"), ("1", "bob")] {
         let url = try #require(URL(string: "https://\(user):secret@a.example/"))
-        #expect(try await world.response(URLRequest(url: url)) == (text, source))
+        #expect(try await cached.response(URLRequest(url: url)) == (text, source))
       }
     }
     #expect(folder.names.count == 2)
@@ -139,30 +139,30 @@ extension ResponseStoreTests {
     }
   }
 
-  @Test func nothingIsLeftForTheNextProcessAfterASignOut() async throws {
+  @Test func removeAllRemovesFilesOfEarlierProcesses() async throws {
     let folder = try Folder()
     for key in ["a", "b"] { try DiskStore(folder.url).store(try await Self.response(), for: key) }
     try DiskStore(folder.url).removeAll()
     #expect(folder.names.isEmpty)
   }
 
-  @Test func aFolderThatCannotBeMadeIsAnError() throws {
+  @Test func throwsWhenTheFolderCannotBeCreated() throws {
     #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
   }
 
-  @Test func aFileWithChangedBytesIsNotServed() async throws {
+  @Test func doesNotServeAFileWithChangedBytes() async throws {
     let folder = try Folder()
     let body = String(repeating: "abc ", count: 100)
-    let world = ResponseCacheTests.World(
+    let cached = ResponseCacheTests.CachedClient(
       [.ok(body, headers: ResponseCacheTests.fresh)], store: try DiskStore(folder.url))
-    _ = try await world.get()
+    _ = try await cached.get()
     let file = folder.file(try #require(folder.names.first))
     let whole = try Data(contentsOf: file)
     for index in stride(from: 0, to: whole.count, by: 11) {
       var broken = whole
       broken[index] ^= 0x01
       try broken.write(to: file)
-      let other = ResponseCacheTests.World([.ok("sent")], store: try DiskStore(folder.url))
+      let other = ResponseCacheTests.CachedClient([.ok("sent")], store: try DiskStore(folder.url))
       #expect(try await other.get() == ("sent", .network), "\(index)")
       for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
     }

@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Bounded, the least recently used first out. What is on disk is whole, and is there for the next process.
+/// Stores have a capacity and remove the least recently used responses first.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseStoreTests {
   /// Keeps the last response that a cache stored.
   final class Catcher: ResponseStore {
@@ -40,9 +40,9 @@ import Wynd
     keys.filter { store.response(for: $0) != nil }
   }
 
-  // MARK: Both
+  // MARK: Memory and disk
 
-  @Test func whatWasUsedLongestAgoGoesFirst() async throws {
+  @Test func removesTheLeastRecentlyUsedFirst() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
       for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
@@ -64,7 +64,7 @@ import Wynd
     }
   }
 
-  @Test func aResponseThatIsStoredAgainTakesRoomOnce() async throws {
+  @Test func replacingAResponseTakesSpaceOnce() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
       for _ in 0..<10 { store.store(response, for: "a") }
@@ -73,7 +73,7 @@ import Wynd
     }
   }
 
-  @Test func whatIsRemovedMakesRoom() async throws {
+  @Test func removingFreesSpace() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
       for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
@@ -87,7 +87,7 @@ import Wynd
     }
   }
 
-  @Test func removingEndsWhatIsStoredForTheURLAndNothingElse() async throws {
+  @Test func removesAllResponsesOfAURLOnly() async throws {
     let response = try await Self.response()
     let keys = ["https://a.example/", "https://a.example/ 1", "https://a.example/ 2", "https://a.example/b 1"]
     try Self.withStores(45_000) { store in
@@ -97,7 +97,7 @@ import Wynd
     }
   }
 
-  @Test func aResponseThatWouldTakeMoreThanAQuarterIsNotKept() async throws {
+  @Test func doesNotStoreAResponseOverAQuarterOfTheCapacity() async throws {
     let (large, small) = (try await Self.response(bytes: 10_000), try await Self.response())
     try Self.withStores(30_000) { store in
       store.store(small, for: "b")
@@ -128,7 +128,7 @@ import Wynd
     return try Data(contentsOf: folder.file(try #require(folder.names.first))).count
   }
 
-  @Test func theWholeCapacityIsUsed() async throws {
+  @Test func usesTheWholeCapacity() async throws {
     let response = try await Self.response(bytes: 10_000)
     let bytes = try Self.bytesOnDisk(response)
     for (missing, kept) in [(0, ["a", "b", "c", "d"]), (1, [])] {
@@ -146,7 +146,7 @@ import Wynd
   }
 
   /// 20 MB in memory, 50 MB on disk, a quarter of it for one response.
-  @Test func theDefaultCapacities() async throws {
+  @Test func defaultCapacitiesAre20And50Megabytes() async throws {
     let (fits, small) = (try await Self.response(bytes: 4_990_000), try await Self.response(bytes: 5_010_000))
     let memory = MemoryStore()
     memory.store(fits, for: "a")
