@@ -4,7 +4,7 @@
   import Testing
   import Wynd
 
-  /// The options of curl that `wynd` has, and what it says about others.
+  /// The options of curl that `wynd` supports, and its messages about others.
   extension CommandTests {
     /// The request as text: method and target, the fields that a row looks at, and the body.
     private static func echo(_ request: LoopbackServer.Request) -> Answer {
@@ -59,7 +59,7 @@
       (["-sm", "30", "--retry", "1", "URL/"], ["GET /\n"]), (["-N", "URL/"], ["GET /\n"]),
     ]
 
-    @Test func optionsMeanWhatTheyMeanInCurl() async throws {
+    @Test func optionsMatchCurl() async throws {
       let server = try LoopbackServer(respond: Self.echo)
       let folder = try Folder()
       try Data("one=1\r\ntwo=2\n".utf8).write(to: folder.file("data.txt"))
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func failureIsOneLine() async throws {
+    @Test func printsAFailureAsOneLine() async throws {
       let server = try LoopbackServer(respond: Self.echo)
       let address = "127.0.0.1:\(server.port)/404"
       for arguments in [[address], ["-s", address], ["-f", address]] {
@@ -95,7 +95,7 @@
     }
 
     /// The name of -O is that of the URL, without its query; a program starts in the folder of the tests.
-    @Test func fileIsNamedByTheURL() async throws {
+    @Test func namesTheFileAfterTheURL() async throws {
       let server = try LoopbackServer(respond: Self.echo)
       let name = "wynd-\(UUID().uuidString).txt"
       let file = URL(filePath: FileManager.default.currentDirectoryPath).appending(path: name)
@@ -125,7 +125,7 @@
       (["-H", "@/nowhere/file", "h"], "/nowhere/file cannot be read"),
     ]
 
-    @Test(arguments: refused.indices) func otherOptionsAreRefusedWithWhatDoesTheSame(_ row: Int) async throws {
+    @Test(arguments: refused.indices) func rejectsUnsupportedOptionsAndNamesAnAlternative(_ row: Int) async throws {
       let (arguments, reason) = Self.refused[row]
       let run = try await Self.wynd(arguments)
       #expect(run.code == (reason.contains("cannot be read") ? 23 : 2) && run.out.isEmpty)

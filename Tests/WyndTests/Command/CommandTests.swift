@@ -29,7 +29,7 @@
       return products.appending(path: "wynd").path
     }
 
-    @Test func withoutArgumentsItShowsARequestThatSurvives() async throws {
+    @Test func showsARetriedRequestWithoutArguments() async throws {
       let run = try await Self.wynd()
       #expect(run.code == 0)
       for text in [
@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func bodyGoesToStdoutAndEventsToStderr() async throws {
+    @Test func printsBodyToStdoutAndEventsToStderr() async throws {
       let server = try LoopbackServer(script: .reset, .ok("the body"))
       let run = try await Self.wynd("-v", "\(server.url("/x?token=SECRET"))")
       #expect(run.code == 0)
@@ -49,7 +49,7 @@
       #expect(!run.err.contains("SECRET"))
     }
 
-    @Test func theBodyGoesToAFile() async throws {
+    @Test func writesBodyToAFile() async throws {
       let server = try LoopbackServer(script: .ok("the body"))
       let file = FileManager.default.temporaryDirectory.appending(path: "wynd-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: file) }
@@ -61,14 +61,14 @@
       let lost = try await Self.wynd("\(server.url())", "-o", "/nowhere/file", "--quiet")
       #expect(lost.code == 23)
       #expect(lost.err.contains("/nowhere/file: its folder does not exist"))
-      // A device stays one.
+      // A device file is not replaced.
       #expect(try await Self.wynd("\(server.url())", "-o", "/dev/null", "--quiet").code == 0)
       let type = try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
       #expect(type == .typeCharacterSpecial)
     }
 
-    /// A link, and the name of an open file, are no place for a new one.
-    @Test func whatALinkPointsToIsWritten() async throws {
+    /// The target of a link is written, and the link stays.
+    @Test func writesToTheTargetOfALink() async throws {
       let server = try LoopbackServer { _ in .ok("the body") }
       let folder = try Folder()
       try Data("old".utf8).write(to: folder.file("target"))
@@ -84,7 +84,7 @@
       #expect(folder.names == ["link", "target"])
     }
 
-    @Test func methodFieldsAndDataAreSent() async throws {
+    @Test func sendsMethodHeadersAndData() async throws {
       let server = try LoopbackServer(script: .ok())
       let run = try await Self.wynd(
         "-X", "PUT", "-d", "a=ü", "-H", "X-One: 1", "-H", "X-One:2", "-H", "X-Empty:", "\(server.url("/put"))")
@@ -98,7 +98,7 @@
       #expect(server.requests.last?.method == "POST")
     }
 
-    @Test func anHTTPErrorIs22AndAnythingElse1() async throws {
+    @Test func exitsWith22AfterAnHTTPErrorAndWith1AfterOthers() async throws {
       let server = try LoopbackServer { $0.target == "/404" ? .status(404, body: "not here") : .reset }
       let missing = try await Self.wynd("\(server.url("/404"))")
       #expect(missing.code == 22)
@@ -106,7 +106,7 @@
       #expect(missing.err.contains("404") && missing.err.contains("GET \(server.url("/404"))"))
       let head = try await Self.wynd("\(server.url("/404"))", "-i", "--json")
       #expect(head.out.hasPrefix("HTTP 404\r\n") && head.out.hasSuffix("\r\n\r\nnot here"))
-      // Each line is JSON, the last too.
+      // Every line is JSON, including the last.
       for line in head.err.split(separator: "\n") {
         let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
         #expect(object?["event"] is String && object?["url"] as? String == "\(server.url("/404"))", "\(line)")
@@ -138,7 +138,7 @@
       (["http://a/", "-d", "x", "--upload", "f"], "two bodies"),
     ]
 
-    @Test(arguments: wrong.indices) func wrongArgumentsGetTheUsage(_ row: Int) async throws {
+    @Test(arguments: wrong.indices) func printsUsageForInvalidArguments(_ row: Int) async throws {
       let (arguments, reason) = Self.wrong[row]
       let run = try await Self.wynd(arguments)
       #expect(run.code == 2)
@@ -147,13 +147,13 @@
       #expect(run.err.contains("usage: wynd"))
     }
 
-    @Test func theHeadComesFirstIfAskedFor() async throws {
+    @Test func printsHeadersBeforeTheBodyOnRequest() async throws {
       let server = try LoopbackServer(script: .status(201, [("X-One", "1")], body: "the body"))
       let run = try await Self.wynd("-i", "-s", "-L", "\(server.url())")
       #expect(run.out.hasPrefix("HTTP 201\r\n") && run.out.hasSuffix("X-One: 1\r\n\r\nthe body"))
     }
 
-    @Test func eventsAreJSONIfAskedFor() async throws {
+    @Test func printsEventsAsJSONOnRequest() async throws {
       struct Event: Decodable { var event: String, attempt: Int, elapsed: Double, delay: Double?, status: Int? }
       let server = try LoopbackServer(script: .status(503), .ok())
       let run = try await Self.wynd("--json", "\(server.url("/x?token=SECRET"))")
@@ -164,7 +164,7 @@
       #expect(!run.err.contains("SECRET"))
     }
 
-    @Test func aFileIsUploaded() async throws {
+    @Test func uploadsAFile() async throws {
       let server = try LoopbackServer(script: .reset, .status(201, body: "thanks"))
       let folder = try Folder()
       try Data(someBytes(300_000)).write(to: folder.file())
@@ -175,7 +175,7 @@
       #expect(lost.code == 23 && server.requests.count == 2)
     }
 
-    @Test func aStreamComesAsItComes() async throws {
+    @Test func printsAStreamAsItArrives() async throws {
       let server = try LoopbackServer(
         script: Answer([.send(Answer.head(200, [("Content-Length", "10")])), Answer.text("first"), .hang]))
       let child = try ChildProcess(Self.program, ["-N", "-s", "\(server.url())"])
@@ -184,8 +184,8 @@
       #expect(await child.ended() == 130)
     }
 
-    /// At any moment: what has come is kept, and the same command with -C goes on.
-    @Test func anInterruptedDownloadGoesOn() async throws {
+    /// The received part is kept, and the same command with -C resumes.
+    @Test func resumesAnInterruptedDownload() async throws {
       let bytes = someBytes(400_000)
       let isUp = Box(false)
       let server = try LoopbackServer { request in
@@ -206,8 +206,8 @@
       #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
     }
 
-    /// Thirty times, at any moment; then the file is right.
-    @Test func aKilledDownloadGoesOn() async throws {
+    /// The process is killed thirty times, at random moments.
+    @Test func resumesAKilledDownload() async throws {
       let bytes = someBytes(2_000_000)
       let server = try LoopbackServer { request in
         // 50 KB each 2 ms, so that a moment is somewhere in the body.
@@ -229,7 +229,7 @@
         try await Task.sleep(for: .milliseconds(.random(in: 0...60)))
         child.send(SIGKILL)
         if await child.ended() < 0 { kills += 1 }
-        // It is there whole or not at all.
+        // The file is complete, or there is none.
         if let data = try? Data(contentsOf: folder.file()) {
           #expect(data == Data(bytes))
           try FileManager.default.removeItem(at: folder.file())
@@ -240,7 +240,7 @@
       #expect(server.requests.contains { $0.value("Range") != nil })
     }
 
-    @Test func helpIsNoError() async throws {
+    @Test func helpExitsWithZero() async throws {
       #expect(try await Self.wynd("--version").out.hasPrefix("wynd "))
       let run = try await Self.wynd("--help")
       #expect(run.code == 0)

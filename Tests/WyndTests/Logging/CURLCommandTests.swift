@@ -10,7 +10,7 @@
 
   /// The command that a request prints, run by a shell.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLCommandTests {
-    /// What the server gets when the command is run by a shell.
+    /// Runs the command in a shell.
     static func run(_ command: String, _ secrets: [String: String] = [:], body: Data = Data()) async throws {
       let folder = try Folder()
       try body.write(to: folder.file("body"))
@@ -26,7 +26,7 @@
     ]
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), arguments: bodies.indices)
-    func theCommandSendsTheSameRequest(_ row: Int) async throws {
+    func commandSendsTheSameRequest(_ row: Int) async throws {
       let (body, type) = Self.bodies[row]
       let server = try LoopbackServer(script: .ok())
       var fields = ["X-Text": "it's \"quoted\" $HOME", "Authorization": "Bearer secret"]
@@ -45,7 +45,7 @@
 
     /// Linux takes no argument of more than 128 KiB.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
-    func aLargeBodyIsSentToo() async throws {
+    func commandSendsALargeBody() async throws {
       let server = try LoopbackServer(script: .ok())
       let body = Data(String(repeating: "a b ", count: 50_000).utf8)
       try await Self.run(CURLTests.request("PUT", server.url().absoluteString, [:], body).cURL, body: body)
@@ -53,7 +53,7 @@
     }
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
-    func bytesAndUserAreSentToo() async throws {
+    func commandSendsBinaryBodyAndUser() async throws {
       let server = try LoopbackServer(script: .ok())
       let bytes = Data((0...255).map { UInt8($0) })
       let url = server.url("/").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")

@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A command that runs, and no secret in it.
+/// The command is complete and contains no secret.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLTests {
   static func request(_ method: String, _ url: String, _ fields: [String: String] = [:], _ body: Data? = nil) throws
     -> URLRequest
@@ -18,7 +18,7 @@ import Wynd
     return request
   }
 
-  @Test func aPlainGETIsAShortCommand() throws {
+  @Test func printsAShortCommandForAPlainGET() throws {
     let page = try Self.request("GET", "https://a.example/x?page=2").cURL
     #expect(page == "curl -X 'GET' --url 'https://a.example/x''?''page=2'")
     #expect(try Self.request("HEAD", "https://a.example/").cURL == "curl --head --url 'https://a.example/'")
@@ -66,7 +66,7 @@ import Wynd
     ),
   ]
 
-  @Test(arguments: secrets.indices) func noSecretIsInTheCommand(_ row: Int) throws {
+  @Test(arguments: secrets.indices) func hidesSecretsInTheCommand(_ row: Int) throws {
     let (request, shown) = Self.secrets[row]
     let command = try request().cURL(redacting: ["mine", "x-mine"])
     #expect(!command.contains("s3cr3t") && command.contains(shown), "\(command)")
@@ -134,13 +134,13 @@ import Wynd
       #"curl -X 'GET' -H 'Cookie: '"$HEADER_COOKIE" -H 'Idempotency-Key: k' -H 'X-Page: 7' --url 'https://a.example/'"#
     ),
   ]
-  @Test(arguments: commands.indices) func theCommandIs(_ row: Int) throws {
+  @Test(arguments: commands.indices) func printsCommandForEachKindOfRequest(_ row: Int) throws {
     let (request, command) = Self.commands[row]
     #expect(try request().cURL == command)
   }
 
   /// Named by the caller: header fields, query items and words of a body, in upper or lower case.
-  @Test func whatIsNamedIsASecretToo() throws {
+  @Test func redactsNamesGivenByTheCaller() throws {
     let request = try Self.request(
       "POST", "https://a.example/?plan=s&page=7", ["X-Plan": "s", "X-Page": "7"], Data("shape=s".utf8))
     #expect(
@@ -151,7 +151,7 @@ import Wynd
   }
 
   /// Linux takes no word of more than 128 KiB.
-  @Test func aBodyThatIsTooLongForOneWordIsReadFromStandardInput() throws {
+  @Test func readsALongBodyFromStandardInput() throws {
     for (count, isShown) in [(99_999, true), (100_000, false), (2_000_000, false)] {
       let body = Data(String(repeating: "a", count: count).utf8)
       let command = try Self.request("POST", "https://a.example/", [:], body).cURL

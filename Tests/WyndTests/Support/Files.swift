@@ -1,7 +1,7 @@
 import Foundation
 import LoopbackServer
 
-/// A folder that goes with its test.
+/// A temporary folder that is removed with its last reference.
 final class Folder: Sendable {
   let url: URL
   init() throws {
@@ -12,18 +12,18 @@ final class Folder: Sendable {
   func file(_ name: String = "file.bin") -> URL { url.appending(path: name) }
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
 
-  /// Hidden files: what a download keeps while it is not finished.
+  /// Hidden files: the partial file of a download and its state.
   var hidden: [URL] { names.filter { $0.hasPrefix(".") }.map { url.appending(path: $0) } }
   /// The bytes of an unfinished download, and how many there are.
   var partial: URL? { hidden.first { $0.pathExtension == "wynd-part" } }
   var partialSize: Int? {
-    // A fresh URL: one keeps what it was told first.
+    // A new URL, because a URL caches its resource values.
     partial.flatMap { try? URL(fileURLWithPath: $0.path).resourceValues(forKeys: [.fileSizeKey]).fileSize }
   }
   func text(_ name: String = "file.bin") -> String? { try? String(contentsOf: file(name), encoding: .utf8) }
 }
 
-/// Bytes that tell their place: a pattern whose length divides nothing, made once.
+/// Bytes of a repeated pattern, whose prime length shows a wrong offset.
 func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
   var bytes: [UInt8] = []
   bytes.reserveCapacity(count)
@@ -34,7 +34,7 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
 private let pattern = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
 
 extension Answer {
-  /// A body whose chunks arrive one by one, of so many bytes each.
+  /// A body that is sent in chunks of this size.
   static func pieces(
     _ bytes: [UInt8], of size: Int, _ headers: [(String, String)] = []
   ) -> Answer {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Where URLSession differs, a test says so by this; `Tests/AppleModel/differences.txt` lists them with their reasons.
+/// For tests whose expectation depends on the platform; `Tests/AppleModel/differences.txt` lists them with reasons.
 #if canImport(FoundationNetworking)
   let isOnApplePlatforms = false
 #else

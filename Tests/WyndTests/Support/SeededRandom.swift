@@ -1,4 +1,4 @@
-/// SplitMix64: the same numbers from the same seed, everywhere.
+/// A generator with a seed (SplitMix64), which gives the same numbers on every platform.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }

@@ -83,7 +83,7 @@ extension Endpoint where Self == PetItem {
   static func pet(_ id: Int, on server: LoopbackServer) -> Self { PetItem(server: server, id: id) }
 }
 
-/// What a shop answers, with a fault before every answer.
+/// The server of a shop, with a fault before every response.
 final class Shop: @unchecked Sendable {
   private let lock = NSLock()
   private var pets = [1: Pet(id: 1, name: "Bella", age: 3), 2: Pet(id: 2, name: "Rex", age: nil)]
@@ -142,7 +142,7 @@ final class Shop: @unchecked Sendable {
   }
 }
 
-/// An endpoint that says nothing about its path but the path.
+/// An endpoint that sets only the path.
 struct PlainPath: Endpoint {
   typealias Response = Void
   var host: String { "example.com" }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Counts across threads.
+/// A counter for several threads.
 final class Counter: @unchecked Sendable {
   private let lock = NSLock()
   private var count = 0
@@ -31,7 +31,7 @@ final class Counter: @unchecked Sendable {
   }
 }
 
-/// A value that threads share.
+/// A value shared by several threads, with a lock.
 final class Box<Value: Sendable>: @unchecked Sendable {
   private let lock = NSLock()
   private var stored: Value?
@@ -50,21 +50,21 @@ final class Box<Value: Sendable>: @unchecked Sendable {
   }
 }
 
-/// Opens once. Waiting for it cannot be cancelled.
+/// A gate that opens once. Waiting for it cannot be canceled.
 final class Gate: Sendable {
   private let counter = Counter()
   func open() { counter.add() }
   func wait() async { await counter.reaches(1) }
 }
 
-/// Looks again and again, without taking the processor from what it waits for; the time limit of the suite ends what
-/// never comes.
+/// Polls a condition every millisecond. The time limit of the suite ends a wait for a condition that is
+/// never met.
 func until(_ condition: @Sendable () -> Bool) async {
   while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
-/// All tests begin at once: among three hundred on two cores a time-out, a deadline or a limit of seconds means nothing.
-/// So a few run at a time, and the others have not begun.
+/// Swift Testing starts all tests at once. With hundreds of tests on a few cores, time-outs and deadlines would fail.
+/// This trait lets twelve tests run at a time.
 struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   @TaskLocal fileprivate static var place: Place?
   var isRecursive: Bool { true }
@@ -112,14 +112,14 @@ extension Trait where Self == FewAtOnce {
   static var fewAtOnce: Self { Self() }
 }
 
-/// Tests that load the machine and tests that measure time would fail each other: one at a time.
+/// Tests that load the machine or measure time run one at a time.
 actor Turn {
   private static let shared = Turn()
   private var isTaken = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   static func take<Result: Sendable>(_ work: @Sendable () async throws -> Result) async rethrows -> Result {
-    // Who waits for the turn keeps nobody from beginning.
+    // A test that waits for its turn does not count as running.
     await FewAtOnce.place?.giveBack()
     await shared.begin()
     do {

@@ -6,13 +6,13 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A test of an app in three lines: no network, and no time passes.
+/// A script tests an app without network and without real time.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkScriptTests {
   static func request(_ timeout: TimeInterval = 60) throws -> URLRequest {
     URLRequest(url: try #require(URL(string: "https://a.example/")), timeoutInterval: timeout)
   }
 
-  @Test func threeLines() async throws {
+  @Test func runsACallWithRetriesInThreeLines() async throws {
     let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
     let data = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
     #expect(data == Data("{}".utf8) && script.requests.count == 3)
@@ -21,7 +21,7 @@ import Wynd
   }
 
   /// Calls on a script share nothing, so none waits because others fail.
-  @Test func failingCallsDoNotSlowEachOther() async throws {
+  @Test func failingCallsDoNotShareABudget() async throws {
     let script = NetworkScript.scripted([.status(503)])
     let request = URLRequest(url: try #require(URL(string: "https://script.example/")))
     var ends: [Duration] = []
@@ -32,7 +32,7 @@ import Wynd
     #expect(script.requests.count == 33 && ends[1] == ends[0] * 2 && ends[2] == ends[0] * 3)
   }
 
-  @Test func aMinuteOfWaitingIsOverAtOnce() async throws {
+  @Test func waitsTakeNoRealTime() async throws {
     let script = NetworkScript.scripted([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
     let began = ContinuousClock.now
     _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
@@ -40,7 +40,7 @@ import Wynd
     #expect(ContinuousClock.now - began < .seconds(50))
   }
 
-  @Test func silenceTimesOutAndTheDeadlineEndsACall() async throws {
+  @Test func simulatesTimeoutAndDeadline() async throws {
     let script = NetworkScript.scripted([.silence, .ok("x")])
     _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request(30))
     #expect(script.elapsed >= .seconds(30))
@@ -54,7 +54,7 @@ import Wynd
     }
   }
 
-  @Test func noTimePassesAfterTheEnd() async throws {
+  @Test func elapsedStopsAtTheEndOfACall() async throws {
     for _ in 0..<200 {
       let script = NetworkScript.scripted([.silence])
       let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: script)
@@ -63,7 +63,7 @@ import Wynd
     }
   }
 
-  @Test func aDeadlineDoesNotEndACallThatIsUnderWay() async throws {
+  @Test func deadlineDoesNotEndACallWhileMiddlewareRuns() async throws {
     for _ in 0..<200 {
       let script = NetworkScript.scripted([.dropped, .ok("x")])
       let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(1)), middleware: [Passing()], script: script)
@@ -96,19 +96,19 @@ import Wynd
     return texts
   }
 
-  @Test func stepsComeInOrderAndTheLastForAllThatFollow() async throws {
+  @Test func givesStepsInOrderAndRepeatsTheLast() async throws {
     let script = NetworkScript.scripted([.ok("a"), .status(404), .ok("b")])
     #expect(try await Self.texts(Self.client(script), 5) == ["a", "404", "b", "b", "b"])
     #expect(script.requests.count == 5)
   }
 
-  @Test func aScriptSeesEachRequestAndItsNumber() async throws {
+  @Test func passesEachRequestAndItsNumber() async throws {
     let script = NetworkScript { request, number in .ok("\(number)\(request.url?.path ?? "")") }
     #expect(try await Self.texts(Self.client(script), 3) == ["0/", "1/", "2/"])
     #expect(script.requests.allSatisfy { $0.url == URL(string: "https://a.example/") })
   }
 
-  @Test func anEmptyScriptNeverAnswers() async throws {
+  @Test func emptyScriptTimesOut() async throws {
     let script = NetworkScript.scripted([])
     let error = try await error(of: Self.client(script), Self.request(30))
     #expect(error.urlError?.code == .timedOut)
@@ -119,7 +119,7 @@ import Wynd
     try #require(await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) })
   }
 
-  @Test func aStepIsWhatItSays() async throws {
+  @Test func eachStepGivesItsResponseOrError() async throws {
     let ok = try await Self.client(.scripted([.ok("é", headers: ["X-A": "1"])])).networkResponse(for: Self.request())
     #expect(ok.response.statusCode == 200 && ok.data == Data("é".utf8) && ok.source == .network)
     #expect(ok.response.value(forHTTPHeaderField: "x-a") == "1")
@@ -148,7 +148,7 @@ import Wynd
     ([.dropped, .ok("x")], .milliseconds(250)), ([.dropped, .dropped, .ok("x")], .milliseconds(750)),
     ([.silence, .ok("x")], .milliseconds(60_250)), ([.ok("x")], .zero), ([.status(404)], .zero),
   ]
-  @Test(arguments: waits.indices) func theTimeIsTheOneThatWouldHavePassed(_ row: Int) async throws {
+  @Test(arguments: waits.indices) func elapsedIncludesWaitsAndTimeouts(_ row: Int) async throws {
     let (steps, elapsed) = Self.waits[row]
     let script = NetworkScript.scripted(steps)
     _ = try? await Self.client(script, policy: RetryPolicy()).performNetworkRequest(try Self.request())
@@ -156,7 +156,7 @@ import Wynd
     #expect(elapsed...elapsed + (row == 0 ? .seconds(1) : .zero) ~= script.elapsed, "\(script.elapsed)")
   }
 
-  @Test func theTimeOfAllCallsIsAddedUp() async throws {
+  @Test func elapsedAddsUpAllCalls() async throws {
     let script = NetworkScript { _, number in number % 2 == 0 ? .dropped : .ok("x") }
     let client = Self.client(script, policy: RetryPolicy())
     for _ in 0..<3 { _ = try await client.performNetworkRequest(try Self.request()) }
@@ -167,7 +167,7 @@ import Wynd
     #expect(other.elapsed == .milliseconds(250))
   }
 
-  @Test func aRequestThatCannotBeSentIsNotInTheScript() async throws {
+  @Test func doesNotRecordAnInvalidRequest() async throws {
     let script = NetworkScript.scripted([.ok("x")])
     var request = try Self.request()
     request.httpMethod = "A B"
@@ -176,7 +176,7 @@ import Wynd
     #expect(script.requests.isEmpty)
   }
 
-  @Test func aRequestIsSeenAsTheLastMiddlewareLeftIt() async throws {
+  @Test func recordsRequestsAfterMiddleware() async throws {
     struct Mark: NetworkMiddleware {
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
@@ -193,7 +193,7 @@ import Wynd
   }
 
   /// The client of the app, with all that it was made with.
-  @Test func aFinishedClientTakesAScript() async throws {
+  @Test func replacesTheSessionOfAnExistingClient() async throws {
     let session = URLSession(configuration: .ephemeral)
     var client = NetworkClient(
       baseURL: URL(string: "https://a.example/v2"), session: session, headers: [.init("X-App", "ours")],
@@ -206,7 +206,7 @@ import Wynd
     #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "X-App") == "ours" })
   }
 
-  @Test func cancellingACallInSilenceEndsIt() async throws {
+  @Test func cancelsASilentCall() async throws {
     let sent = Gate()
     let script = NetworkScript { _, _ in
       sent.open()
