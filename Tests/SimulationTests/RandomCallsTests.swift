@@ -2,9 +2,9 @@ import Simulation
 import Testing
 
 extension SimulationTests {
-  /// What must be true of every call, whatever happens. That each of these can fail, Tests/Mutation shows.
+  /// Rules that hold for every call. Tests/Mutation shows that each check can fail.
   @Suite(.serialized) struct RandomCallsTests {
-    @Test func whateverHappensTheRulesHold() {
+    @Test func keepsAllRulesInRandomCalls() {
       let run = RandomCalls(calls: 5000)
       let report = run.run()
       #expect(report.calls == 5000)
@@ -14,7 +14,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func theSameSeedIsTheSameRun() {
+    @Test func sameSeedGivesTheSameRun() {
       let (one, two) = (RandomCalls(calls: 2000, seed: 7).run(), RandomCalls(calls: 2000, seed: 7).run())
       #expect(one.sends == two.sends && one.successes == two.successes)
     }

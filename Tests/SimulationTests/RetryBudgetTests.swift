@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-// The sources of Wynd, and what runs them in virtual time.
+// The sources of Wynd, with a virtual clock and a simulated transport.
 @testable import Simulation
 
 #if canImport(FoundationNetworking)
@@ -9,7 +9,7 @@ import Testing
 #endif
 
 extension SimulationTests {
-  /// Calls to one server share their retries while it fails, and none is worse off for it.
+  /// Calls to one failing server share their retries, and none takes longer because of it.
   @Suite(.serialized) struct RetryBudgetTests {
     /// Calls in virtual time to a server that responds with a status code by path and time.
     final class Server: @unchecked Sendable {
@@ -48,7 +48,7 @@ extension SimulationTests {
 
     static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
-    @Test func aLastingOutageSeesLittleMoreThanTheCallsMade() {
+    @Test func sendsFewRetriesInALongOutage() {
       var storm = Storm()
       storm.clients = 100
       storm.capacity = 300
@@ -60,7 +60,7 @@ extension SimulationTests {
       #expect(ours.recovery <= alone.recovery + 10)
     }
 
-    @Test func aShortOutageTakesNoLongerThanWithoutABudget() {
+    @Test func budgetDoesNotExtendAShortOutage() {
       var last: [Bool: [Double]] = [:]
       var sends: [Bool: [Double]] = [:]
       for seed in 0..<100 as Range<UInt64> {
@@ -76,7 +76,7 @@ extension SimulationTests {
       #expect(Self.median(sends[true] ?? [0]) < Self.median(sends[false] ?? [0]))
     }
 
-    @Test func anyResponseThatIsNoOverloadEndsTheOutage() {
+    @Test func responseWithoutOverloadEndsTheOutage() {
       for status in [200, 401, 404, 422] {
         let server = Server { _, now in now < 1 ? 503 : status }
         let policy = RetryPolicy(budget: RetryBudget())
@@ -86,7 +86,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func callsWithFewRetriesEndInTheirOwnTime() {
+    @Test func callsWithFewRetriesTakeNoLonger() {
       for seed in 0..<20 as Range<UInt64> {
         let result = Outage(calls: 50, maxRetries: 2, status: { _ in 503 }).run(seed: seed)
         // Waits of at most 0.5 and 1 s, and three times 20 ms.
@@ -95,7 +95,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func theLastRetryIsAlwaysSent() {
+    @Test func alwaysSendsTheLastRetry() {
       // Another path fails all the time, so the origin never stops failing.
       for seed in 0..<10 as Range<UInt64> {
         let server = Server(seed: seed) { path, now in path == "/broken" || now < 100 ? 503 : 200 }
@@ -111,7 +111,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func aBrokenEndpointOnAHealthyHostSlowsNoOther() {
+    @Test func brokenEndpointDoesNotSlowOthersOnItsHost() {
       var times: [Bool: [Double]] = [:]
       for seed in 0..<5 {
         for isBroken in [false, true] {
@@ -135,7 +135,7 @@ extension SimulationTests {
       #expect(slowest(true) <= slowest(false) + 1, "\(slowest(true)) s, without the broken path \(slowest(false)) s")
     }
 
-    @Test func afterAnOutageNothingIsLeftOfIt() {
+    @Test func forgetsAnOutageAfterwards() {
       let server = Server { _, now in now < 30 ? 503 : 200 }
       let policy = RetryPolicy(budget: RetryBudget())
       for index in 0..<60 { server.call(at: Double(index), policy) }
@@ -148,7 +148,7 @@ extension SimulationTests {
       #expect(policy.budget?.count == 0)
     }
 
-    @Test func aFailureThatReachedNoServerIsNeverSkipped() {
+    @Test func doesNotSkipRetriesThatReachedNoServer() {
       let server = Server { _, _ in 200 }
       server.fault = { $0 < 5 ? URLError(.cannotConnectToHost) : nil }
       let policy = RetryPolicy(budget: RetryBudget())
@@ -159,14 +159,14 @@ extension SimulationTests {
       #expect(server.sends["/"] ?? 0 > 60, "each call retried by itself")
     }
 
-    @Test func aCallAloneWithItsServerIsNeverSkipped() {
+    @Test func doesNotSkipRetriesOfASingleCall() {
       let alone = Outage(calls: 1, isShared: false, status: { _ in 503 }).run()
       let shared = Outage(calls: 1, isShared: true, status: { _ in 503 }).run()
       #expect(alone.times == shared.times)
       #expect(alone.sends == 11 && shared.sends == 11)
     }
 
-    @Test func aPolicyWithoutBackoffIsNotSkipped() {
+    @Test func doesNotSkipRetriesWithoutBackoff() {
       let server = Server { _, now in now < 0.1 ? 503 : 200 }
       for _ in 0..<5 { server.call("/", RetryPolicy(backoff: .none, budget: RetryBudget())) }
       let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
@@ -176,7 +176,7 @@ extension SimulationTests {
       #expect(server.sends["/shared"] == server.sends["/"])
     }
 
-    @Test func aServerThatRefusesSomeCallsIsNotDown() {
+    @Test func rateLimitedServerDoesNotCountAsDown() {
       // 20 requests a second are served; 200 calls at once. Without a budget the last is served after half a minute.
       var last: [Bool: Double] = [:]
       for isShared in [true, false] {
@@ -198,7 +198,7 @@ extension SimulationTests {
 
     /// 200 clients, each a process of its own, and a rate limit of 20 a second without burst: a client that was told
     /// `Retry-After: 1` must not return together with all the others (nginx's `limit_req` does the same on sockets).
-    @Test(arguments: [nil, 1, 0]) func clientsOfARateLimitAreAllServed(_ retryAfter: Int?) throws {
+    @Test(arguments: [nil, 1, 0]) func servesAllClientsOfARateLimit(_ retryAfter: Int?) throws {
       let time = VirtualTime(seed: 4)
       nonisolated(unsafe) var responses = Responses()
       nonisolated(unsafe) var nextFree = Duration.zero
@@ -225,7 +225,7 @@ extension SimulationTests {
     }
 
     /// A server that is down and says `Retry-After: 0` or 1: the retries that were skipped are not made up for at the end.
-    @Test(arguments: [0, 1]) func callsThatWereToldToReturnAtOnceDoNot(_ retryAfter: Int) throws {
+    @Test(arguments: [0, 1]) func spreadsRetriesAfterAShortRetryAfter(_ retryAfter: Int) throws {
       let time = VirtualTime(seed: 5)
       nonisolated(unsafe) var responses = Responses()
       nonisolated(unsafe) var sends: [[Double]] = []
@@ -248,7 +248,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func theOriginsThatAreRememberedAreBounded() {
+    @Test func limitsTheNumberOfOrigins() {
       let budget = RetryBudget()
       for index in 0..<1000 {
         budget.failed(URL(string: "http://h\(index).example/"), call: index, now: .seconds(index))
@@ -262,7 +262,7 @@ extension SimulationTests {
       #expect(!budget.isFailing(URL(string: "http://h1.example/"), now: .seconds(1000)))
     }
 
-    @Test func failuresThatAreFarApartAreNotOfOneOutage() {
+    @Test func doesNotCombineFailuresThatAreFarApart() {
       let budget = RetryBudget()
       let url = URL(string: "http://a.example/x")
       budget.failed(url, call: 1, now: .seconds(1))
@@ -274,7 +274,7 @@ extension SimulationTests {
       #expect(!budget.isFailing(url, now: .seconds(3641)), "the calls before that no longer count")
     }
 
-    @Test func anOriginIsFailingForASecondAfterTheLastOfSeveralCalls() {
+    @Test func countsAnOriginAsFailingForASecond() {
       let budget = RetryBudget()
       let url = URL(string: "http://a.example/x")
       budget.failed(url, call: 1, now: .seconds(1))
@@ -286,7 +286,7 @@ extension SimulationTests {
       #expect(!budget.isFailing(URL(string: "https://a.example/x"), now: .seconds(3)))
       budget.responded(url, now: .seconds(3.5))
       #expect(!budget.isFailing(url, now: .seconds(3.5)))
-      // An origin that answered less than a second ago is not down, whatever fails.
+      // An origin that responded less than a second ago does not count as failing.
       for call in 3...4 { budget.failed(url, call: call, now: .seconds(4)) }
       #expect(!budget.isFailing(url, now: .seconds(4.49)))
       #expect(budget.isFailing(url, now: .seconds(4.5)))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-// The sources of Wynd, and what runs them in virtual time.
+// The sources of Wynd, with a virtual clock and a simulated transport.
 @testable import Simulation
 
 #if canImport(FoundationNetworking)
@@ -9,7 +9,7 @@ import Testing
 #endif
 
 extension SimulationTests {
-  /// The loop with a scripted transport, in virtual time: what a socket cannot do on command.
+  /// The retry loop with a scripted transport in virtual time, for situations that a socket cannot produce on demand.
   @Suite(.serialized) struct RetryLoopTests {
     enum Step { case ok, drop, refused, busy, hang }
 
@@ -61,7 +61,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func aTransportThatCompletesTwiceIsHeardOnce() throws {
+    @Test func ignoresASecondCompletionOfTheTransport() throws {
       let world = World([.drop, .ok])
       world.completesTwice = true
       let response = try #require(try world.run(RetryPolicy(backoff: .none))?.get())
@@ -69,7 +69,7 @@ extension SimulationTests {
       #expect(world.sends.count == 2)
     }
 
-    @Test func theDeadlineEndsAnAttemptInFlight() {
+    @Test func deadlineEndsAnAttemptInFlight() {
       let world = World([.hang])
       let error = world.run(RetryPolicy(deadline: .seconds(2)))?.error
       #expect(error?.stopReason == .deadline)
@@ -90,13 +90,13 @@ extension SimulationTests {
       }
     }
 
-    @Test func nothingIsSentAfterTheDeadline() {
+    @Test func sendsNothingAfterTheDeadline() {
       let world = World([.drop, .ok])
       let error = world.run(RetryPolicy(deadline: .seconds(60)), clock: SleepyClock(time: world.time))?.error
       #expect(error?.stopReason == .deadline && world.sends.count == 1 && error?.attempts.count == 1)
     }
 
-    @Test func theDeadlineCountsFromTheStartOfTheCall() {
+    @Test func countsTheDeadlineFromTheStartOfTheCall() {
       let world = World([.drop, .hang])
       let error = world.run(RetryPolicy(backoff: .constant(.seconds(3)), deadline: .seconds(5)))?.error
       #expect(error?.stopReason == .deadline)
@@ -106,7 +106,7 @@ extension SimulationTests {
       #expect(world.time.now == .seconds(5))
     }
 
-    @Test func reportsWaitsAndTimesAsTheyWere() throws {
+    @Test func reportsWaitsAndTimes() throws {
       let world = World([.drop, .drop, .drop])
       world.latency = .seconds(1)
       let error = world.run(RetryPolicy(maxRetries: 2, backoff: .constant(.seconds(3))))?.error
@@ -118,7 +118,7 @@ extension SimulationTests {
       #expect(error?.stopReason == .maxRetries)
     }
 
-    @Test func anOutageShorterThanTheUnreachableLimitIsSurvived() {
+    @Test func survivesAnOutageShorterThanMaxUnreachableTime() {
       for seed in 0..<200 {
         let world = World([], seed: UInt64(seed))
         world.outage = (.seconds(9.99), .refused)
@@ -126,21 +126,21 @@ extension SimulationTests {
       }
     }
 
-    @Test func anOutageLongerThanThatEndsAtTheLimit() {
+    @Test func endsALongerOutageAtMaxUnreachableTime() {
       let world = World([])
       world.outage = (.seconds(1000), .refused)
       #expect(world.run(.default)?.error?.stopReason == .maxUnreachableTime)
       #expect(world.time.now == .seconds(10))
     }
 
-    @Test func theUnreachableLimitCountsFromTheFirstOfARow() {
+    @Test func countsUnreachableTimeFromTheFirstFailureInARow() {
       // Busy for 30 s, then restarting: the restart gets its own 10 s.
       let world = World(Array(repeating: .busy, count: 3) + [.refused, .refused])
       #expect(world.run(RetryPolicy(backoff: .constant(.seconds(9))))?.error == nil)
       #expect(world.sends.count == 6)
     }
 
-    @Test func aCancellationWhileWaitingEndsTheCallAtOnce() {
+    @Test func endsAtOnceWhenCanceledDuringAWait() {
       let world = World([.drop, .ok])
       let result = world.run(RetryPolicy(backoff: .constant(.seconds(5))), cancelAfter: .seconds(1))
       guard case .failure(.cancelled) = result else { Issue.record("\(String(describing: result))"); return }
@@ -149,7 +149,7 @@ extension SimulationTests {
       #expect(world.time.now == .seconds(1))
     }
 
-    @Test func aCancellationInFlightEndsTheCallAtOnce() {
+    @Test func endsAtOnceWhenCanceledInFlight() {
       let world = World([.hang])
       let result = world.run(RetryPolicy(deadline: .seconds(60)), cancelAfter: .seconds(1))
       guard case .failure(.cancelled) = result else { Issue.record("\(String(describing: result))"); return }
@@ -157,7 +157,7 @@ extension SimulationTests {
       #expect(world.time.now == .seconds(1))
     }
 
-    @Test func nothingIsLeftWaitingAfterAResult() {
+    @Test func leavesNoTimerAfterAResult() {
       let world = World([.drop, .ok])
       #expect(world.run(RetryPolicy(backoff: .constant(.seconds(5)), deadline: .seconds(60)))?.error == nil)
       #expect(world.time.isIdle)

@@ -1,4 +1,4 @@
 import Testing
 
-/// They only compute: one at a time, so that they leave a core to the tests that wait for sockets.
+/// The simulations need processor time only. They run one at a time, so that tests with sockets can run beside them.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SimulationTests {}

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-// The sources of Wynd, and what runs them in virtual time.
+// The sources of Wynd, with a virtual clock and a simulated transport.
 @testable import Simulation
 
 #if canImport(FoundationNetworking)
@@ -22,13 +22,13 @@ extension SimulationTests {
       return (server.results[other?.path == "/late" ? "/late" : "/"] ?? []).map(\.seconds)
     }
 
-    @Test func anAnswerToAnotherCallSendsTheRetriesAtOnce() {
+    @Test func responseToAnotherCallSendsTheRetriesAtOnce() {
       func server() -> Server { Server { path, now in path == "/gone" ? 404 : now < 0.4 ? 503 : 200 } }
       #expect(seconds(server(), nil).allSatisfy { $0 > 1 }, "skipped once")
       #expect(seconds(server(), ("/gone", 0.2)).allSatisfy { $0 < 0.6 })
     }
 
-    @Test func aCallThatReachedNoServerRetriesMeanwhile() {
+    @Test func unreachableCallRetriesDuringAnOutage() {
       let server = Server { path, now in path == "/" && now < 3 ? 503 : 200 }
       server.fault = { 0.05..<0.15 ~= $0 ? URLError(.cannotConnectToHost) : nil }
       let late = seconds(server, ("/late", 0.1))

@@ -54,7 +54,7 @@ import Wynd
   }
 
   /// Nothing was sent, so a POST is repeated too.
-  @Test(arguments: ["GET", "POST"]) func offlineIsRetried(_ method: String) async throws {
+  @Test(arguments: ["GET", "POST"]) func retriesWhenOffline(_ method: String) async throws {
     let server = try LoopbackServer(script: .ok("the response"))
     let session = URLSession(configuration: .ephemeral)
     session.goOffline()
@@ -104,7 +104,7 @@ import Wynd
     }
   }
 
-  @Test func lowDataModeIsNotRetried() async throws {
+  @Test func doesNotRetryInLowDataMode() async throws {
     let session = URLSession(configuration: .ephemeral)
     session.goOffline(.constrained)
     let log = EventLog()
@@ -124,7 +124,7 @@ import Wynd
   }
 
   /// The most frequent failure on iOS: the connection is gone, and `maxRetryTime` has passed as well.
-  @Test(arguments: AppleDelegateTests.kinds) func callOfASuspendedAppIsRetriedOnReturn(_ kind: String) async throws {
+  @Test(arguments: AppleDelegateTests.kinds) func retriesACallWhenASuspendedAppReturns(_ kind: String) async throws {
     let server = try LoopbackServer(script: .hang, .ok("the response"))
     let session = URLSession(configuration: .ephemeral)
     var request = URLRequest(url: server.url())
@@ -149,7 +149,7 @@ import Wynd
     #expect(server.requests.count == 2)
   }
 
-  @Test func postOfASuspendedAppIsNotRepeated() async throws {
+  @Test func doesNotRepeatAPOSTOfASuspendedApp() async throws {
     let server = try LoopbackServer(script: .hang, .ok())
     let session = URLSession(configuration: .ephemeral)
     var request = URLRequest(url: server.url(), method: "POST")
@@ -173,9 +173,9 @@ import Wynd
     #expect(server.requests.count == 2)
   }
 
-  // MARK: What URLSession repeats by itself (QA1941)
+  // MARK: Repetitions by URLSession itself (QA1941)
 
-  @Test func automaticRepetitionIsNoAttempt() async throws {
+  @Test func doesNotCountRepetitionsOfURLSessionAsAttempts() async throws {
     let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok("the response") }
     let session = URLSession(configuration: .ephemeral)
     let request = URLRequest(url: server.url())
@@ -183,7 +183,7 @@ import Wynd
     #expect(server.requests.count == 3)
   }
 
-  @Test func postOnAClosedConnectionIsNotRepeated() async throws {
+  @Test func doesNotRepeatAPOSTOnAClosedConnection() async throws {
     let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok() }
     let session = URLSession(configuration: .ephemeral)
     var request = URLRequest(url: server.url(), method: "POST")
@@ -193,7 +193,7 @@ import Wynd
     #expect(server.requests.count == 2)
   }
 
-  @Test func automaticRepetitionHasItsWholeBody() async throws {
+  @Test func repetitionsOfURLSessionHaveTheWholeBody() async throws {
     let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok() }
     let session = URLSession(configuration: .ephemeral)
     let request = URLRequest(url: server.url(), method: "PUT")

@@ -3,7 +3,7 @@ import LoopbackServer
 import Testing
 import Wynd
 
-/// What an app's delegate sees of Wynd's tasks on Apple's platforms, where each of them has a delegate of its own.
+/// The delegate methods of the app that are called for Wynd's tasks, which have their own delegate on Apple's platforms.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleDelegateTests {
   final class Delegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     let calls = Box<Set<String>>([])
@@ -103,7 +103,7 @@ import Wynd
     #expect(delegate.metrics.value?.count == 3)
   }
 
-  @Test(arguments: kinds) func redirectThatTheDelegateRefusesIsTheResponse(_ kind: String) async throws {
+  @Test(arguments: kinds) func returnsARedirectRefusedByTheDelegate(_ kind: String) async throws {
     let server = try LoopbackServer { $0.target == "/" ? .redirect(to: "/there") : .ok() }
     let session = URLSession(
       configuration: .ephemeral, delegate: Delegate(followsRedirects: false), delegateQueue: nil)
@@ -131,7 +131,7 @@ import Wynd
     #expect(other.requests.map { $0.value("X-Api-Key") } == [nil])
   }
 
-  @Test(arguments: kinds) func cookiesAreTheSessions(_ kind: String) async throws {
+  @Test(arguments: kinds) func usesCookiesOfTheSession(_ kind: String) async throws {
     let server = try LoopbackServer {
       $0.target == "/"
         ? .redirect(307, to: "/there", [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2; Secure")]) : .ok("the response")
@@ -142,7 +142,7 @@ import Wynd
   }
 
   /// The URL of an error and the error below it would put the query into logs.
-  @Test func textsOfErrorsHaveNoQuery() async throws {
+  @Test func errorTextsHideTheQuery() async throws {
     let server = try LoopbackServer(script: .close)
     let request = URLRequest(url: server.url("/?token=SECRET"), method: "POST")
     let error = try #require(await URLSession(configuration: .ephemeral).result(of: request).error)

@@ -3,12 +3,12 @@ import LoopbackServer
 import Testing
 import Wynd
 
-/// Sessions that take no calls, sessions that end, and what a call leaves behind.
+/// Background sessions, invalidated sessions, and objects retained by a call.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleSessionTests {
   // MARK: Background sessions
 
   /// A completion handler or a task delegate on one would end the process.
-  @Test func backgroundSessionIsRefused() async throws {
+  @Test func rejectsABackgroundSession() async throws {
     let server = try LoopbackServer(script: .ok())
     let session = URLSession(configuration: .background(withIdentifier: "x"))
     let request = URLRequest(url: server.url())
@@ -60,7 +60,7 @@ import Wynd
     }
   }
 
-  // MARK: What is left after a call
+  // MARK: Objects released after a call
 
   final class Delegate: NSObject, URLSessionDelegate, Sendable {
     let ends = Counter()
@@ -70,7 +70,7 @@ import Wynd
 
   /// The session, its delegate, and what the policy's closure holds are released, whatever the end of the call.
   @Test(arguments: AppleDelegateTests.kinds, ["success", "retry", "failure", "cancellation"])
-  func nothingIsKept(_ kind: String, _ end: String) async throws {
+  func releasesEverythingAfterACall(_ kind: String, _ end: String) async throws {
     weak var weakSession: URLSession?
     weak var weakDelegate: Delegate?
     weak var weakHeld: Held?
@@ -112,8 +112,8 @@ import Wynd
     while weakSession != nil || weakDelegate != nil || weakHeld != nil { try await Task.sleep(for: .milliseconds(1)) }
   }
 
-  /// A stream that nobody reads to its end is cancelled, so the session ends as well.
-  @Test func streamThatIsDroppedIsReleased() async throws {
+  /// A stream that is not read to its end is canceled, so the session can end.
+  @Test func releasesADroppedStream() async throws {
     let server = try LoopbackServer(script: .stall)
     let delegate = Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
@@ -127,7 +127,7 @@ import Wynd
 
   // MARK: A session that ends. A task that is created afterwards raises an exception.
 
-  @Test(arguments: [true, false]) func sessionMayEndDuringTheWaitForARetry(_ cancelsTasks: Bool) async throws {
+  @Test(arguments: [true, false]) func sessionCanBeInvalidatedDuringAWait(_ cancelsTasks: Bool) async throws {
     let server = try LoopbackServer(script: .status(503), .ok("the response"))
     let delegate = Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
@@ -163,7 +163,7 @@ import Wynd
 
   /// An app may cancel a call, and end its session at once.
   @Test(arguments: ["before the start", "before the start of a client's call", "before a retry", "in a middleware"])
-  func callThatIsCanceledCreatesNoTask(_ moment: String) async throws {
+  func canceledCallCreatesNoTask(_ moment: String) async throws {
     let server = try LoopbackServer(script: .status(503))
     let session = URLSession(configuration: .ephemeral)
     let (deaf, mayDecide) = (Deaf(), DispatchSemaphore(value: 0))
@@ -200,7 +200,7 @@ import Wynd
   }
 
   /// A retry that is prepared and not sent would keep the session from ending.
-  @Test func callThatIsCancelledDuringTheWaitLetsTheSessionEnd() async throws {
+  @Test func sessionEndsAfterACallCanceledDuringAWait() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
     let delegate = Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)

@@ -10,7 +10,7 @@ import Wynd
   // MARK: Parts and the cache
 
   /// URLCache serves one Range from the stored response to another (radar 20001985).
-  @Test func cachedPartIsNotJoinedToAnother() async throws {
+  @Test func doesNotJoinACachedRangeToAnother() async throws {
     let bytes = someBytes(300_000)
     let server = try LoopbackServer { request in
       let start = request.value("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
@@ -43,8 +43,8 @@ import Wynd
     return Answer(steps)
   }
 
-  /// Where the server supports ranges, a request for what may be missing shows it.
-  @Test func downloadOfUnknownLengthIsNotCutShort() async throws {
+  /// If the server supports ranges, a request for the missing end shows that the body was cut off.
+  @Test func completesADownloadOfUnknownLength() async throws {
     let bytes = someBytes(200_000)
     let headers = [("ETag", "\"1\""), ("Accept-Ranges", "bytes")]
     let server = try LoopbackServer { request in
@@ -64,7 +64,7 @@ import Wynd
     #expect(try Data(contentsOf: folder.file()) == Data(bytes))
   }
 
-  @Test func downloadOfUnknownLengthThatIsWholeIsAskedForItsEnd() async throws {
+  @Test func verifiesTheEndOfADownloadOfUnknownLength() async throws {
     let bytes = someBytes(100_000)
     let headers = [("ETag", "\"1\""), ("Accept-Ranges", "bytes")]
     let server = try LoopbackServer { request in
@@ -83,7 +83,7 @@ import Wynd
 
   /// The first send was refused, so it was not applied: URLSession needs the body once more. Both together are longer
   /// than the length of one.
-  @Test(arguments: [nil, 4] as [Int64?]) func challengedStreamIsSentAgain(_ length: Int64?) async throws {
+  @Test(arguments: [nil, 4] as [Int64?]) func sendsABodyStreamAgainAfterAChallenge(_ length: Int64?) async throws {
     let server = try LoopbackServer {
       $0.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]) : .ok("welcome")
     }
@@ -97,7 +97,7 @@ import Wynd
 
   // MARK: Queues
 
-  @Test(arguments: AppleDelegateTests.kinds) func concurrentDelegateQueueIsAccepted(_ kind: String) async throws {
+  @Test(arguments: AppleDelegateTests.kinds) func acceptsAConcurrentDelegateQueue(_ kind: String) async throws {
     let bytes = someBytes(3_000_000)
     let server = try LoopbackServer { _ in .ok(bytes) }
     let queue = OperationQueue()
@@ -112,7 +112,7 @@ import Wynd
     }
   }
 
-  @Test func sharedSessionTakesTransfers() async throws {
+  @Test func sharedSessionRunsTransfers() async throws {
     let server = try LoopbackServer { _ in .ok("the response") }
     for kind in AppleDelegateTests.kinds {
       #expect(try await AppleDelegateTests.run(kind, .shared, URLRequest(url: server.url())) == 200)

@@ -29,7 +29,7 @@ import Wynd
   let session = URLSession(configuration: .ephemeral)
   static let quick = RetryPolicy(backoff: .none, budget: nil)
 
-  /// What a publisher does, as text.
+  /// Records the events of a publisher as text.
   static func watch<Output>(_ publisher: AnyPublisher<Output, NetworkError>, _ seen: Seen<String>) -> AnyCancellable {
     publisher.sink { completion in
       switch completion {
@@ -41,7 +41,7 @@ import Wynd
     }
   }
 
-  @Test func oneValueAndTheEnd() async throws {
+  @Test func publishesOneValueAndFinishes() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
     let seen = Seen<String>()
     let call = Self.watch(session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick), seen)
@@ -55,7 +55,7 @@ import Wynd
   }
 
   /// The client's are made of the same parts.
-  @Test func aClientPublishesTheSame() async throws {
+  @Test func publishesCallsOfAClient() async throws {
     let server = try LoopbackServer { $0.target == "/item" ? .ok(#"{"id":7}"#) : .status(404) }
     let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
     let seen = Seen<String>()
@@ -71,7 +71,7 @@ import Wynd
     withExtendedLifetime((load, call)) {}
   }
 
-  @Test func failureAfterRetries() async throws {
+  @Test func publishesTheFailureAfterRetries() async throws {
     let server = try LoopbackServer(script: .status(503))
     let seen = Seen<String>()
     let call = Self.watch(
@@ -88,7 +88,7 @@ import Wynd
     withExtendedLifetime((call, load)) {}
   }
 
-  @Test func cancellationEndsTheCallWithoutAWord() async throws {
+  @Test func cancelingTheSubscriptionEndsTheCallSilently() async throws {
     let server = try LoopbackServer { $0.target == "/item" ? .status(503) : .hang }
     let events = Seen<String>()
     let policy = RetryPolicy(
@@ -112,7 +112,7 @@ import Wynd
     #expect(seen.all.isEmpty)
   }
 
-  @Test func nothingIsSentBeforeSomebodySubscribesAndNothingGivenBeforeItIsDemanded() async throws {
+  @Test func sendsOnSubscriptionAndDeliversOnDemand() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
     let publishers = [
       session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick).map { _ in 1 }
@@ -145,7 +145,7 @@ import Wynd
     func demand(_ count: Int) { subscription?.request(.max(count)) }
   }
 
-  @Test func publisherOfALoadChains() async throws {
+  @Test func chainsOperatorsOnALoad() async throws {
     let item = Item(server: try LoopbackServer { _ in .ok(#"{"id":7}"#) })
     let seen = Seen<Int>()
     let call = NetworkTask.publisher { session.load(item, completionHandler: $0) }.map(\.id)

@@ -67,7 +67,7 @@ final class Loader: @unchecked Sendable {
   }
 
   /// Calls on the delegate queue, and waits until the method has returned: the calls of one task are serial, also on a
-  /// queue that is not (the project's survey, FINDINGS B9).
+  /// concurrent queue.
   private func tell(_ method: @escaping (any URLSessionTaskDelegate) -> Void) throws {
     _ = try ask(false) { (reply: @escaping @Sendable (Bool) -> Void) in
       self.call(method)

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The cache policy of a request, as Foundation documents it.
+extension ResponseCacheTests {
+  /// Cache policy, stored header fields, served text (nil: an error) and number of requests, as Foundation documents them.
+  static let policies: [(policy: URLRequest.CachePolicy, stored: [String: String]?, text: String?, sends: Int)] = [
+    (.useProtocolCachePolicy, fresh, "old", 0), (.useProtocolCachePolicy, tagged, "new", 1),
+    (.useProtocolCachePolicy, nil, "new", 1), (.reloadIgnoringLocalCacheData, fresh, "new", 1),
+    (.reloadIgnoringLocalAndRemoteCacheData, fresh, "new", 1), (.returnCacheDataElseLoad, fresh, "old", 0),
+    (.returnCacheDataElseLoad, tagged, "old", 0), (.returnCacheDataElseLoad, nil, "new", 1),
+    (.returnCacheDataDontLoad, fresh, "old", 0), (.returnCacheDataDontLoad, tagged, "old", 0),
+    (.returnCacheDataDontLoad, nil, nil, 0), (.reloadRevalidatingCacheData, fresh, "new", 1),
+    (.reloadRevalidatingCacheData, nil, "new", 1),
+  ]
+  @Test(arguments: policies.indices)
+  func followsTheCachePolicyOfTheRequest(_ row: Int) async throws {
+    let (policy, stored, text, sends) = Self.policies[row]
+    let cached = CachedClient(
+      stored.map { [.ok("old", headers: $0), .ok("new", headers: $0)] } ?? [.ok("new", headers: Self.fresh)])
+    if stored != nil { _ = try await cached.get() }
+    let before = cached.script.requests.count
+    var request = try Self.request()
+    request.cachePolicy = policy
+    #expect((try? await cached.response(request))?.text == text)
+    #expect(cached.script.requests.count - before == sends)
+  }
+
+  @Test(arguments: ["GET", "POST"]) func failsLikeFoundationWhenLoadingIsForbidden(_ method: String) async throws {
+    let cached = CachedClient([.ok("sent")])
+    var request = try Self.request(method: method)
+    request.cachePolicy = .returnCacheDataDontLoad
+    let error = await #expect(throws: NetworkError.self) { try await cached.response(request) }
+    #expect(error?.urlError?.code == .resourceUnavailable)
+    #expect(cached.script.requests.isEmpty)
+  }
+
+  @Test func bypassesTheURLCacheOfTheSession() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .status(304)])
+    for _ in 0..<2 { _ = try await cached.get() }
+    #expect(cached.script.requests.allSatisfy { $0.cachePolicy == .reloadIgnoringLocalCacheData })
+  }
+
+  @Test(arguments: [URLRequest.CachePolicy.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData])
+  func reloadIgnoresTheStoredResponse(_ policy: URLRequest.CachePolicy) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
+    _ = try await cached.get()
+    var request = try Self.request()
+    request.cachePolicy = policy
+    #expect(try await cached.response(request) == ("two", .network))
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == nil)
+    #expect(try await cached.get() == ("two", .cache))
+  }
+
+  @Test func reloadsFromTheServer() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two", headers: ["Cache-Control": "max-age=60"]),
+    ])
+    _ = try await cached.get()
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+    #expect(try await cached.client.performNetworkRequest(request) == Data("two".utf8))
+    #expect(try await cached.get().source == .cache)
+  }
+  /// A directive beyond the limit might forbid storing.
+  @Test func doesNotStoreUnusuallyLongCacheHeaders() async throws {
+    let many = (0..<64).map { "x\($0)" }.joined(separator: ",")
+    for fields in [
+      ["Cache-Control": "max-age=60,\(many),no-store"], ["Cache-Control": "max-age=60", "Vary": "\(many),*"],
+    ] {
+      let cached = CachedClient([.ok("one", headers: fields), .ok("two")])
+      _ = try await cached.get()
+      #expect(try await cached.get().text == "two")
+    }
+  }
+}

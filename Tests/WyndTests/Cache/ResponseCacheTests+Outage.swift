@@ -1,0 +1,107 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension ResponseCacheTests {
+  // MARK: Network failures
+
+  static let failures: [Step] = [.dropped, .failure(.notConnectedToInternet), .status(503), .status(500), .silence]
+
+  @Test(arguments: failures.indices) func servesAStaleResponseWhenTheNetworkFails(_ row: Int) async throws {
+    let cached = CachedClient([.ok("old", headers: Self.tagged), Self.failures[row]], stale: true)
+    _ = try await cached.get()
+    let answer = try await cached.get(after: 1_000_000)
+    #expect(answer.text == "old" && answer.source == .cache)
+  }
+
+  @Test func doesNotServeStaleForClientErrorsMustRevalidateOrWhenDisabled() async throws {
+    for (headers, failure, stale) in [
+      (Self.tagged, Step.status(404), true), (Self.tagged, .status(401), true), (Self.tagged, .dropped, false),
+      (Self.tagged.merging(["Cache-Control": "must-revalidate"]) { $1 }, .dropped, true),
+      (Self.tagged.merging(["Cache-Control": "no-cache"]) { $1 }, .dropped, true),
+      (Self.tagged, .status(410), true), (Self.tagged, .failure(.badURL), true),
+    ] {
+      let cached = CachedClient([.ok("old", headers: headers), failure], stale: stale)
+      _ = try await cached.get()
+      await #expect(throws: NetworkError.self) { try await cached.get() }
+    }
+  }
+
+  @Test func servingAStaleResponseDoesNotMakeItFresh() async throws {
+    let cached = CachedClient([.ok("old", headers: Self.tagged), .status(503)], stale: true)
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("old", .cache))
+    let before = cached.script.requests.count
+    _ = try await cached.get()
+    #expect(cached.script.requests.count > before)
+  }
+
+  @Test func doesNotServeAnotherVariantInAnOutage() async throws {
+    let fields = ["ETag": "\"1\"", "Vary": "Accept"]
+    let cached = CachedClient([.ok("old", headers: fields), .dropped], stale: true)
+    _ = try await cached.get(["Accept": "a"])
+    await #expect(throws: NetworkError.self) { try await cached.get(["Accept": "b"]) }
+  }
+
+  @Test func doesNotServeStaleResponsesByDefault() async throws {
+    let client = Self.client(.scripted([.ok("old", headers: Self.tagged), .dropped]), [ResponseCache(MemoryStore())])
+    _ = try await client.performNetworkRequest(try Self.request())
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
+  }
+
+  /// Offline with something usable stored: one attempt is enough to know.
+  @Test(arguments: [Step.failure(.notConnectedToInternet), .status(503), .silence])
+  func servesAStaleResponseAfterOneAttempt(_ failure: Step) async throws {
+    let cached = CachedClient([.ok("old", headers: Self.tagged), failure], stale: true, policy: RetryPolicy())
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("old", .cache))
+    #expect(cached.script.requests.count == 2)
+  }
+
+  @Test(arguments: ["must-revalidate", "no-cache"])
+  func retriesWhenTheStoredResponseMustBeRevalidated(_ control: String) async throws {
+    let fields = ["ETag": "\"1\"", "Cache-Control": control]
+    let cached = CachedClient([.ok("old", headers: fields), .dropped, .ok("new")], stale: true, policy: RetryPolicy())
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("new", .network))
+  }
+
+  @Test func retriesWhenStaleResponsesAreDisabled() async throws {
+    let cached = CachedClient([.ok("old", headers: Self.tagged), .dropped, .status(304)], policy: RetryPolicy())
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("old", .revalidated))
+  }
+
+  @Test func staleResponseHasTheRevalidationError() async throws {
+    let cached = CachedClient(
+      [.ok("old", headers: Self.tagged), .status(304), .status(503), .ok("new", headers: Self.fresh)], stale: true)
+    for status in [nil, nil, 503, nil] {
+      #expect(try await cached.client.loadResponse(Text()).revalidationError?.statusCode == status)
+    }
+    // The last one is fresh, and served without a request.
+    let response = try await cached.client.networkResponse(for: try Self.request())
+    #expect(response.source == .cache && response.revalidationError == nil)
+  }
+
+  @Test func doesNotServeAStaleResponseAfterAnotherSignIn() async throws {
+    let authentication = try Self.authentication("ann")
+    let script = NetworkScript { _, number in
+      if number == 1 { authentication.credential = BearerToken("bob") }
+      return number == 0 ? .ok("ann's", headers: Self.tagged) : .dropped
+    }
+    let cached = CachedClient(script, stale: true, attempt: [authentication])
+    #expect(try await cached.get().text == "ann's")
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+  }
+
+  @Test func retriesWhenNothingIsStored() async throws {
+    let cached = CachedClient(
+      [.dropped, .dropped, .ok("new", headers: Self.tagged)], stale: true, policy: RetryPolicy())
+    #expect(try await cached.get() == ("new", .network))
+  }
+}

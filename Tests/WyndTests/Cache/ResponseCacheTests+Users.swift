@@ -1,0 +1,175 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A response that one user's credential received is not served to another user.
+extension ResponseCacheTests {
+  /// Answers with whatever credential a request carries.
+  static func echo(_ fields: [String: String] = fresh) -> NetworkScript {
+    NetworkScript { request, _ in .ok(request.value(forHTTPHeaderField: "Authorization") ?? "nobody", headers: fields) }
+  }
+
+  @Test(arguments: [
+    "Authorization", "Cookie", "X-Api-Key", "X-Session", "Proxy-Authorization", "X-Auth", "Private-Token",
+  ])
+  func storesAResponseForEachCredential(_ field: String) async throws {
+    let script = NetworkScript { request, _ in
+      .ok(request.value(forHTTPHeaderField: field) ?? "nobody", headers: Self.fresh)
+    }
+    let cached = CachedClient(script)
+    for source in [NetworkResponse.Source.network, .cache] {
+      for user in ["ann", "bob"] { #expect(try await cached.get([field: user]) == (user, source)) }
+      #expect(try await cached.get() == ("nobody", source))
+    }
+    // However the name is written.
+    #expect(try await cached.get([field.lowercased(): "ann"]) == ("ann", .cache))
+  }
+
+  @Test func sharesResponsesAcrossOtherHeaders() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two")])
+    _ = try await cached.get(["X-Page": "1"])
+    for field in ["X-Page", "X-CSRF-Token", "X-XSRF-Token", "Idempotency-Key"] {
+      #expect(try await cached.get([field: "2"]).source == .cache, "\(field)")
+    }
+  }
+
+  @Test(arguments: [true, false]) func separatesUsersWithAuthenticationInEitherStage(_ onceACall: Bool) async throws {
+    let cached = CachedClient(Self.echo())
+    let authentication = try Self.authentication("ann")
+    if onceACall {
+      cached.client.middleware.append(authentication)
+    } else {
+      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
+    }
+    for source in [NetworkResponse.Source.network, .cache] {
+      for user in ["ann", "bob"] {
+        authentication.credential = BearerToken(user)
+        #expect(try await cached.get() == ("Bearer \(user)", source))
+      }
+    }
+  }
+
+  @Test func authenticationDoesNotSeparateResponsesOfOtherOrigins() async throws {
+    let authentication = try Self.authentication("ann")
+    let cached = CachedClient(Self.echo(), attempt: [authentication])
+    let request = URLRequest(url: try #require(URL(string: "https://b.example/")))
+    #expect(try await cached.response(request) == ("nobody", .network))
+    authentication.credential = BearerToken("bob")
+    #expect(try await cached.response(request) == ("nobody", .cache))
+  }
+
+  @Test func separatesUsersByAccountInsteadOfToken() async throws {
+    let authentication = try Self.authentication(nil)
+    #expect(authentication.account == nil)
+    let cached = CachedClient(Self.echo(), attempt: [authentication])
+    authentication.signIn(BearerToken("1"), as: "ann")
+    #expect(authentication.account == "ann")
+    #expect(try await cached.get() == ("Bearer 1", .network))
+    authentication.signIn(BearerToken("2"), as: "ann")
+    #expect(try await cached.get() == ("Bearer 1", .cache))
+    authentication.signIn(BearerToken("1"), as: "bob")
+    #expect(try await cached.get() == ("Bearer 1", .network))
+    // A sign-in without a name is another user.
+    authentication.credential = BearerToken("2")
+    #expect(authentication.account == nil)
+    #expect(try await cached.get() == ("Bearer 2", .network))
+  }
+
+  @Test func renewalWithoutAnAccountKeepsTheUser() async throws {
+    let cached = CachedClient(
+      [.ok("one", headers: Self.fresh), .status(401), .ok("two", headers: Self.fresh), .ok("three")],
+      attempt: [try Self.authentication("first")])
+    #expect(try await cached.get() == ("one", .network))
+    #expect(try await cached.get(after: 700) == ("two", .network))
+    #expect(try await cached.get() == ("two", .cache))
+  }
+
+  /// Another user signs in between the request and the 304.
+  @Test func doesNotServeA304AfterAnotherSignIn() async throws {
+    let authentication = try Self.authentication("ann")
+    let script = NetworkScript { request, number in
+      switch number {
+      case 0: return .ok("ann's", headers: Self.tagged)
+      case 1:
+        authentication.credential = BearerToken("bob")
+        return .status(304, headers: ["Cache-Control": "max-age=600"])
+      default: return .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: Self.fresh)
+      }
+    }
+    let cached = CachedClient(script, attempt: [authentication])
+    #expect(try await cached.get().text == "ann's")
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+    #expect(try await cached.get() == ("Bearer bob", .network))
+    authentication.credential = BearerToken("ann")
+    // Nor was it stored as fresh: the request of ann reaches the server.
+    #expect(try await cached.get() == ("Bearer ann", .network))
+  }
+
+  @Test func repeatsWithoutAConditionWhenTheUserChangedBeforeA304() async throws {
+    struct Scope: NetworkMiddleware {
+      let user: Box<String>
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse { try await next(request) }
+      func cacheScope(of request: URLRequest) -> String? { user.value }
+    }
+    let user = Box("ann")
+    let script = NetworkScript { _, number in
+      if number == 1 { user.value = "bob" }
+      return number == 1 ? .status(304) : .ok("\(number)", headers: Self.tagged)
+    }
+    let cached = CachedClient(script)
+    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [Scope(user: user)]
+    #expect(try await cached.get() == ("0", .network))
+    #expect(try await cached.get() == ("2", .network))
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", nil])
+    // The request was made as ann, so its response is not stored for bob.
+    #expect(try await cached.get() == ("3", .network))
+    user.value = "ann"
+    _ = try await cached.get()
+    #expect(script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
+  }
+
+  // MARK: Vary
+
+  static let variants: [(vary: String, first: [String: String], second: [String: String], isServed: Bool)] = [
+    ("Accept", ["Accept": "a"], ["Accept": "a"], true), ("Accept", ["Accept": "a"], ["Accept": "b"], false),
+    ("ACCEPT", ["Accept": "a"], ["accept": "b"], false), ("Accept", ["Accept": "a"], [:], false),
+    ("Accept", [:], ["Accept": "a"], false), ("Accept", [:], [:], true),
+    ("Accept, X-A", ["Accept": "a", "X-A": "1"], ["Accept": "a", "X-A": "2"], false),
+    ("X-A ,Accept", ["Accept": "a", "X-A": "1"], ["Accept": "b", "X-A": "1"], false),
+    ("Accept", ["Accept": "a", "X-A": "1"], ["Accept": "a", "X-A": "2"], true),
+    ("", ["Accept": "a"], ["Accept": "b"], true), (",", ["Accept": "a"], ["Accept": "b"], true),
+    ("COOKIE", [:], [:], false), ("Accept,cookie", [:], [:], false), ("Accept, *", [:], [:], false),
+  ]
+  @Test(arguments: variants.indices) func separatesVariantsByVary(_ row: Int) async throws {
+    let (vary, first, second, isServed) = Self.variants[row]
+    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60", "Vary": vary]), .ok("two")])
+    _ = try await cached.get(first)
+    #expect(try await cached.get(second) == (isServed ? ("one", .cache) : ("two", .network)))
+  }
+
+  @Test(arguments: ["Accept", "*"])
+  func separatesVariantsByVaryOfA304(_ vary: String) async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.tagged),
+      .status(304, headers: ["Cache-Control": "max-age=600", "Vary": vary]), .ok("two", headers: Self.fresh),
+    ])
+    for _ in 0..<2 { _ = try await cached.get(["Accept": "a"]) }
+    if vary == "Accept" { #expect(try await cached.get(["Accept": "a"]) == ("one", .cache)) }
+    #expect(try await cached.get(["Accept": "b"]) == ("two", .network))
+  }
+
+  @Test(arguments: ["Authorization", "X-Signature"])
+  func unsafeRequestRemovesResponsesOfAllUsers(_ field: String) async throws {
+    let cached = CachedClient([.ok("old", headers: Self.fresh), .status(201), .ok("new")])
+    _ = try await cached.get([field: "one"])
+    _ = try await cached.get([field: "two"], method: "POST")
+    #expect(try await cached.get([field: "one"]) == ("new", .network))
+  }
+}

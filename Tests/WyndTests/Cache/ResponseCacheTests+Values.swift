@@ -1,0 +1,104 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension ResponseCacheTests {
+  // MARK: values(of:)
+
+  struct Greeting: Endpoint {
+    typealias Response = String
+    var host: String { "" }
+    var path: String { "/" }
+  }
+
+  /// False if it has not become true in 20 s.
+  static func becomesTrue(_ condition: () -> Bool) async throws -> Bool {
+    let limit = ContinuousClock.now + .seconds(20)
+    while !condition(), ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
+    return condition()
+  }
+
+  @Test func leavingTheLoopCancelsTheRequest() async throws {
+    let server = try LoopbackServer { $0.index == 0 ? .ok(Array("old".utf8), [("ETag", "\"1\"")]) : .hang }
+    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
+    #expect(try await client.load(Greeting()) == "old")
+    for try await value in client.values(of: Greeting()) {
+      #expect(value.value == "old" && value.source == .cache)
+      #expect(try await Self.becomesTrue { server.openRequests == 1 })
+      break
+    }
+    #expect(try await Self.becomesTrue { server.openRequests == 0 })
+  }
+
+  @Test func valuesUseTheirOwnPolicy() async throws {
+    let script = NetworkScript.scripted([.dropped])
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 3),
+      middleware: [ResponseCache(MemoryStore())],
+      script: script)
+    await #expect(throws: NetworkError.self) {
+      for try await _ in client.values(of: Greeting(), policy: RetryPolicy(maxRetries: 1)) {}
+    }
+    #expect(script.requests.count == 2)
+  }
+
+  @Test func revalidatesForARequestWithNoCache() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
+    _ = try await cached.get()
+    #expect(try await cached.get(["Cache-Control": "no-cache"]) == ("two", .network))
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
+    // The new response is served from then on.
+    #expect(try await cached.get() == ("two", .cache))
+  }
+
+  struct Text: Endpoint {
+    typealias Response = String
+    var host: String { "a.example" }
+    var path: String { "/" }
+  }
+
+  @Test func valuesGiveTheStoredValueThenThatOfTheServer() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged), .status(304), .dropped,
+    ])
+    func values() async -> ([String], Bool) {
+      var got: [String] = []
+      do {
+        for try await value in cached.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
+        return (got, true)
+      } catch {
+        return (got, false)
+      }
+    }
+    #expect(await values() == (["one network"], true))
+    #expect(await values() == (["one cache", "two network"], true))
+    #expect(await values() == (["two cache", "two revalidated"], true))
+    #expect(await values() == (["two cache"], false))
+    #expect(cached.script.requests.count == 4)
+  }
+
+  @Test func valuesGiveAFreshValueOnce() async throws {
+    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"])])
+    for expected in [NetworkResponse.Source.network, .cache] {
+      var sources: [NetworkResponse.Source] = []
+      for try await value in cached.client.values(of: Text()) { sources.append(value.source) }
+      #expect(sources == [expected])
+    }
+    #expect(cached.script.requests.count == 1)
+  }
+
+  @Test func valuesThrowAfterTheStoredValueWhenTheServerIsUnreachable() async throws {
+    let cached = CachedClient([.ok("old", headers: Self.tagged), .dropped], stale: true)
+    _ = try await cached.get()
+    var got: [String] = []
+    await #expect(throws: NetworkError.self) {
+      for try await value in cached.client.values(of: Text()) { got.append(value.value) }
+    }
+    #expect(got == ["old"])
+  }
+}

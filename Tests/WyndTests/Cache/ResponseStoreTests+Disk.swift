@@ -1,0 +1,170 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A disk store returns complete files only, also those of an earlier process.
+extension ResponseStoreTests {
+  @Test func diskStoreKeepsResponsesAndTheirOrderOfUse() async throws {
+    let folder = try Folder()
+    let response = try await Self.response(bytes: 10_000)
+    do {
+      let store = try DiskStore(folder.url, capacity: 100_000)
+      for key in ["a", "b", "c", "d", "e"] { store.store(response, for: key) }
+      _ = store.response(for: "a")
+    }
+    let store = try DiskStore(folder.url, capacity: 45_000)
+    #expect(folder.names.count == 4)
+    #expect(Self.keys(store) == ["a", "c", "d", "e"])
+  }
+
+  @Test func useInANewProcessIsTheMostRecent() async throws {
+    let folder = try Folder()
+    let response = try await Self.response(bytes: 10_000)
+    do {
+      let store = try DiskStore(folder.url, capacity: 45_000)
+      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+    }
+    let store = try DiskStore(folder.url, capacity: 45_000)
+    _ = store.response(for: "a")
+    // Files of an earlier process count toward the capacity.
+    store.store(response, for: "e")
+    #expect(folder.names.count == 4)
+    #expect(Self.keys(store) == ["a", "c", "d", "e"])
+  }
+
+  @Test func keepsOneFileForEachKey() async throws {
+    let folder = try Folder()
+    let store = try DiskStore(folder.url)
+    for text in ["one", "two", "three"] { store.store(try await Self.response(text), for: "a") }
+    #expect(folder.names.count == 1)
+    _ = store.response(for: "a")
+    #expect(folder.names.count == 1)
+    store.store(try await Self.response(), for: "b")
+    store.remove("a")
+    #expect(folder.names.count == 1)
+    store.removeAll()
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func filesAreReadableByTheUserOnly() async throws {
+    let folder = try Folder()
+    let cache = folder.file("cache/a")
+    // Also if the folder exists already.
+    try FileManager.default.createDirectory(
+      at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+    try DiskStore(cache).store(try await Self.response(), for: "a")
+    let names = try FileManager.default.contentsOfDirectory(atPath: cache.path)
+    func permissions(_ url: URL) throws -> Int? {
+      (try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
+    }
+    #expect(try permissions(cache) == 0o700)
+    #expect(try permissions(cache.appending(path: try #require(names.first))) == 0o600)
+  }
+
+  @Test func removesATruncatedFile() async throws {
+    let folder = try Folder()
+    try DiskStore(folder.url).store(try await Self.response(), for: "a")
+    let file = folder.file(try #require(folder.names.first))
+    let whole = try Data(contentsOf: file)
+    for length in stride(from: 0, to: whole.count, by: 7) {
+      try whole.prefix(length).write(to: file)
+      #expect(try DiskStore(folder.url).response(for: "a") == nil)
+      #expect(folder.names.isEmpty)
+    }
+  }
+
+  /// Changed bytes are either noticed or in nothing that matters; they never stop the process.
+  @Test func changedBytesDoNotCrash() async throws {
+    let folder = try Folder()
+    try DiskStore(folder.url).store(try await Self.response(), for: "a")
+    let file = folder.file(try #require(folder.names.first))
+    let whole = try Data(contentsOf: file)
+    for index in stride(from: 0, to: whole.count, by: 3) {
+      var broken = whole
+      broken[index] ^= 0xff
+      try broken.write(to: file)
+      _ = try DiskStore(folder.url).response(for: "a")
+      for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
+    }
+  }
+
+  @Test func usesTheLastFileOfAKeyAndKeepsForeignFiles() async throws {
+    let folder = try Folder()
+    try DiskStore(folder.url).store(try await Self.response("new"), for: "a")
+    let name = try #require(folder.names.first)
+    let key = name.prefix(32)
+    let other = try Folder()
+    try DiskStore(other.url).store(try await Self.response("old"), for: "a")
+    let old = try Data(contentsOf: other.file(try #require(other.names.first)))
+    let strangers = ["readme", "..x", "\(key).-1", "\(key).99999999999999999999", "\(key).\(Int.max)"]
+    for left in strangers { try old.write(to: folder.file(left)) }
+    try FileManager.default.moveItem(at: folder.file(name), to: folder.file("\(key).77"))
+    try old.write(to: folder.file("\(key).7"))
+    let store = try DiskStore(folder.url)
+    #expect(folder.names == (strangers + ["\(key).77"]).sorted())
+    #expect(try #require(store.response(for: "a")).size == (try await Self.response("new")).size)
+    #expect(try await ResponseCacheTests.served(by: store, for: "a") == "new")
+  }
+
+  @Test func doesNotServeAFileRenamedToAnotherKey() async throws {
+    let (folder, other) = (try Folder(), try Folder())
+    try DiskStore(folder.url).store(try await Self.response(), for: "a")
+    try DiskStore(other.url).store(try await Self.response(), for: "b")
+    let (mine, yours) = (try #require(folder.names.first), try #require(other.names.first))
+    #expect(mine.prefix(32) != yours.prefix(32))
+    try FileManager.default.moveItem(at: folder.file(mine), to: folder.file(yours))
+    #expect(try DiskStore(folder.url).response(for: "b") == nil)
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func doesNotWriteUserAndPasswordToDisk() async throws {
+    let folder = try Folder()
+    let cached = ResponseCacheTests.CachedClient(
+      NetworkScript { _, number in .ok("\(number)", headers: ResponseCacheTests.fresh) },
+      store: try DiskStore(folder.url))
+    for source in [NetworkResponse.Source.network, .cache] {
+      for (text, user) in [("0", "ann"), ("1", "bob")] {
+        let url = try #require(URL(string: "https://\(user):secret@a.example/"))
+        #expect(try await cached.response(URLRequest(url: url)) == (text, source))
+      }
+    }
+    #expect(folder.names.count == 2)
+    for name in folder.names {
+      let bytes = try Data(contentsOf: folder.file(name))
+      #expect(["ann", "bob", "secret"].allSatisfy { bytes.range(of: Data($0.utf8)) == nil })
+    }
+  }
+
+  @Test func removeAllRemovesFilesOfEarlierProcesses() async throws {
+    let folder = try Folder()
+    for key in ["a", "b"] { try DiskStore(folder.url).store(try await Self.response(), for: key) }
+    try DiskStore(folder.url).removeAll()
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func throwsWhenTheFolderCannotBeCreated() throws {
+    #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
+  }
+
+  @Test func doesNotServeAFileWithChangedBytes() async throws {
+    let folder = try Folder()
+    let body = String(repeating: "abc ", count: 100)
+    let cached = ResponseCacheTests.CachedClient(
+      [.ok(body, headers: ResponseCacheTests.fresh)], store: try DiskStore(folder.url))
+    _ = try await cached.get()
+    let file = folder.file(try #require(folder.names.first))
+    let whole = try Data(contentsOf: file)
+    for index in stride(from: 0, to: whole.count, by: 11) {
+      var broken = whole
+      broken[index] ^= 0x01
+      try broken.write(to: file)
+      let other = ResponseCacheTests.CachedClient([.ok("sent")], store: try DiskStore(folder.url))
+      #expect(try await other.get() == ("sent", .network), "\(index)")
+      for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Stores have a capacity and remove the least recently used responses first.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseStoreTests {
+  /// Keeps the last response that a cache stored.
+  final class Catcher: ResponseStore {
+    let last = Box<StoredResponse>()
+    func response(for key: String) -> StoredResponse? { nil }
+    func store(_ response: StoredResponse, for key: String) { last.value = response }
+    func remove(_ key: String) {}
+    func removeAll() {}
+  }
+
+  static let fields = ["ETag": "\"1\"", "Set-Cookie": "a=secret", "Content-Encoding": "gzip", "X-Total": "7"]
+
+  /// A response as a cache stores it.
+  static func response(_ text: String = "x") async throws -> StoredResponse {
+    let catcher = Catcher()
+    let client = ResponseCacheTests.client(.scripted([.ok(text, headers: fields)]), [ResponseCache(catcher)])
+    _ = try await client.performNetworkRequest(try ResponseCacheTests.request())
+    return try #require(catcher.last.value)
+  }
+  static func response(bytes: Int) async throws -> StoredResponse {
+    try await response(String(repeating: "x", count: bytes))
+  }
+
+  static func withStores(_ capacity: Int, _ work: (any ResponseStore) throws -> Void) throws {
+    try work(MemoryStore(capacity: capacity))
+    let folder = try Folder()
+    try work(try DiskStore(folder.file("cache"), capacity: capacity))
+    withExtendedLifetime(folder) {}
+  }
+  static func keys(_ store: any ResponseStore, _ keys: [String] = ["a", "b", "c", "d", "e"]) -> [String] {
+    keys.filter { store.response(for: $0) != nil }
+  }
+
+  // MARK: Memory and disk
+
+  @Test func removesTheLeastRecentlyUsedFirst() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      #expect(store.response(for: "a") != nil)
+      store.store(response, for: "e")
+      #expect(Self.keys(store) == ["a", "c", "d", "e"])
+      store.remove("a")
+      #expect(Self.keys(store) == ["c", "d", "e"])
+      store.removeAll()
+      #expect(Self.keys(store).isEmpty)
+    }
+  }
+
+  @Test func storingCountsAsUse() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for key in ["a", "b", "c", "d", "a", "e"] { store.store(response, for: key) }
+      #expect(Self.keys(store) == ["a", "c", "d", "e"])
+    }
+  }
+
+  @Test func replacingAResponseTakesSpaceOnce() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for _ in 0..<10 { store.store(response, for: "a") }
+      for key in ["b", "c", "d"] { store.store(response, for: key) }
+      #expect(Self.keys(store) == ["a", "b", "c", "d"])
+    }
+  }
+
+  @Test func removingFreesSpace() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      store.remove("a")
+      store.remove("a")
+      store.store(response, for: "e")
+      #expect(Self.keys(store) == ["b", "c", "d", "e"])
+      store.removeAll()
+      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      #expect(Self.keys(store) == ["a", "b", "c", "d"])
+    }
+  }
+
+  @Test func removesAllResponsesOfAURLOnly() async throws {
+    let response = try await Self.response()
+    let keys = ["https://a.example/", "https://a.example/ 1", "https://a.example/ 2", "https://a.example/b 1"]
+    try Self.withStores(45_000) { store in
+      for key in keys { store.store(response, for: key) }
+      store.remove(keys[1])
+      #expect(Self.keys(store, keys) == [keys[3]])
+    }
+  }
+
+  @Test func doesNotStoreAResponseOverAQuarterOfTheCapacity() async throws {
+    let (large, small) = (try await Self.response(bytes: 10_000), try await Self.response())
+    try Self.withStores(30_000) { store in
+      store.store(small, for: "b")
+      store.store(small, for: "a")
+      store.store(large, for: "a")
+      // Nor is the one that it was to replace.
+      #expect(Self.keys(store) == ["b"])
+    }
+    #expect(10_000..<11_000 ~= large.size)
+    for (capacity, isKept) in [(large.size * 4, true), (large.size * 4 - 1, false)] {
+      let store = MemoryStore(capacity: capacity)
+      store.store(large, for: "a")
+      #expect((store.response(for: "a") != nil) == isKept)
+    }
+    let bytes = try Self.bytesOnDisk(large)
+    for (capacity, isKept) in [(bytes * 4, true), (bytes * 4 - 1, false)] {
+      let folder = try Folder()
+      defer { withExtendedLifetime(folder) {} }
+      let store = try DiskStore(folder.url, capacity: capacity)
+      store.store(large, for: "a")
+      #expect((store.response(for: "a") != nil) == isKept)
+    }
+  }
+
+  static func bytesOnDisk(_ response: StoredResponse) throws -> Int {
+    let folder = try Folder()
+    try DiskStore(folder.url).store(response, for: "a")
+    return try Data(contentsOf: folder.file(try #require(folder.names.first))).count
+  }
+
+  @Test func usesTheWholeCapacity() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    let bytes = try Self.bytesOnDisk(response)
+    for (missing, kept) in [(0, ["a", "b", "c", "d"]), (1, [])] {
+      let folder = try Folder()
+      defer { withExtendedLifetime(folder) {} }
+      let stores: [any ResponseStore] = [
+        MemoryStore(capacity: response.size * 4 - missing),
+        try DiskStore(folder.url, capacity: bytes * 4 - missing),
+      ]
+      for store in stores {
+        for key in ["x", "y", "a", "b", "c", "d"] { store.store(response, for: key) }
+        #expect(Self.keys(store, ["x", "y", "a", "b", "c", "d"]) == kept)
+      }
+    }
+  }
+
+  /// 20 MB in memory, 50 MB on disk, a quarter of it for one response.
+  @Test func defaultCapacitiesAre20And50Megabytes() async throws {
+    let (fits, small) = (try await Self.response(bytes: 4_990_000), try await Self.response(bytes: 5_010_000))
+    let memory = MemoryStore()
+    memory.store(fits, for: "a")
+    memory.store(small, for: "b")
+    #expect(Self.keys(memory) == ["a"])
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
+    let disk = try DiskStore(folder.url)
+    disk.store(try await Self.response(bytes: 12_510_000), for: "b")
+    #expect(folder.names.isEmpty)
+    disk.store(try await Self.response(bytes: 12_490_000), for: "a")
+    #expect(folder.names.count == 1)
+  }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension AuthenticationTests {
+  @Test func sendsLoginRequestUnsigned() async throws {
+    let script = NetworkScript { request, _ in
+      request.url?.path == "/login" ? .ok("token") : .status(401)
+    }
+    let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in throw Expired() }
+    let client = Self.client(script, authentication)
+    #expect(try await Self.get(client, "/login").data == Data("token".utf8))
+    #expect(Self.tokens(script) == [nil])
+  }
+
+  @Test func givesRenewalAClientWithoutAuthentication() async throws {
+    let script = NetworkScript.scripted([.status(401), .ok("x")])
+    let hasIt = Box<Bool>()
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, client in
+      hasIt.value = client.middleware.contains { $0 is Authentication<BearerToken> }
+      return BearerToken("b")
+    }
+    _ = try await Self.get(Self.client(script, authentication))
+    #expect(hasIt.value == false)
+  }
+
+  /// Without a task that the authentication knows, it would wait for itself.
+  @Test func renewalCanSendRequestsFromADetachedTask() async throws {
+    let server = try LoopbackServer { request in
+      if request.target == "/token" { return request.value("Authorization") == nil ? .ok("new") : .status(401) }
+      return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
+      let data = try await Task.detached { try await Self.get(client, "/token").data }.value
+      return BearerToken(String(decoding: data, as: UTF8.self))
+    }
+    let client = Self.client(server, authentication, policy: RetryPolicy(deadline: .seconds(60), budget: nil))
+    #expect(try await Self.get(client).data == Data("ok".utf8))
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension AuthenticationTests {
+  static let origin = URL(string: "https://a.example")
+
+  static func client(
+    _ script: NetworkScript, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
+  ) -> NetworkClient {
+    NetworkClient(baseURL: origin, policy: policy, middleware: authentication, script: script)
+  }
+  static func client(
+    _ server: LoopbackServer, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
+  ) -> NetworkClient {
+    NetworkClient(baseURL: server.url(), policy: policy, middleware: authentication)
+  }
+  /// The error that a middleware threw.
+  static func reason(_ error: NetworkError?) -> (any Error)? {
+    switch error {
+    case .middlewareError(let reason): reason
+    case .inaccessible(let failure): reason(failure.lastError)
+    default: nil
+    }
+  }
+  static func tokens(_ script: NetworkScript) -> [String?] {
+    script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+  }
+
+  // MARK: Where the credential goes
+
+  static let places: [(origin: String, url: String, isSigned: Bool)] = [
+    ("https://a.example", "https://a.example/x", true), ("https://a.example/v2", "https://a.example/x", true),
+    ("https://a.example", "https://A.EXAMPLE/", true), ("https://a.example", "https://a.example:443/", true),
+    ("https://a.example:443", "HTTPS://a.example/", true), ("http://a.example", "http://a.example:80/", true),
+    ("https://a.example:8443", "https://a.example:8443/", true),
+    ("https://a.example", "https://a.example:8443/", false),
+    ("https://a.example", "http://a.example/", false), ("https://a.example", "http://a.example:443/", false),
+    ("https://a.example", "https://b.example/", false), ("https://a.example", "https://www.a.example/", false),
+    ("https://a.example", "https://a.example.evil.example/", false), ("https://a.example", "https://example/", false),
+  ]
+  @Test(arguments: places.indices) func sendsCredentialToItsOriginOnly(_ row: Int) async throws {
+    let (origin, url, isSigned) = Self.places[row]
+    let script = NetworkScript.scripted([.ok("x")])
+    let authentication = Authentication(for: try #require(URL(string: origin)), BearerToken("a")) { _, _ in
+      BearerToken("b")
+    }
+    _ = try await Self.get(Self.client(script, authentication), url)
+    #expect(Self.tokens(script) == [isSigned ? "Bearer a" : nil])
+  }
+
+  @Test func sendsEachServiceItsOwnCredential() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let mine = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("-") }
+    let other = try #require(URL(string: "https://b.example"))
+    let yours = Authentication(for: other, BearerToken("b")) { _, _ in BearerToken("-") }
+    let client = Self.client(script, mine, yours)
+    for url in ["https://a.example/", "https://b.example/"] { _ = try await Self.get(client, url) }
+    #expect(Self.tokens(script) == ["Bearer a", "Bearer b"])
+  }
+
+  @Test func doesNotReplaceAnAuthorizationHeaderOfTheRequest() async throws {
+    let script = NetworkScript.scripted([.status(401)])
+    let renewals = Counter()
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    var request = URLRequest(url: try #require(Self.origin))
+    request.setValue("own", forHTTPHeaderField: "authorization")
+    let own = request
+    let client = Self.client(script, authentication)
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(own) }
+    #expect(Self.tokens(script) == ["own"] && renewals.value == 0)
+  }
+
+  /// A user with a colon: the server would take what follows for the password.
+  @Test func rejectsCredentialWithAnInvalidHeader() async throws {
+    struct Password: NetworkCredential {
+      var header: URLRequest.Header { .authorization(user: "a:b", password: "c") }
+    }
+    let script = NetworkScript.scripted([.ok("x")])
+    let authentication = Authentication(for: try #require(Self.origin), Password()) { _, _ in Password() }
+    do throws(NetworkError) {
+      _ = try await Self.get(Self.client(script, authentication))
+      Issue.record("sent")
+    } catch {
+      guard case .invalidRequest = error else { Issue.record("\(error)"); return }
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  // MARK: Rejection
+
+  struct Key: NetworkCredential {
+    var key: String
+    var header: URLRequest.Header { .init("Authorization", key) }
+    func isRejected(by response: HTTPURLResponse) -> Bool { [403, 200].contains(response.statusCode) }
+  }
+
+  @Test(arguments: [400, 403, 404, 407, 419]) func renewsOnlyAfterA401ByDefault(_ status: Int) async throws {
+    let script = NetworkScript.scripted([.status(status), .ok("x")])
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("b") }
+    let client = Self.client(script, authentication)
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(Self.tokens(script) == ["Bearer a"])
+  }
+
+  @Test func credentialDefinesWhichResponsesRejectIt() async throws {
+    let script = NetworkScript { request, _ in
+      request.value(forHTTPHeaderField: "Authorization") == "b" ? .ok("x") : .status(403)
+    }
+    let renewed = Box<[String?]>([])
+    let authentication = Authentication(for: try #require(Self.origin), Key(key: "a")) { old, _ in
+      renewed.update { $0.append(old.key) }
+      return Key(key: "b")
+    }
+    // A success is never a rejection.
+    for _ in 0..<2 { _ = try await Self.get(Self.client(script, authentication)) }
+    #expect(Self.tokens(script) == ["a", "b", "b"])
+    #expect(renewed.value == ["a"])
+  }
+
+  @Test func passesRejectedCredentialToTheRenewal() async throws {
+    let script = NetworkScript { request, number in number % 2 == 0 ? .status(401) : .ok("x") }
+    let old = Box<[String?]>([])
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("0")) { rejected, _ in
+      old.update { $0.append(rejected.token) }
+      return BearerToken("\(old.value?.count ?? 0)")
+    }
+    let client = Self.client(script, authentication)
+    for _ in 0..<3 { _ = try await Self.get(client) }
+    #expect(old.value == ["0", "1", "2"])
+    #expect(Self.tokens(script) == ["Bearer 0", "Bearer 1", "Bearer 1", "Bearer 2", "Bearer 2", "Bearer 3"])
+    #expect(authentication.credential == BearerToken("3"))
+  }
+
+  @Test func doesNotRetryACallAfterAFailedRenewal() async throws {
+    let renewals = Counter()
+    let script = NetworkScript.scripted([.status(401)])
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
+      renewals.add()
+      throw NetworkError.urlError(URLError(.timedOut))
+    }
+    let client = Self.client(script, authentication)
+    let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(error?.shouldRetry == false)
+    #expect(renewals.value == 1 && script.requests.count == 1)
+    #expect(authentication.credential == BearerToken("a"))
+  }
+
+  // MARK: Replay
+
+  @Test func doesNotReplayABodyStreamAfterA401() async throws {
+    let renewals = Counter()
+    let script = NetworkScript.scripted([.status(401), .ok("x")])
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    let client = Self.client(script, authentication)
+    let error = await #expect(throws: NetworkError.self) {
+      var request = URLRequest(url: try #require(Self.origin), method: "POST")
+      request.httpBodyStream = InputStream(data: Data("once".utf8))
+      return try await client.performNetworkRequest(request)
+    }
+    #expect(error?.statusCode == 401)
+    #expect(script.requests.count == 1)
+  }
+
+  @Test(arguments: ["GET", "PUT"]) func replaysIdempotentRequestRejectedAfterARedirect(_ method: String)
+    async throws
+  {
+    let server = try LoopbackServer { request in
+      if request.target == "/start" { return .redirect(307, to: "/page") }
+      return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
+    let request = URLRequest(url: server.url("/start"), method: method)
+    let data = try await Self.client(server, authentication).performNetworkRequest(request)
+    #expect(data == Data("ok".utf8))
+    #expect(server.requests.map(\.target) == ["/start", "/page", "/start", "/page"])
+  }
+
+  @Test func replaysRejectedPOSTWithItsBody() async throws {
+    let server = try LoopbackServer { $0.value("Authorization") == "Bearer new" ? .ok($0.text) : .status(401) }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBody = Data("order".utf8)
+    let data = try await Self.client(server, authentication).performNetworkRequest(request)
+    #expect(data == Data("order".utf8))
+    #expect(server.requests.map(\.text) == ["order", "order"])
+  }
+}

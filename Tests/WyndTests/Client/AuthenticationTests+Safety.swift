@@ -1,0 +1,242 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension AuthenticationTests {
+  @Test func cancelingOneCallDoesNotCancelTheSharedRenewal() async throws {
+    let service = Service("unknown")
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let server = try service.server { _ in
+      asked.open()
+      held.wait()
+      return nil
+    }
+    let (client, _) = Self.client(server, "old")
+    // The first is the one that starts it.
+    let first = Task { try await Self.get(client) }
+    await asked.wait()
+    let others = (0..<5).map { _ in Task { try await Self.get(client) } }
+    await service.rejections.reaches(6)
+    first.cancel()
+    others[0].cancel()
+    await #expect(throws: NetworkError.self) { try await first.value }
+    await #expect(throws: NetworkError.self) { try await others[0].value }
+    held.signal()
+    for other in others.dropFirst() { _ = try await other.value }
+    #expect(service.renewals.value == 1)
+  }
+
+  @Test func failsWhenTheRenewedTokenIsRejected() async throws {
+    let refreshes = Counter()
+    let server = try LoopbackServer { _ in .status(401) }
+    let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
+      BearerToken("new\(refreshes.add())")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    do throws(NetworkError) {
+      _ = try await Self.get(client)
+      Issue.record("answered")
+    } catch {
+      guard case .endpointError(let response, _) = error else { Issue.record("\(error)"); return }
+      #expect(response.statusCode == 401)
+    }
+    #expect(refreshes.value == 1)
+    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer new1"])
+  }
+
+  struct APIKey: NetworkCredential {
+    var header: URLRequest.Header { .init("X-Member", "the secret") }
+  }
+
+  @Test func doesNotSendACustomCredentialHeaderToAnotherOrigin() async throws {
+    let other = try LoopbackServer(script: .ok())
+    for code in [301, 302, 303, 307, 308] {
+      let server = try LoopbackServer(script: .redirect(code, to: other.url("/stolen").absoluteString))
+      let authentication = Authentication<APIKey>(for: server.url(), APIKey()) { _, _ in APIKey() }
+      let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+      _ = try await Self.get(client)
+      #expect(server.requests.first?.value("X-Member") == "the secret")
+    }
+    #expect(other.requests.count == 5)
+    #expect(other.requests.allSatisfy { $0.value("X-Member") == nil })
+    // And not by a call that goes elsewhere in the first place.
+    let authentication = Authentication<APIKey>(for: try #require(URL(string: "http://127.0.0.1:1/")), APIKey()) {
+      _, _ in APIKey()
+    }
+    let client = NetworkClient(baseURL: other.url(), policy: Self.quick, middleware: [authentication])
+    _ = try await Self.get(client)
+    #expect(other.requests.last?.value("X-Member") == nil)
+  }
+
+  @Test func signOutDuringARenewalIsKept() async throws {
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let service = Service("unknown")
+    let server = try service.server { _ in
+      asked.open()
+      held.wait()
+      return nil
+    }
+    let (client, authentication) = Self.client(server, "old")
+    let call = Task { try await Self.get(client) }
+    await asked.wait()
+    authentication.credential = nil
+    held.signal()
+    await #expect(throws: NetworkError.self) { try await call.value }
+    #expect(authentication.credential == nil)
+    #expect(service.count("Bearer new1") == 0)
+  }
+
+  @Test func doesNotSendATokenWithALineBreak() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let (client, _) = Self.client(server, "a\r\nX-Evil: 1")
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(server.requests.isEmpty)
+  }
+
+  /// The call that waits for the renewal has failed at the same host just before.
+  @Test(arguments: [false, true]) func renewalDoesNotWaitForTheRetryBudgetOfItsCall(ofItsOwn: Bool) async throws {
+    let budget = RetryBudget()
+    let policy = RetryPolicy(backoff: .none, deadline: .seconds(120), budget: budget)
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/token": request.index < 3 ? .status(503) : .ok("new")
+      default:
+        request.index == 0 ? .status(503) : request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+      }
+    }
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
+      let data = try await client.performNetworkRequest(URLRequest(url: url), policy: ofItsOwn ? policy : nil)
+      return BearerToken(String(decoding: data, as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: policy, middleware: [authentication])
+    #expect(try await Self.get(client).data == Data("ok".utf8))
+  }
+
+  /// A change of password revokes the token, so the page after its redirect responds 401. The change is not made twice.
+  /// Also if that page has the same URL. A URL in another spelling is no redirect.
+  @Test(arguments: ["/profile", "/password"]) func doesNotReplayPOSTRejectedAfterARedirect(_ page: String) async throws
+  {
+    let server = try LoopbackServer { request in
+      if request.method == "POST", request.target == "/password" { return .redirect(303, to: page) }
+      return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
+    let client = NetworkClient(baseURL: server.url(), policy: RetryPolicy(budget: nil), middleware: [authentication])
+    var request = URLRequest(url: server.url("/password"))
+    request.httpMethod = "POST"
+    request.httpBody = Data("new password".utf8)
+    let change = request
+    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(change) }
+    #expect(error?.statusCode == 401)
+    #expect(server.requests.map(\.method) == ["POST", "GET"])
+    authentication.credential = BearerToken("old")
+    request.url = URL(string: "HTTP://127.0.0.1:\(server.port)")
+    #expect(try await client.performNetworkRequest(request) == Data("ok".utf8))
+    #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/profile"))) == Data("ok".utf8))
+  }
+
+  @Test func doesNotReplaceACustomCredentialHeaderOfTheRequest() async throws {
+    struct Key: NetworkCredential {
+      var key: String
+      var header: URLRequest.Header { .init("X-Api-Key", key) }
+    }
+    let script = NetworkScript.scripted([.ok("x")])
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, Key(key: "ours")) { _, _ in Key(key: "renewed") }
+    let client = NetworkClient(middleware: [authentication], script: script)
+    var request = URLRequest(url: origin)
+    request.setValue("own", forHTTPHeaderField: "X-Api-Key")
+    _ = try await client.performNetworkRequest(request)
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") } == ["own"])
+    #expect(authentication.credential?.key == "ours")
+  }
+
+  #if canImport(FoundationNetworking)
+    /// A task asked of a session that was invalidated meanwhile would stop the process.
+    @Test func endsCallWhoseSessionIsInvalidatedDuringARenewal() async throws {
+      let server = try LoopbackServer { _ in .status(401) }
+      let session = URLSession(configuration: .ephemeral)
+      let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+        session.invalidateAndCancel()
+        return BearerToken("new")
+      }
+      let client = NetworkClient(session: session, policy: Self.quick, middleware: [authentication])
+      await #expect(throws: NetworkError.self) {
+        try await client.performNetworkRequest(URLRequest(url: server.url()))
+      }
+      #expect(server.requests.count == 1)
+    }
+  #endif
+
+  @Test func deadlineIncludesTheRenewal() async throws {
+    let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
+    var (client, _) = Self.client(server, "old")
+    client.policy = RetryPolicy(deadline: .milliseconds(300), budget: nil)
+    do throws(NetworkError) { _ = try await Self.get(client) } catch { #expect(error.stopReason == .deadline) }
+  }
+
+  /// Random responses and renewals, in simulated time: the rules for calls hold with a credential too.
+  @Test(arguments: 0..<300) func keepsRetryRulesWhenRequestsAreReplayedAfterRenewals(_ seed: Int) async throws {
+    var random = SeededRandom(seed: UInt64(seed))
+    let (method, maxRetries) = (seed % 3 == 0 ? "POST" : "GET", seed % 4)
+    let steps = (0..<12).map { _ -> NetworkScript.Step in
+      [.ok("x"), .status(401), .status(401), .status(503), .dropped, .failure(.cannotConnectToHost), .silence][
+        Int(random.next() % 7)]
+    }
+    let renewals = Counter()
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, BearerToken("0")) { _, _ in BearerToken("\(renewals.add())") }
+    let script = NetworkScript.scripted(steps)
+    let events = EventLog()
+    let client = NetworkClient(
+      baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add), middleware: [authentication],
+      script: script)
+    let result: Result<NetworkResponse, NetworkError>
+    do throws(NetworkError) {
+      result = .success(
+        try await client.networkResponse(for: URLRequest(url: origin, method: method), maxRetries: maxRetries))
+    } catch {
+      result = .failure(error)
+    }
+    let attempts = events.events.count { if case .attemptStarted = $0.kind { true } else { false } }
+    let sends = script.requests.count
+    #expect(attempts <= maxRetries + 1)
+    #expect(sends == attempts + renewals.value && renewals.value <= attempts)
+    // Each renewal follows a rejection, and a rejection after it ends the call.
+    for (number, step) in steps.prefix(sends).enumerated() {
+      guard case .response(401, _, _) = step else { continue }
+      #expect(
+        number == sends - 1
+          || script.requests[number + 1].value(forHTTPHeaderField: "Authorization")
+            != script.requests[number].value(forHTTPHeaderField: "Authorization")
+      )
+    }
+    // A POST that may have been applied is the last request.
+    if method == "POST" {
+      for (number, step) in steps.prefix(sends).enumerated() {
+        switch step {
+        case .failure(.networkConnectionLost), .silence, .response(503, _, _), .response(200, _, _):
+          #expect(number == sends - 1)
+        default: break
+        }
+      }
+    }
+    if case .success(let response) = result { #expect(response.attempts.count == attempts) }
+    if case .failure(let error) = result, !error.attempts.isEmpty { #expect(error.attempts.count == attempts) }
+  }
+
+  @Test func descriptionOfATokenHidesIt() {
+    let token = BearerToken("s3cr3t")
+    for text in ["\(token)", String(describing: token), String(reflecting: token), "\(Optional(token) as Any)"] {
+      #expect(!text.contains("s3cr3t"))
+    }
+  }
+}

@@ -1,0 +1,336 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// From sign-in to the end of the session.
+extension AuthenticationTests {
+  /// Responds 200 to the good token and 401 to anything else.
+  static func script(_ good: String, seen: Counter? = nil) -> NetworkScript {
+    NetworkScript { request, _ in
+      let isGood = request.value(forHTTPHeaderField: "Authorization") == "Bearer \(good)"
+      if !isGood { seen?.add() }
+      return isGood ? .ok("ok") : .status(401)
+    }
+  }
+
+  @Test func sharesOneRenewalAmongAThousandRejectedCalls() async throws {
+    let (rejected, renewals) = (Counter(), Counter())
+    let script = Self.script("new1", seen: rejected)
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      await rejected.reaches(1000)
+      return BearerToken("new\(renewals.add())")
+    }
+    let client = Self.client(script, authentication)
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<1000 { group.addTask { try await Self.get(client).attempts.count } }
+      // The second send is no attempt of its own.
+      for try await attempts in group { #expect(attempts == 1) }
+    }
+    #expect(renewals.value == 1)
+    let tokens = Self.tokens(script)
+    #expect(tokens.count == 2000 && tokens.count { $0 == "Bearer new1" } == 1000)
+  }
+
+  // MARK: Without a credential
+
+  @Test func sendsUnsignedRequestAndDoesNotRenewWithoutACredential() async throws {
+    let renewals = Counter()
+    let script = NetworkScript { request, _ in request.url?.path == "/login" ? .ok("t") : .status(401) }
+    let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    let client = Self.client(script, authentication)
+    let error = await #expect(throws: NetworkError.self) { try await Self.get(client, "/list") }
+    guard case .endpointError = error else { Issue.record("\(String(describing: error))"); return }
+    let token = String(decoding: try await Self.get(client, "/login").data, as: UTF8.self)
+    #expect(Self.tokens(script) == [nil, nil] && renewals.value == 0)
+    authentication.credential = BearerToken(token)
+    _ = try? await Self.get(client, "/login")
+    #expect(Self.tokens(script).last == "Bearer t")
+  }
+
+  @Test func retriesUnsignedCallUnsignedAfterASignIn() async throws {
+    let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in BearerToken("-") }
+    let script = NetworkScript { _, number in
+      if number == 0 { authentication.credential = BearerToken("ann") }
+      return number == 0 ? .status(503) : .ok("x")
+    }
+    _ = try await Self.get(Self.client(script, authentication))
+    #expect(Self.tokens(script) == [nil, nil])
+  }
+
+  // MARK: Expiry
+
+  @Test func renewsExpiredCredentialBeforeSending() async throws {
+    let (mayEnd, renewals) = (Gate(), Counter())
+    let script = Self.script("new1")
+    let old = BearerToken("old", expiresAt: Date(timeIntervalSinceNow: -1))
+    let authentication = Authentication(for: try #require(Self.origin), old) { _, _ in
+      await mayEnd.wait()
+      return BearerToken("new\(renewals.add())", expiresAt: Date(timeIntervalSinceNow: 3600))
+    }
+    let client = Self.client(script, authentication)
+    let calls = (0..<20).map { _ in Task { try await Self.get(client) } }
+    mayEnd.open()
+    for call in calls { #expect(try await call.value.attempts.count == 1) }
+    #expect(renewals.value == 1 && Set(Self.tokens(script)) == ["Bearer new1"])
+    // A credential that was renewed because it had expired is not renewed again for the same call.
+    authentication.credential = old
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(renewals.value == 2 && Self.tokens(script).last == "Bearer new2")
+  }
+
+  @Test func doesNotRenewACredentialBeforeItExpires() async throws {
+    let script = Self.script("old")
+    let authentication = Authentication(
+      for: try #require(Self.origin), BearerToken("old", expiresAt: Date(timeIntervalSinceNow: 60))
+    ) { _, _ in throw Expired() }
+    _ = try await Self.get(Self.client(script, authentication))
+    #expect(Self.tokens(script) == ["Bearer old"])
+  }
+
+  @Test func decodesTokenSavedWithoutAnExpiryDate() throws {
+    let saved = try JSONDecoder().decode(BearerToken.self, from: Data(#"{"token":"a"}"#.utf8))
+    #expect(saved == BearerToken("a") && saved.expiresAt == nil)
+  }
+
+  /// The last reported credential is the current one, also after a renewal that ended too late.
+  @Test func reportsCredentialChangesInOrder() async throws {
+    let (isRenewing, mayEnd) = (Gate(), Gate())
+    let saved = Box<[String?]>([])
+    let refused = Box(false)
+    let isAtEnd = DispatchSemaphore(value: 0)
+    let authentication = Authentication(
+      for: try #require(Self.origin), BearerToken("old"),
+      onChange: { new in
+        // For as long as an end that comes too early would need to come.
+        if refused.value == true { _ = isAtEnd.wait(timeout: .now() + 0.3) }
+        saved.update { $0.append(new?.token) }
+      },
+      onSessionEnd: { _ in
+        saved.update { $0.append("end") }
+        isAtEnd.signal()
+      }
+    ) { old, _ in
+      if refused.value == true { throw URLError(.userAuthenticationRequired) }
+      if old.token == "old" { return BearerToken("new") }
+      isRenewing.open()
+      await mayEnd.wait()
+      return BearerToken("late")
+    }
+    let client = Self.client(Self.script("none"), authentication)
+    try await authentication.renew(with: client)
+    authentication.signIn(BearerToken("ann"), as: "Ann")
+    let late = Task { try await authentication.renew(with: client) }
+    await isRenewing.wait()
+    authentication.credential = nil
+    mayEnd.open()
+    _ = await late.result
+    authentication.credential = BearerToken("bob")
+    refused.value = true
+    _ = try? await authentication.renew(with: client)
+    await until { saved.value?.count == 6 }
+    #expect(saved.value == ["new", "ann", nil, "bob", nil, "end"] && authentication.credential == nil)
+  }
+
+  /// The field of a credential may be made of anything.
+  @Test func credentialCanReadTheAccountWhileSigning() async throws {
+    struct Named: NetworkCredential {
+      let account: @Sendable () -> String?
+      var header: URLRequest.Header { .init("X-User", account() ?? "nobody") }
+    }
+    let own = Box<Authentication<Named>>()
+    let authentication = Authentication<Named>(for: try #require(Self.origin)) { old, _ in old }
+    own.value = authentication
+    defer { own.value = nil }
+    authentication.signIn(Named { own.value?.account }, as: "Ann")
+    let script = Self.script("x")
+    _ = try? await Self.get(
+      NetworkClient(baseURL: Self.origin, policy: .never, middleware: [authentication], script: script))
+    #expect(script.requests.first?.value(forHTTPHeaderField: "X-User") == "Ann")
+  }
+
+  /// A renewal that fails because of another credential does not sign this user out.
+  @Test func keepsSessionWhenAnotherCredentialIsRejected() async throws {
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      throw NetworkError.middlewareError(URLError(.userAuthenticationRequired))
+    }
+    _ = try? await authentication.renew(with: Self.client(Self.script("new"), authentication))
+    #expect(authentication.credential == BearerToken("old"))
+  }
+
+  // MARK: renew(with:)
+
+  @Test func appCanRenewTheCredential() async throws {
+    let script = Self.script("new1")
+    let renewals = Counter()
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { old, client in
+      #expect(old.token == "old" && client.middleware.isEmpty && client.policy.budget == nil)
+      return BearerToken("new\(renewals.add())")
+    }
+    let client = Self.client(script, authentication, policy: RetryPolicy())
+    #expect(try await authentication.renew(with: client) == BearerToken("new1"))
+    _ = try await Self.get(client)
+    #expect(Self.tokens(script) == ["Bearer new1"])
+    authentication.credential = nil
+    await #expect(throws: NetworkError.self) { try await authentication.renew(with: client) }
+    #expect(renewals.value == 1)
+  }
+
+  @Test func joinsARenewalInProgress() async throws {
+    let (begun, mayEnd, renewals) = (Gate(), Gate(), Counter())
+    let script = Self.script("new1")
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      begun.open()
+      await mayEnd.wait()
+      return BearerToken("new\(renewals.add())")
+    }
+    let client = Self.client(script, authentication)
+    let call = Task { try await Self.get(client) }
+    await begun.wait()
+    let canceled = Task { try await authentication.renew(with: client) }
+    canceled.cancel()
+    await #expect(throws: NetworkError.self) { try await canceled.value }
+    let renewal = Task { try await authentication.renew(with: client) }
+    mayEnd.open()
+    #expect(try await renewal.value == BearerToken("new1"))
+    _ = try await call.value
+    #expect(renewals.value == 1)
+  }
+
+  // MARK: The end of the session
+
+  static let refusals: [any Error] = [
+    URLError(.userAuthenticationRequired), NetworkError.urlError(URLError(.userAuthenticationRequired)),
+  ]
+  @Test func endsSessionWhenTheRenewalIsRejected() async throws {
+    for (number, status) in [400, 401, 403, nil, nil].enumerated() {
+      let ended = Box<[Int?]>([])
+      let script = NetworkScript { request, _ in .status(request.url?.path == "/token" ? status ?? 0 : 401) }
+      let authentication = Authentication(
+        for: try #require(Self.origin), BearerToken("old"), as: "ann",
+        onSessionEnd: { error in ended.update { $0.append((error as? NetworkError)?.statusCode) } }
+      ) { _, client in
+        if status == nil { throw Self.refusals[number - 3] }
+        return BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      }
+      let client = Self.client(script, authentication)
+      let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
+      guard case .middlewareError = error else { Issue.record("\(String(describing: error))"); return }
+      #expect(authentication.credential == nil && authentication.account == nil)
+      await until { ended.value?.isEmpty == false }
+      #expect(ended.value == [status])
+      // The user is signed out.
+      _ = try? await Self.get(client)
+      #expect(Self.tokens(script).last == .some(nil) && ended.value?.count == 1)
+    }
+  }
+
+  @Test func keepsSessionAfterOtherFailuresOfARenewal() async throws {
+    let failures: [any Error] = [
+      Expired(), URLError(.timedOut), NetworkError.urlError(URLError(.notConnectedToInternet)), NetworkError.cancelled,
+    ]
+    let steps: [NetworkScript.Step] = [.status(503), .status(429), .status(404), .dropped, .silence]
+    for (step, failure) in steps.map({ ($0, nil as (any Error)?) }) + failures.map({ (.silence, $0) }) {
+      let script = NetworkScript { request, _ in request.url?.path == "/token" ? step : .status(401) }
+      let authentication = Authentication(
+        for: try #require(Self.origin), BearerToken("old"), onSessionEnd: { Issue.record("ended: \($0)") }
+      ) { _, client in
+        if let failure { throw failure }
+        return BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      }
+      let client = Self.client(script, authentication, policy: .never)
+      await #expect(throws: NetworkError.self) { try await Self.get(client) }
+      #expect(authentication.credential == BearerToken("old"))
+    }
+  }
+
+  @Test func keepsSessionWhenTheRenewalOfAnEarlierUserIsRejected() async throws {
+    let (begun, mayEnd) = (Gate(), Gate())
+    let authentication = Authentication(
+      for: try #require(Self.origin), BearerToken("ann"), onSessionEnd: { Issue.record("ended: \($0)") }
+    ) { _, _ in
+      begun.open()
+      await mayEnd.wait()
+      throw URLError(.userAuthenticationRequired)
+    }
+    let client = Self.client(Self.script("bob"), authentication)
+    let call = Task { try await Self.get(client) }
+    await begun.wait()
+    authentication.credential = BearerToken("bob")
+    mayEnd.open()
+    await #expect(throws: NetworkError.self) { try await call.value }
+    #expect(authentication.credential == BearerToken("bob"))
+    _ = try await Self.get(client)
+  }
+
+  // MARK: Renewals that could wait for themselves
+
+  /// How the closure of a renewal may call a client that has the same authentication.
+  enum Way: CaseIterable { case direct, unstructured, handler, detached }
+  @Test(arguments: Way.allCases) func renewalThroughTheSameClientDoesNotDeadlock(_ way: Way) async throws {
+    let script = NetworkScript { request, _ in
+      let token = request.value(forHTTPHeaderField: "Authorization")
+      return token == "Bearer new" || token == nil ? .ok("new") : .status(401)
+    }
+    let captured = Box<NetworkClient>()
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      let client = try #require(captured.value)
+      let request = URLRequest(url: try #require(URL(string: "/token")), timeoutInterval: 0.1)
+      let data: Data
+      switch way {
+      case .direct: data = try await client.performNetworkRequest(request)
+      case .unstructured: data = try await Task { try await client.performNetworkRequest(request) }.value
+      case .handler:
+        data = try await withCheckedContinuation { continuation in
+          client.performNetworkRequest(request) { continuation.resume(returning: $0) }
+        }.get()
+      case .detached: data = try await Task.detached { try await client.performNetworkRequest(request) }.value
+      }
+      return BearerToken(String(decoding: data, as: UTF8.self))
+    }
+    let client = Self.client(script, authentication)
+    captured.value = client
+    defer { captured.value = nil }
+    let result = try? await Self.get(client).data
+    // A detached task knows of no renewal. Its request gives up after its time-out, and with it the renewal.
+    #expect(result == (way == .detached ? nil : Data("new".utf8)))
+  }
+
+  @Test func failsWhenARenewalStartsARenewal() async throws {
+    let own = Box<Authentication<BearerToken>>()
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
+      try await own.value?.renew(with: client) ?? BearerToken("none")
+    }
+    own.value = authentication
+    defer { own.value = nil }
+    let error = await #expect(throws: NetworkError.self) {
+      try await authentication.renew(with: Self.client(Self.script("new"), authentication))
+    }
+    #expect("\(String(describing: error))".contains("a renewal cannot wait for itself"))
+    #expect(authentication.credential == BearerToken("old"))
+  }
+
+  @Test func callTimesOutWhileARenewalHangs() async throws {
+    let never = Gate()
+    let script = Self.script("new")
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      await never.wait()
+      return BearerToken("new")
+    }
+    let client = Self.client(script, authentication)
+    let request = URLRequest(url: try #require(Self.origin), timeoutInterval: 0.1)
+    for _ in 0..<2 {
+      let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
+      #expect((Self.reason(error) as? URLError)?.code == .timedOut)
+    }
+    never.open()
+    _ = try await Self.get(client)
+    #expect(authentication.credential == BearerToken("new"))
+  }
+}

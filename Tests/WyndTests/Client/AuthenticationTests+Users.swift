@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A call of one user is never completed with the credential of another.
+extension AuthenticationTests {
+  @Test func doesNotRetryAfterAnotherUserSignedIn() async throws {
+    for user in ["bob", nil] {
+      let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { _, _ in
+        BearerToken("renewed")
+      }
+      let script = NetworkScript { _, number in
+        if number == 0 { authentication.credential = user.map { BearerToken($0) } }
+        return number == 0 ? .status(503) : .ok("x")
+      }
+      let client = Self.client(script, authentication)
+      let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
+      #expect(Self.tokens(script) == ["Bearer ann"])
+      #expect((Self.reason(error) as? URLError)?.code == .userAuthenticationRequired)
+    }
+  }
+
+  @Test func keepsRenewalOfTheNewUserWhenAnOlderOneEnds() async throws {
+    let (annMay, bobMay, begun) = (Gate(), Gate(), Counter())
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
+      begun.add()
+      await (old.token == "ann" ? annMay : bobMay).wait()
+      return BearerToken("\(old.token) renewed")
+    }
+    let script = NetworkScript { request, _ in
+      request.value(forHTTPHeaderField: "Authorization") == "Bearer bob renewed" ? .ok("x") : .status(401)
+    }
+    let client = Self.client(script, authentication)
+    let ann = Task { try await Self.get(client) }
+    await begun.reaches(1)
+    authentication.credential = BearerToken("bob")
+    let bob = Task { try await Self.get(client) }
+    await begun.reaches(2)
+    annMay.open()
+    await #expect(throws: NetworkError.self) { try await ann.value }
+    #expect(authentication.credential == BearerToken("bob"))
+    let others = (0..<50).map { _ in Task { try await Self.get(client) } }
+    await until { script.requests.count == 52 }
+    bobMay.open()
+    for call in [bob] + others { _ = try await call.value }
+    #expect(begun.value == 2)
+    #expect(authentication.credential == BearerToken("bob renewed"))
+  }
+
+  @Test func doesNotWaitForTheRenewalOfAnotherUser() async throws {
+    let (annMay, begun) = (Gate(), Gate())
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
+      guard old.token == "ann" else { return BearerToken("bob renewed") }
+      begun.open()
+      await annMay.wait()
+      return BearerToken("ann renewed")
+    }
+    let script = NetworkScript { request, _ in
+      (request.value(forHTTPHeaderField: "Authorization") ?? "").hasSuffix("renewed") ? .ok("x") : .status(401)
+    }
+    let client = Self.client(script, authentication)
+    let ann = Task { try await Self.get(client) }
+    await begun.wait()
+    authentication.credential = BearerToken("bob")
+    _ = try await Self.get(client)
+    #expect(Self.tokens(script).last == "Bearer bob renewed")
+    annMay.open()
+    await #expect(throws: NetworkError.self) { try await ann.value }
+    #expect(authentication.credential == BearerToken("bob renewed"))
+    #expect(!Self.tokens(script).contains("Bearer ann renewed"))
+  }
+}

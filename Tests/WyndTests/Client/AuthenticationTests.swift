@@ -1,0 +1,223 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// How a rejected credential is renewed, once for all calls.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
+  static let quick = RetryPolicy(backoff: .none, budget: nil)
+  struct Expired: Error, Equatable {}
+
+  /// Accepts one token, counts requests by token, and issues a new token at `/token`.
+  final class Service: @unchecked Sendable {
+    private let lock = NSLock()
+    private var good: String
+    private var counts: [String: Int] = [:]
+    let renewals = Counter()
+    let rejections = Counter()
+
+    init(_ good: String) { self.good = good }
+    var token: String {
+      get { lock.withLock { good } }
+      set { lock.withLock { good = newValue } }
+    }
+    func count(_ token: String) -> Int { lock.withLock { counts[token] ?? 0 } }
+
+    func server(beforeRenewal: @escaping @Sendable (Service) -> Answer? = { _ in nil }) throws -> LoopbackServer {
+      try LoopbackServer(isRecording: false) { [self] request in
+        if request.target == "/token" {
+          if let answer = beforeRenewal(self) { return answer }
+          let number = renewals.add()
+          token = "new\(number)"
+          return .ok("new\(number)")
+        }
+        let token = request.value("Authorization") ?? "none"
+        lock.withLock { counts[token, default: 0] += 1 }
+        if token == "Bearer \(self.token)" { return .ok("ok") }
+        rejections.add()
+        return .status(401)
+      }
+    }
+  }
+
+  static func client(_ server: LoopbackServer, _ token: String?) -> (NetworkClient, Authentication<BearerToken>) {
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, token.map { BearerToken($0) }) { _, client in
+      let data = try await client.performNetworkRequest(URLRequest(url: url))
+      return BearerToken(String(decoding: data, as: UTF8.self))
+    }
+    return (NetworkClient(baseURL: server.url(), policy: quick, middleware: [authentication]), authentication)
+  }
+  static func get(_ client: NetworkClient, _ path: String = "/") async throws(NetworkError) -> NetworkResponse {
+    guard let url = URL(string: path) else { throw .cancelled }
+    return try await client.networkResponse(for: URLRequest(url: url))
+  }
+
+  @Test func sharesOneRenewalAmongAHundredRejectedCalls() async throws {
+    try await Turn.take {
+      for _ in 0..<(ProcessInfo.processInfo.environment["WYND_REFRESH_RUNS"].flatMap { Int($0) } ?? 3) {
+        let service = Service("unknown")
+        let server = try service.server { service in
+          // Only when all calls have been rejected.
+          while service.rejections.value < 100 { usleep(200) }
+          return nil
+        }
+        let (client, authentication) = Self.client(server, "old")
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<100 { group.addTask { try await Self.get(client).attempts.count } }
+          // The second send is no attempt of its own.
+          for try await attempts in group { #expect(attempts == 1) }
+        }
+        #expect(service.renewals.value == 1)
+        #expect(service.count("Bearer old") == 100)
+        #expect(service.count("Bearer new1") == 100)
+        #expect(authentication.credential == BearerToken("new1"))
+      }
+    }
+  }
+
+  @Test func replaysWithoutRenewingWhenTheTokenIsAlreadyNew() async throws {
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let server = try LoopbackServer { request in
+      if request.target == "/slow", request.value("Authorization") == "Bearer old" {
+        asked.open()
+        held.wait()
+      }
+      return request.value("Authorization") == "Bearer new1" ? .ok("ok") : .status(401)
+    }
+    let renewals = Counter()
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let slow = Task { try await Self.get(client, "/slow") }
+    await asked.wait()
+    _ = try await Self.get(client, "/quick")
+    held.signal()
+    _ = try await slow.value
+    #expect(renewals.value == 1)
+    #expect(server.requests.map(\.target) == ["/slow", "/quick", "/quick", "/slow"])
+  }
+
+  /// An order that one user began must not be placed by another.
+  @Test(arguments: [false, true]) func doesNotReplayARequestForAnotherUser(_ duringRenewal: Bool) async throws {
+    let held = DispatchSemaphore(value: 0)
+    let asked = Gate()
+    let server = try LoopbackServer { request in
+      guard request.value("Authorization") == "Bearer ann" else { return .ok("ok") }
+      if !duringRenewal {
+        asked.open()
+        held.wait()
+      }
+      return .status(401)
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("ann")) { _, _ in
+      asked.open()
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async {
+          held.wait()
+          continuation.resume()
+        }
+      }
+      return BearerToken("ann renewed")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let order = Task { try await Self.get(client, "/order") }
+    await asked.wait()
+    authentication.credential = nil
+    authentication.credential = BearerToken("bob")
+    held.signal()
+    await #expect(throws: NetworkError.self) { try await order.value }
+    _ = try await Self.get(client, "/list")
+    #expect(authentication.credential == BearerToken("bob"))
+    #expect(server.requests.filter { $0.target == "/order" }.map { $0.value("Authorization") } == ["Bearer ann"])
+  }
+
+  @Test func doesNotRenewAfterA401OfAnotherOrigin() async throws {
+    let other = try LoopbackServer(script: .status(401))
+    let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
+    let renewals = Counter()
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      BearerToken("new\(renewals.add())")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(renewals.value == 0)
+  }
+
+  @Test func failedRenewalFailsAllWaitingCallsAndTheNextCallRenews() async throws {
+    let refreshes = Counter()
+    let server = try LoopbackServer { _ in .status(401) }
+    let rejected = Counter()
+    let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
+      await rejected.reaches(20)
+      refreshes.add()
+      throw Expired()
+    }
+    struct Watch: NetworkMiddleware {
+      let rejected: Counter
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        do { return try await next(request) } catch {
+          rejected.add()
+          throw error
+        }
+      }
+    }
+    let client = NetworkClient(
+      baseURL: server.url(), policy: Self.quick, middleware: [authentication, Watch(rejected: rejected)])
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<20 {
+        group.addTask {
+          do throws(NetworkError) { _ = try await Self.get(client) } catch {
+            if case .middlewareError(let error) = error { return error as? Expired == Expired() }
+          }
+          return false
+        }
+      }
+      for await isRight in group { #expect(isRight) }
+    }
+    #expect(refreshes.value == 1)
+    #expect(server.requests.count == 20)
+    _ = try? await Self.get(client)
+    #expect(refreshes.value == 2)
+  }
+
+  @Test func reportsAFailedRenewalRequestAsMiddlewareError() async throws {
+    let service = Service("x")
+    let server = try service.server { _ in .status(400) }
+    let (client, _) = Self.client(server, "old")
+    do throws(NetworkError) {
+      _ = try await Self.get(client)
+      Issue.record("answered")
+    } catch {
+      guard case .middlewareError(let inner as NetworkError) = error else { Issue.record("\(error)"); return }
+      #expect(inner.statusCode == 400)
+      #expect(error.shouldRetry == false)
+    }
+  }
+
+  @Test func requestOfARenewalDoesNotTriggerAnotherRenewal() async throws {
+    let refreshes = Counter()
+    let server = try LoopbackServer { _ in .status(401) }
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
+      refreshes.add()
+      return BearerToken(
+        String(decoding: try await client.performNetworkRequest(URLRequest(url: url), maxRetries: 2), as: UTF8.self))
+    }
+    let client = NetworkClient(
+      baseURL: server.url(), policy: RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 401 }),
+      middleware: [authentication])
+    _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
+    #expect(refreshes.value == 1)
+    // Its retries, which start on a timer, are sent without the credential too.
+    #expect(server.requests.filter { $0.target == "/token" }.map { $0.value("Authorization") } == [nil, nil, nil])
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension NetworkClientTests {
+  static let base = "https://a.example/v2"
+
+  /// Any middleware, once a call.
+  struct OnceACall: NetworkMiddleware {
+    let base: any NetworkMiddleware
+    var stage: MiddlewareStage { .call }
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse { try await base.respond(to: request, in: call, next: next) }
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+      -> Value
+    { try await base.parsed(value, from: response, in: call) }
+  }
+
+  static func client(
+    _ script: NetworkScript, base: String? = base, headers: [URLRequest.Header] = [],
+    policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [], attempt: [any NetworkMiddleware] = []
+  ) -> NetworkClient {
+    var client = NetworkClient(
+      baseURL: base.flatMap { URL(string: $0) }, policy: policy, middleware: call.map(OnceACall.init) + attempt,
+      script: script)
+    client.headers = headers
+    return client
+  }
+
+  // MARK: The address of a bare request
+
+  static let bare: [(base: String, request: String, sent: String?)] = [
+    (base, "items", "https://a.example/v2/items"), (base, "/items/", "https://a.example/v2/items/"),
+    (base, "/items?q=a%20b&c", "https://a.example/v2/items?q=a%20b&c"), (base, "?q=1", "https://a.example/v2?q=1"),
+    (base, "/a%2Fb", "https://a.example/v2/a%2Fb"), (base, "/", "https://a.example/v2/"),
+    ("http://a.example:81/", "x", "http://a.example:81/x"), (base, "/../x", nil), (base, "/%2e%2e/x", nil),
+    (base, "http://b.example:82/x?q#f", "http://b.example:82/x?q#f"),
+  ]
+  @Test(arguments: bare.indices) func appendsARequestWithoutAHostToTheBaseURL(_ row: Int) async throws {
+    let (base, url, sent) = Self.bare[row]
+    let script = NetworkScript.scripted([.ok("x")])
+    let request = URLRequest(url: try #require(URL(string: url)))
+    do throws(NetworkError) {
+      _ = try await Self.client(script, base: base).performNetworkRequest(request)
+      #expect(script.requests.first?.url?.absoluteString == sent)
+    } catch {
+      guard case .invalidRequest = error, sent == nil else { Issue.record("\(error)"); return }
+      #expect(script.requests.isEmpty)
+    }
+  }
+
+  /// RFC 3986 §3.3: both are plain characters of a path.
+  @Test(arguments: ["/a+b", "/a;v=1"])
+  func keepsPlusAndSemicolonInAPath(_ path: String) async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = Self.client(script)
+    _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: path))))
+    struct Encoded: Endpoint {
+      typealias Response = String
+      var path: String { "" }
+      var percentEncodedPath: String
+    }
+    _ = try await client.load(Encoded(percentEncodedPath: path))
+    #expect(script.requests.map { $0.url?.absoluteString } == [Self.base + path, Self.base + path])
+  }
+
+  @Test func keepsMethodBodyTimeoutAndHeadersOfTheRequest() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    var request = URLRequest(url: try #require(URL(string: "/items")), method: "PUT")
+    request.httpBody = Data("body".utf8)
+    request.timeoutInterval = 7
+    request.setValue("1", forHTTPHeaderField: "X-A")
+    _ = try await Self.client(script).performNetworkRequest(request)
+    let sent = try #require(script.requests.first)
+    #expect(sent.httpMethod == "PUT" && sent.httpBody == Data("body".utf8) && sent.timeoutInterval == 7)
+    #expect(sent.allHTTPHeaderFields?["X-A"] == "1")
+  }
+
+  // MARK: Header fields
+
+  static let places: [(base: String?, url: String, hasKey: Bool)] = [
+    (base, "/items", true), (base, "https://a.example/x", true), (base, "https://A.example:443/", true),
+    (base, "https://a.example:8443/", false), (base, "http://a.example/", false), (base, "https://b.example/", false),
+    (base, "https://www.a.example/", false), ("http://a.example:81", "http://a.example:81/", true),
+    ("http://a.example:81", "http://a.example/", false), (nil, "https://b.example/", true),
+  ]
+  @Test(arguments: places.indices) func sendsCredentialHeadersOfTheClientToItsOriginOnly(_ row: Int) async throws {
+    let (base, url, hasKey) = Self.places[row]
+    let script = NetworkScript.scripted([.ok("x")])
+    let headers: [URLRequest.Header] = [
+      .init("X-Api-Key", "k"), .init("X-Plain", "Bearer t"), .init("Cookie", "a=b"), .init("X-App", "ours"),
+    ]
+    let client = Self.client(script, base: base, headers: headers)
+    _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: url))))
+    let fields = script.requests.first?.allHTTPHeaderFields ?? [:]
+    let keys: [String?] = hasKey ? ["k", "Bearer t", "a=b"] : [nil, nil, nil]
+    #expect(["X-Api-Key", "X-Plain", "Cookie"].map { fields[$0] } == keys)
+    #expect(fields["X-App"] == "ours")
+  }
+
+  @Test func headerOfTheRequestOverridesThatOfTheClientInAnyCase() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    var request = URLRequest(url: try #require(URL(string: "/items")))
+    request.setValue("own", forHTTPHeaderField: "x-app")
+    let headers: [URLRequest.Header] = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
+    _ = try await Self.client(script, headers: headers).performNetworkRequest(request)
+    let sent = try #require(script.requests.first)
+    // Of two with one name, the first is sent.
+    #expect(["X-App", "X-Two"].map { sent.value(forHTTPHeaderField: $0) } == ["own", "1"])
+  }
+
+  @Test(arguments: [
+    URLRequest.Header.authorization(user: "a:b", password: "c"), .init("X A", "1"), .init("", "1"),
+    .init("X-A", "a\nb"), .init("X-A", "a\u{0}"),
+  ])
+  func rejectsInvalidHeadersOfTheClient(_ header: URLRequest.Header) async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    do throws(NetworkError) {
+      _ = try await Self.client(script, headers: [header]).load(Item())
+      Issue.record("sent")
+    } catch {
+      guard case .invalidRequest(let reason) = error else { Issue.record("\(error)"); return }
+      #expect(!reason.isEmpty)
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  // MARK: Policy of a call
+
+  @Test func policyOfACallOverridesThatOfTheClient() async throws {
+    let script = NetworkScript.scripted([.status(503)])
+    let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
+    let request = URLRequest(url: try #require(URL(string: "/")))
+    for (policy, maxRetries, sends) in [
+      (nil, nil, 2), (RetryPolicy(maxRetries: 2), nil, 3), (RetryPolicy(maxRetries: 2), 0, 1), (nil, 3, 4),
+    ] as [(RetryPolicy?, Int?, Int)] {
+      let before = script.requests.count
+      _ = try? await client.performNetworkRequest(request, maxRetries: maxRetries, policy: policy)
+      #expect(script.requests.count - before == sends)
+      let again = script.requests.count
+      _ = await withCheckedContinuation { continuation in
+        client.performNetworkRequest(request, maxRetries: maxRetries, policy: policy) {
+          continuation.resume(returning: $0)
+        }
+      }
+      #expect(script.requests.count - again == sends)
+    }
+  }
+
+  @Test func handlerFormOfLoadUsesItsPolicy() async throws {
+    let script = NetworkScript.scripted([.status(503)])
+    let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
+    for (policy, maxRetries, sends) in [
+      (nil, nil, 3), (RetryPolicy(maxRetries: 3), nil, 4), (RetryPolicy(maxRetries: 3), 0, 1),
+    ] as [(RetryPolicy?, Int?, Int)] {
+      let before = script.requests.count
+      _ = await withCheckedContinuation { continuation in
+        client.load(Item(policy: RetryPolicy(maxRetries: 2)), maxRetries: maxRetries, policy: policy) {
+          continuation.resume(returning: $0)
+        }
+      }
+      #expect(script.requests.count - before == sends)
+    }
+  }
+
+  @Test func acceptsAnEmptyBodyOnlyIfAllowed() async throws {
+    let client = Self.client(.scripted([.ok("")]))
+    let request = URLRequest(url: try #require(URL(string: "/")))
+    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
+    guard case .noResponseData = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(try await client.performNetworkRequest(request, allowEmptyData: true).isEmpty)
+    for (isAllowed, isError) in [(nil, true), (true, false)] as [(Bool?, Bool)] {
+      let result: NetworkResult = await withCheckedContinuation { continuation in
+        if let isAllowed {
+          client.performNetworkRequest(request, allowEmptyData: isAllowed) { continuation.resume(returning: $0) }
+        } else {
+          client.performNetworkRequest(request) { continuation.resume(returning: $0) }
+        }
+      }
+      #expect((result.error != nil) == isError)
+    }
+    #expect(try await client.load(Item()).isEmpty)
+  }
+
+  /// As for an endpoint: a part of the base URL that would not be sent is an error.
+  @Test(arguments: [
+    "https://a.example?key=1", "https://a.example#f", "https://u:p@a.example", "ftp://a.example", "/v2",
+  ])
+  func rejectsAnUnusableBaseURL(_ base: String) async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = NetworkClient(baseURL: URL(string: base), script: script)
+    let request = URLRequest(url: try #require(URL(string: "users?page=2")))
+    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
+    guard case .invalidRequest = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(script.requests.isEmpty)
+  }
+}

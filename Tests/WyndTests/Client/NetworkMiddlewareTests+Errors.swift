@@ -1,0 +1,248 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension NetworkMiddlewareTests {
+  static func order() throws -> URLRequest {
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
+    request.httpBody = Data("order".utf8)
+    return request
+  }
+
+  /// The server did not process the rejected request, so the second one may be retried.
+  @Test func retriesAPOSTThatWasRejectedAndThenNotSent() async throws {
+    let script = NetworkScript.scripted([.status(401), .failure(.cannotConnectToHost), .ok("placed")])
+    let again = Closure { request, next in
+      do { return try await next(request) } catch let error as NetworkError where error.statusCode == 401 {
+        return try await next(request)
+      }
+    }
+    let data = try await Self.client(script, attempt: [again]).performNetworkRequest(try Self.order())
+    #expect(data == Data("placed".utf8) && script.requests.count == 3)
+  }
+
+  static let doubtful: [NetworkScript.Step] = [.status(500), .status(503), .dropped, .silence, .ok("x")]
+  @Test(arguments: doubtful.indices) func doesNotRetryAPOSTThatMayHaveBeenApplied(_ row: Int) async throws {
+    let script = NetworkScript.scripted([Self.doubtful[row], .failure(.cannotConnectToHost), .ok("placed")])
+    let again = Closure { request, next in
+      _ = try? await next(request)
+      return try await next(request)
+    }
+    let request = try Self.order()
+    await #expect(throws: NetworkError.self) {
+      try await Self.client(script, attempt: [again]).performNetworkRequest(request)
+    }
+    #expect(script.requests.count == 2)
+  }
+
+  @Test func middlewareSeesTheErrorOfItsStage() async throws {
+    let seen = Box<[String]>([])
+    @Sendable func watch(_ name: String) -> Closure {
+      Closure { request, next in
+        do { return try await next(request) } catch let error as NetworkError {
+          seen.update { $0.append("\(name) \(error.statusCode ?? 0) \(error.attempts.count)") }
+          throw error
+        }
+      }
+    }
+    let client = Self.client(
+      .scripted([.status(503), .status(502)]), policy: RetryPolicy(maxRetries: 1), call: [watch("call")],
+      attempt: [watch("attempt")])
+    await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+    #expect(seen.value == ["attempt 503 0", "attempt 502 0", "call 502 2"])
+  }
+
+  @TaskLocal static var trace = ""
+  /// Tracing depends on it.
+  @Test func taskLocalValuesReachEveryAttempt() async throws {
+    let seen = Box<[String]>([])
+    let tracing = Closure { request, next in
+      seen.update { $0.append(Self.trace) }
+      return try await next(request)
+    }
+    let client = Self.client(.scripted([.status(503), .dropped, .ok("x")]), attempt: [tracing])
+    let request = try Self.order()
+    _ = try await Self.$trace.withValue("7") {
+      try await client.performNetworkRequest(request, policy: RetryPolicy(retriesNonIdempotent: true))
+    }
+    #expect(seen.value == ["7", "7", "7"])
+  }
+
+  /// The error of URLSession that a middleware throws is found by its code.
+  @Test func findsTheURLErrorOfAMiddleware() async throws {
+    let offline = Closure { _, _ in throw URLError(.notConnectedToInternet) }
+    let client = Self.client(.scripted([.ok("x")]), attempt: [offline])
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+    #expect(error?.urlError?.code == .notConnectedToInternet)
+    if !isOnApplePlatforms {
+      #expect(error?.localizedDescription == "There is no internet connection. Please try again later.")
+    }
+    guard case .middlewareError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
+  }
+
+  @Test func callMiddlewareCanRepeatTheWholeCall() async throws {
+    let script = NetworkScript.scripted([.status(503), .status(404), .status(503), .ok("x")])
+    let twice = Closure { request, next in
+      do { return try await next(request) } catch { return try await next(request) }
+    }
+    let client = Self.client(script, policy: RetryPolicy(maxRetries: 1), call: [twice])
+    let response = try await client.loadResponse(Item())
+    #expect(response.value == "x" && response.attempts.count == 2)
+    #expect(script.requests.count == 4)
+  }
+
+  struct Busy: RetryableError { var shouldRetry: Bool }
+
+  @Test(arguments: [true, false]) func errorOfAttemptMiddlewareDecidesWhetherToRetry(_ shouldRetry: Bool) async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let calls = Counter()
+    let client = Self.client(
+      script,
+      attempt: [
+        Closure { request, next in
+          let response = try await next(request)
+          if calls.add() == 1 { throw Busy(shouldRetry: shouldRetry) }
+          return response
+        }
+      ])
+    let response = try? await client.loadResponse(Item())
+    #expect(script.requests.count == (shouldRetry ? 2 : 1))
+    #expect(response?.attempts.count == (shouldRetry ? 2 : nil))
+    // Around the whole call nothing is retried.
+    let once = NetworkScript.scripted([.ok("x")])
+    let outer = Self.client(
+      once,
+      call: [
+        Closure {
+          _ = try await $1($0); throw Busy(shouldRetry: shouldRetry)
+        }
+      ])
+    await #expect(throws: NetworkError.self) { try await outer.load(Item()) }
+    #expect(once.requests.count == 1)
+  }
+
+  @Test(arguments: [true, false]) func reportsANetworkErrorOfAMiddlewareUnwrapped(_ attempt: Bool) async throws {
+    let client = Self.client(
+      .scripted([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") }, attempt: attempt)
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+    guard case .invalidRequest("mine") = error else { Issue.record("\(String(describing: error))"); return }
+  }
+
+  @Test(arguments: [true, false]) func wrapsACancellationErrorOfAMiddleware(
+    _ attempt: Bool
+  ) async throws {
+    let client = Self.client(
+      .scripted([.ok("x")]), Closure { _, _ in throw CancellationError() }, attempt: attempt)
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+    guard case .middlewareError(let reason) = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(reason is CancellationError)
+  }
+
+  /// A cancellation, and the deadline of the policy, cancel the task that the middleware of an attempt runs in.
+  @Test(arguments: [false, true]) func endOfACallCancelsItsMiddleware(_ hasDeadline: Bool) async throws {
+    let (began, cancelled) = (Gate(), Gate())
+    let waiting = Closure { request, next in
+      began.open()
+      await withTaskCancellationHandler {
+        await cancelled.wait()
+      } onCancel: {
+        cancelled.open()
+      }
+      return try await next(request)
+    }
+    let server = try LoopbackServer(script: .ok("x"))
+    let client = NetworkClient(
+      policy: RetryPolicy(deadline: hasDeadline ? .seconds(1) : nil), middleware: [waiting])
+    let task = client.performNetworkRequest(server.url()) { _ in }
+    await began.wait()
+    if !hasDeadline { task.cancel() }
+    await cancelled.wait()
+    #expect(server.requests.isEmpty)
+  }
+
+  // MARK: After parsing
+
+  struct Parsed: NetworkMiddleware {
+    let seen: Box<[String]>
+    var error: (any Error)?
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse {
+      seen.update { $0.append(call.endpoint.map { "\(type(of: $0)) \(call.client.baseURL?.host ?? "")" } ?? "bare") }
+      return try await next(request)
+    }
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+      -> Value
+    {
+      seen.update { $0.append("\(value) \(response.response.statusCode) \(call.endpoint is Item)") }
+      if let error { throw error }
+      return value
+    }
+  }
+
+  @Test func middlewareSeesTheEndpointAndItsValue() async throws {
+    let seen = Box<[String]>([])
+    let client = Self.client(
+      .scripted([.status(201, "x", headers: ["X-A": "1"]), .ok("bare"), .status(404)]), call: [Parsed(seen: seen)])
+    let response = try await client.loadResponse(Item())
+    #expect(response.value == "x" && response.data == Data("x".utf8) && response.source == .network)
+    #expect(response.response.value(forHTTPHeaderField: "X-A") == "1" && response.attempts.count == 1)
+    _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: "/x"))))
+    _ = try? await client.load(Item())
+    #expect(seen.value == ["Item a.example", "x 201 true", "bare", "Item a.example"])
+  }
+
+  @Test func errorThrownAfterParsingEndsTheCall() async throws {
+    for (thrown, isOwn) in [(Refusal() as any Error, true), (NetworkError.noResponse, false)] {
+      let script = NetworkScript.scripted([.ok("x")])
+      let client = Self.client(script, attempt: [Parsed(seen: Box([]), error: thrown)])
+      let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+      switch error {
+      case .middlewareError(let error): #expect(isOwn && error is Refusal)
+      case .noResponse: #expect(!isOwn)
+      default: Issue.record("\(String(describing: error))")
+      }
+      #expect(script.requests.count == 1)
+    }
+  }
+
+  // MARK: What an error keeps
+
+  @Test(arguments: [true, false])
+  func validationErrorKeepsResponseAndReason(_ isRetried: Bool) async throws {
+    let validation = ResponseValidation(isRetryable: isRetried) { _ in "a reason to read" }
+    let client = Self.client(
+      .scripted([.status(203, "body")]), policy: RetryPolicy(maxRetries: 1), attempt: [validation])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
+    #expect(error.statusCode == 203 && error.data == Data("body".utf8))
+    #expect(error.response?.url?.path == "/v2/items")
+    #expect("\(error)".contains("a reason to read"))
+  }
+
+  @Test func localizedDescriptionUsesTheErrorOfTheApp() async throws {
+    struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
+    let client = Self.client(.scripted([.ok("x")]), call: [Closure { _, _ in throw Closed() }])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
+    #expect(error.localizedDescription == "The shop is closed.")
+  }
+
+  @Test func nestedErrorKeepsItsResponse() async throws {
+    let inner = Self.client(.scripted([.status(403, "no")]))
+    let outer = Self.client(
+      .scripted([.ok("x")]),
+      call: [
+        Closure { _, _ in
+          do { return try await inner.networkResponse(for: try Self.order()) } catch {
+            throw NetworkError.middlewareError(error)
+          }
+        }
+      ])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await outer.load(Item()) })
+    #expect(error.statusCode == 403 && error.data == Data("no".utf8))
+  }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Middleware around each attempt and around the whole call: order, errors, cancellation and parsed values.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkMiddlewareTests {
+  typealias Item = NetworkClientTests.Item
+  static let quick = NetworkClientTests.quick
+
+  static func client(
+    _ script: NetworkScript, policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [],
+    attempt: [any NetworkMiddleware] = []
+  ) -> NetworkClient {
+    NetworkClientTests.client(script, policy: policy, call: call, attempt: attempt)
+  }
+
+  struct Tracing: NetworkMiddleware {
+    let name: String
+    let trace: Trace
+    var stage = MiddlewareStage.attempt
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse {
+      trace.add("\(name)>")
+      defer { trace.add("<\(name)") }
+      var request = request
+      request.setValue((request.value(forHTTPHeaderField: "X-Way") ?? "") + name, forHTTPHeaderField: "X-Way")
+      return try await next(request)
+    }
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+      -> Value
+    {
+      trace.add("\(name)=\(value)\(call.endpoint is Item ? "!" : "")")
+      return (value as? String).flatMap { $0 + name as? Value } ?? value
+    }
+  }
+  final class Trace: @unchecked Sendable {
+    private let lock = NSLock()
+    private var list: [String] = []
+    func add(_ text: String) { lock.withLock { list.append(text) } }
+    var text: String { lock.withLock { list }.joined(separator: " ") }
+  }
+
+  @Test func runsMiddlewareInTheOrderOfTheList() async throws {
+    let trace = Trace()
+    let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok($0.value("X-Way") ?? "") }
+    let client = NetworkClient(
+      baseURL: server.url(), policy: Self.quick,
+      middleware: [
+        Tracing(name: "c", trace: trace), Tracing(name: "a", trace: trace, stage: .call),
+        Tracing(name: "d", trace: trace), Tracing(name: "b", trace: trace, stage: .call),
+      ])
+    #expect(try await client.load(Item()) == "abcddcba")
+    #expect(trace.text == "a> b> c> d> <d <c c> d> <d <c <b <a d=abcd! c=abcdd! b=abcddc! a=abcddcb!")
+  }
+
+  struct Closure: NetworkMiddleware {
+    var stage = MiddlewareStage.attempt
+    let work: @Sendable (URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse { try await work(request, next) }
+  }
+  struct Refusal: Error, Equatable {}
+
+  static func client(_ script: NetworkScript, _ middleware: Closure, attempt: Bool) -> NetworkClient {
+    var middleware = middleware
+    middleware.stage = attempt ? .attempt : .call
+    return NetworkClient(
+      baseURL: URL(string: "https://a.example"), middleware: [middleware], script: script)
+  }
+
+  @Test(arguments: [false, true]) func reportsTheErrorOfAMiddleware(_ attempt: Bool) async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = Self.client(script, Closure { _, _ in throw Refusal() }, attempt: attempt)
+    do throws(NetworkError) {
+      _ = try await client.load(Item())
+      Issue.record("not thrown")
+    } catch {
+      guard case .middlewareError(let error) = error else { Issue.record("\(error)"); return }
+      #expect(error as? Refusal == Refusal())
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test(arguments: [false, true]) func middlewareCanRespondWithoutSending(_ attempt: Bool) async throws {
+    let script = NetworkScript.scripted([])
+    let client = Self.client(
+      script,
+      Closure { request, _ in
+        let url = try #require(request.url)
+        let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+        return NetworkResponse(data: Data("mine".utf8), response: head)
+      }, attempt: attempt)
+    #expect(try await client.load(Item()) == "mine")
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test(arguments: [false, true]) func middlewareCanTurnAnErrorIntoAResponse(_ attempt: Bool) async throws {
+    let script = NetworkScript.scripted([.status(404, "gone")])
+    let client = Self.client(
+      script,
+      Closure { request, next in
+        do {
+          return try await next(request)
+        } catch NetworkError.endpointError(let response, let data) where response.statusCode == 404 {
+          return NetworkResponse(data: data ?? Data(), response: response)
+        }
+      }, attempt: attempt)
+    #expect(try await client.load(Item()) == "gone")
+  }
+
+  @Test func middlewareCanSendTwice() async throws {
+    let script = NetworkScript.scripted([.status(401), .ok("second")])
+    let client = Self.client(
+      script,
+      Closure { request, next in do { return try await next(request) } catch { return try await next(request) } },
+      attempt: true)
+    let response = try await client.loadResponse(Item())
+    #expect(response.value == "second")
+    #expect(response.attempts.count == 1)
+  }
+
+  // MARK: Cancellation and deadline
+
+  @Test func cancelsAnAttemptInsideMiddleware() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
+    let ended = Gate()
+    let result = Box<NetworkError>()
+    let task = client.load(Item()) {
+      result.value = $0.error
+      ended.open()
+    }
+    await until { server.requests.count == 1 }
+    task.cancel()
+    await ended.wait()
+    guard case .cancelled = result.value else { Issue.record("\(String(describing: result.value))"); return }
+    let early = Task { try await client.load(Item()) }
+    early.cancel()
+    await #expect(throws: NetworkError.self) { try await early.value }
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func deadlineEndsAnAttemptInsideMiddleware() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let client = NetworkClient(
+      baseURL: server.url(), policy: RetryPolicy(deadline: .milliseconds(200), budget: nil),
+      middleware: [Closure { try await $1($0) }])
+    do throws(NetworkError) { _ = try await client.load(Item()) } catch { #expect(error.stopReason == .deadline) }
+  }
+
+  @Test func doesNotRetryALostPOSTInsideMiddleware() async throws {
+    let server = try LoopbackServer(script: .reset)
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBody = Data("order".utf8)
+    do throws(NetworkError) {
+      _ = try await client.performNetworkRequest(request)
+      Issue.record("repeated")
+    } catch {
+      #expect(error.urlError?.code == .networkConnectionLost)
+    }
+    #expect(server.requests.count == 1)
+  }
+
+  /// The POST of an attempt was accepted before the middleware's GET was rejected, so the POST must not be repeated.
+  @Test(arguments: [429, 421, 425]) func doesNotRepeatAPOSTWhenALaterRequestOfTheMiddlewareIsRejected(_ status: Int)
+    async throws
+  {
+    let script = NetworkScript.scripted([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
+    let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
+    let client = NetworkClient(
+      middleware: [
+        Closure { request, next in
+          _ = try await next(request)
+          return try await next(poll)
+        }
+      ], script: script)
+    let order = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
+    #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
+    // Without the accepted POST, that rejection is retried.
+    let refused = NetworkScript.scripted([.status(status), .ok("done")])
+    let plain = NetworkClient(middleware: [Closure { try await $1($0) }], script: refused)
+    _ = try? await plain.performNetworkRequest(order)
+    #expect(refused.requests.count == 2)
+  }
+}

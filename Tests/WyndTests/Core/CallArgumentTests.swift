@@ -1,0 +1,113 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Every form of every call uses its `maxRetries` and `policy` arguments.
+@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct CallArgumentTests {
+  struct Item: Endpoint {
+    typealias Response = Data
+    var host: String { "a.example" }
+    var path: String { "/" }
+  }
+  struct Form: Sendable {
+    var name: String
+    var call: @Sendable (any NetworkPerformer, URLRequest, URL, Int?, RetryPolicy?) async -> Bool
+  }
+
+  /// Whether the call of a form with a completion handler fails.
+  static func fails<Value: Sendable>(
+    _ start: (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
+  ) async -> Bool {
+    await withCheckedContinuation { end in _ = start { end.resume(returning: $0.error != nil) } }
+  }
+  static func fails(_ call: () async throws -> Void) async -> Bool {
+    do { try await call() } catch { return true }
+    return false
+  }
+
+  static let forms: [Form] = [
+    Form(name: "performNetworkRequest(URL)") { on, request, _, limit, policy in
+      await fails {
+        _ = try await on.performNetworkRequest(try #require(request.url), maxRetries: limit, policy: policy)
+      }
+    },
+    Form(name: "performNetworkRequest") { on, request, _, limit, policy in
+      await fails { _ = try await on.performNetworkRequest(request, maxRetries: limit, policy: policy) }
+    },
+    Form(name: "performNetworkRequest(URL) { }") { on, request, _, limit, policy in
+      guard let url = request.url else { return false }
+      return await fails {
+        on.performNetworkRequest(url, maxRetries: limit, policy: policy, completionHandler: $0)
+      }
+    },
+    Form(name: "performNetworkRequest { }") { on, request, _, limit, policy in
+      await fails { on.performNetworkRequest(request, maxRetries: limit, policy: policy, completionHandler: $0) }
+    },
+    Form(name: "networkResponse") { on, request, _, limit, policy in
+      await fails { _ = try await on.networkResponse(for: request, maxRetries: limit, policy: policy) }
+    },
+    Form(name: "networkResponse { }") { on, request, _, limit, policy in
+      await fails { on.networkResponse(for: request, maxRetries: limit, policy: policy, completionHandler: $0) }
+    },
+    Form(name: "load") { on, _, _, limit, policy in
+      await fails { _ = try await on.load(Item(), maxRetries: limit, policy: policy) }
+    },
+    Form(name: "load { }") { on, _, _, limit, policy in
+      await fails { on.load(Item(), maxRetries: limit, policy: policy, completionHandler: $0) }
+    },
+    Form(name: "loadResponse") { on, _, _, limit, policy in
+      await fails { _ = try await on.loadResponse(Item(), maxRetries: limit, policy: policy) }
+    },
+    Form(name: "loadResponse { }") { on, _, _, limit, policy in
+      await fails { on.loadResponse(Item(), maxRetries: limit, policy: policy, completionHandler: $0) }
+    },
+    Form(name: "performNetworkDownload") { on, request, file, limit, policy in
+      await fails { _ = try await on.performNetworkDownload(request, to: file, maxRetries: limit, policy: policy) }
+    },
+    Form(name: "performNetworkDownload { }") { on, request, file, limit, policy in
+      await fails {
+        on.performNetworkDownload(request, to: file, maxRetries: limit, policy: policy, completionHandler: $0)
+      }
+    },
+    Form(name: "performNetworkUpload") { on, request, _, limit, policy in
+      await fails {
+        _ = try await on.performNetworkUpload(request, from: .data(Data()), maxRetries: limit, policy: policy)
+      }
+    },
+    Form(name: "performNetworkUpload { }") { on, request, _, limit, policy in
+      await fails {
+        on.performNetworkUpload(
+          request, from: .data(Data()), maxRetries: limit, policy: policy, completionHandler: $0)
+      }
+    },
+    Form(name: "networkBytes") { on, request, _, limit, policy in
+      await fails { _ = try await on.networkBytes(for: request, maxRetries: limit, policy: policy) }
+    },
+    Form(name: "serverSentEvents") { on, request, _, limit, policy in
+      await fails { for try await _ in on.serverSentEvents(for: request, maxRetries: limit, policy: policy) {} }
+    },
+  ]
+
+  @Test(arguments: forms.indices, [true, false])
+  func everyFormUsesItsMaxRetriesAndPolicy(_ index: Int, isClient: Bool) async throws {
+    let form = Self.forms[index]
+    let folder = try Folder()
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let rows: [(limit: Int?, policy: RetryPolicy?, sends: Int)] = [
+      (0, nil, 1), (3, nil, 4), (nil, RetryPolicy(maxRetries: 1), 2), (2, RetryPolicy(maxRetries: 1), 3),
+      (nil, RetryPolicy(maxRetries: 5, shouldRetry: { _ in false }), 1),
+    ]
+    for row in rows {
+      let script = NetworkScript.scripted([.dropped])
+      let performer: any NetworkPerformer =
+        isClient ? NetworkClient(policy: RetryPolicy(maxRetries: 7), script: script) : script
+      #expect(await form.call(performer, request, folder.file(), row.limit, row.policy), "\(form.name)")
+      #expect(script.requests.count == row.sends, "\(form.name): \(row.limit as Any)")
+    }
+  }
+}

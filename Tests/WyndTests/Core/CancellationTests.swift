@@ -1,0 +1,206 @@
+import Dispatch
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A call can be canceled before its start, in flight and during a wait, and sends nothing afterwards.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CancellationTests {
+  let session = URLSession(configuration: .default)
+
+  @Test func sendsNothingWhenCanceledBeforeTheStart() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let started = Gate()
+    let log = EventLog()
+    let task = Task { [session] in
+      await started.wait()
+      return await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
+    }
+    task.cancel()
+    started.open()
+    let result = await task.value
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
+    #expect(log.gaveUp == .cancelled)
+    #expect(log.events.count == 1)
+  }
+
+  @Test func endsAtOnceWhenCanceledInFlight() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let log = EventLog()
+    let task = Task { [session] in
+      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
+    }
+    await until { server.requests.count == 1 }
+    let began = ContinuousClock.now
+    task.cancel()
+    guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
+    #expect(ContinuousClock.now - began < .seconds(30))
+  }
+
+  @Test func endsAtOnceWhenCanceledDuringAWait() async throws {
+    let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
+    let log = EventLog()
+    let task = Task { [session] in
+      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
+    }
+    await until { !log.delays.isEmpty }
+    let began = ContinuousClock.now
+    task.cancel()
+    guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
+    #expect(ContinuousClock.now - began < .seconds(30))
+    #expect(server.requests.count == 1)
+  }
+
+  /// `shouldRetry` of an error is read between two attempts.
+  @Test func endsWhenCanceledBetweenTwoAttempts() async throws {
+    struct Asked: RetryableError {
+      let ask: @Sendable () -> Void
+      var shouldRetry: Bool {
+        ask()
+        return true
+      }
+    }
+    let (hasStarted, call) = (DispatchSemaphore(value: 0), Box<NetworkTask>(nil))
+    let body = UploadBody.bodyStream {
+      throw Asked {
+        hasStarted.wait()
+        call.value?.cancel()
+        call.value = nil
+        hasStarted.signal()
+      }
+    }
+    let server = try LoopbackServer(script: .ok())
+    let result = await withCheckedContinuation { continuation in
+      call.value = session.performNetworkUpload(
+        URLRequest(url: server.url()), from: body, policy: RetryPolicy(backoff: .none, budget: nil)
+      ) { continuation.resume(returning: $0) }
+      hasStarted.signal()
+    }
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func reportsOneLastEventWhenCancellationRacesTheEnd() async throws {
+    try await Turn.take {
+      let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok() }
+      let logs = (0..<600).map { _ in EventLog() }
+      await withTaskGroup(of: Void.self) { group in
+        for (number, log) in logs.enumerated() {
+          let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
+          let policy = RetryPolicy(backoff: .none, deadline: deadline, budget: RetryBudget(), onEvent: log.add)
+          group.addTask { [session] in
+            let task = Task {
+              try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy).attempts
+            }
+            for _ in 0..<number % 50 { await Task.yield() }
+            if !number.isMultiple(of: 3) { task.cancel() }
+            let result = await task.result
+            var numbers = (try? result.get())?.map(\.number) ?? []
+            if case .failure(let error as NetworkError) = result { numbers = error.attempts.map(\.number) }
+            #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is told twice")
+          }
+        }
+      }
+      for log in logs {
+        await until { log.isOver }
+        #expect(log.events.filter(\.isLast).count == 1)
+        #expect(log.events.last?.isLast == true)
+      }
+    }
+  }
+
+  /// Creating a session, starting a call and finishing the session right away is common.
+  @Test func invalidatingTheSessionDuringACallDoesNotCrash() async throws {
+    // A retry would need another task; on Apple's platforms that is an exception.
+    for isRedirect in isOnApplePlatforms ? [true] : [true, false] {
+      let asked = Gate()
+      let invalidated = DispatchSemaphore(value: 0)
+      let server = try LoopbackServer { request in
+        if request.target == "/there" { return .ok("there") }
+        asked.open()
+        invalidated.wait()
+        return isRedirect ? .redirect(to: "/there") : .status(503)
+      }
+      let session = URLSession(configuration: .ephemeral)
+      let task = Task { await session.result(of: URLRequest(url: server.url()), policy: .immediate) }
+      await asked.wait()
+      session.finishTasksAndInvalidate()
+      // It does so on a queue of its own.
+      #if canImport(FoundationNetworking)
+        await until { session.isInvalidated }
+      #endif
+      invalidated.signal()
+      // The current request is finished, and no other one is sent.
+      let result = await task.value
+      if isRedirect {
+        #expect(try result.get() == Data("there".utf8))
+      } else {
+        #expect(result.error?.urlError?.code == .cancelled)
+        #expect(server.requests.count == 1)
+      }
+    }
+  }
+
+  @Test func keptTaskDoesNotRetainItsEndedCall() async throws {
+    final class Held: Sendable {}
+    let server = try LoopbackServer(script: .status(503), .ok())
+    weak var weakHeld: Held?
+    var task: NetworkTask?
+    do {
+      let held = Held()
+      weakHeld = held
+      let policy = RetryPolicy(backoff: .none, budget: RetryBudget(), onEvent: { _ in _ = held })
+      await withCheckedContinuation { continuation in
+        task = session.performNetworkRequest(server.url(), policy: policy) { _ in continuation.resume() }
+      }
+    }
+    while weakHeld != nil { try? await Task.sleep(for: .milliseconds(1)) }
+    task?.cancel()
+  }
+
+  @Test func reportsInvalidationOfTheSessionAsURLErrorCancelled() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let session = URLSession(configuration: .default)
+    let asked = Counter()
+    let task = Task {
+      await session.result(
+        of: URLRequest(url: server.url()), policy: RetryPolicy(shouldRetry: { _ in asked.add() > 0 }))
+    }
+    await until { server.requests.count == 1 }
+    session.invalidateAndCancel()
+    let result = await task.value
+    guard case .failure(.urlError(let error)) = result else { Issue.record("\(result)"); return }
+    #expect(error.code == .cancelled)
+    #expect(server.requests.count == 1)
+    #expect(asked.value == 0, "a cancellation is nothing to decide about")
+  }
+
+  @Test func releasesACanceledCallBeforeItsTimeout() async throws {
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .hang }
+    for (path, timeout) in [("/a", 30.5), ("/b", 30.5), ("/b", 30)] {
+      final class Held: Sendable {}
+      weak var held: Held?
+      let answered = Gate()
+      var request = URLRequest(url: server.url(path))
+      request.timeoutInterval = timeout
+      let before = server.requests.count
+      do {
+        let value = Held()
+        held = value
+        let policy = RetryPolicy(onEvent: { _ in _ = value })
+        let task = session.performNetworkRequest(request, policy: policy) { _ in answered.open() }
+        await until { server.requests.count == before + (path == "/a" ? 2 : 1) }
+        task.cancel()
+      }
+      await answered.wait()
+      let began = ContinuousClock.now
+      while held != nil { try? await Task.sleep(for: .milliseconds(1)) }
+      #expect(ContinuousClock.now - began < .seconds(25))
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A call with a completion handler follows the same rules as an async one, and its closures do not delay other calls.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CompletionHandlerTests {
+  let session = URLSession(configuration: .ephemeral)
+
+  private func result(of request: URLRequest, _ policy: RetryPolicy) async -> NetworkResult {
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(request, policy: policy) { continuation.resume(returning: $0) }
+    }
+  }
+
+  @Test func doesNotSendAnInvalidRequest() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let log = EventLog()
+    let policy = RetryPolicy(budget: nil, onEvent: log.add)
+    let result = await result(of: URLRequest(url: server.url(), method: "GE T"), policy)
+    guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
+    #expect(log.gaveUp == .notRetryable && log.events.count == 1)
+  }
+
+  @Test func sendsNothingWithAZeroDeadline() async throws {
+    let server = try LoopbackServer(script: .ok())
+    for deadline in [Duration.zero, .seconds(-1)] {
+      for isAsync in [true, false] {
+        let log = EventLog()
+        let policy = RetryPolicy(deadline: deadline, budget: nil, onEvent: log.add)
+        let request = URLRequest(url: server.url())
+        let result = isAsync ? await session.result(of: request, policy: policy) : await result(of: request, policy)
+        #expect(result.error?.stopReason == .deadline)
+        #expect(result.error?.attempts.isEmpty == true)
+        #expect(log.gaveUp == .deadline && log.events.count == 1)
+      }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func usesTheRetryClosureOfThePolicy() async throws {
+    let server = try LoopbackServer(script: .status(404), .ok("hello"))
+    let policy = RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 404 })
+    #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
+  }
+
+  @Test func formsWithAURLPassTheirArguments() async throws {
+    let server = try LoopbackServer(script: .status(200))
+    #expect(try await session.performNetworkRequest(server.url(), allowEmptyData: true).isEmpty)
+    let log = EventLog()
+    let policy = RetryPolicy(budget: nil, onEvent: log.add)
+    #expect(
+      try await session.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true, policy: policy).data
+        .isEmpty)
+    #expect(log.isOver)
+    let ofAHandler = EventLog()
+    let result = await withCheckedContinuation { continuation in
+      session.performNetworkRequest(
+        server.url(), allowEmptyData: true, policy: RetryPolicy(budget: nil, onEvent: ofAHandler.add)
+      ) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().isEmpty && ofAHandler.isOver)
+  }
+
+  @Test func endsAtTheDeadlineWithoutARetry() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let began = ContinuousClock.now
+    let result = await result(of: URLRequest(url: server.url()), RetryPolicy(deadline: .milliseconds(100), budget: nil))
+    #expect(result.error?.stopReason == .deadline)
+    #expect(result.error?.attempts.count == 1)
+    #expect(ContinuousClock.now - began < .seconds(30))
+  }
+
+  /// The closure takes more time than the call has.
+  @Test func doesNotReportAnAttemptThatWasNotMade() async throws {
+    let server = try LoopbackServer(script: .status(503))
+    let policy = RetryPolicy(
+      backoff: .none, deadline: .milliseconds(300), budget: nil,
+      shouldRetry: { _ in
+        Thread.sleep(forTimeInterval: 0.4)
+        return true
+      })
+    let error = await result(of: URLRequest(url: server.url()), policy).error
+    #expect(error?.stopReason == .deadline)
+    #expect(error?.attempts.count == 1 && server.requests.count <= 1)
+  }
+
+  @Test func sendsRetryAfterTheSessionFinishedDuringTheWait() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("hello"))
+    let session = URLSession(configuration: .ephemeral)
+    let policy = RetryPolicy(
+      backoff: .constant(.milliseconds(300)), budget: nil,
+      onEvent: { if case .willRetry = $0.kind { session.finishTasksAndInvalidate() } })
+    #expect(await session.result(of: URLRequest(url: server.url()), policy: policy).error == nil)
+    #expect(server.requests.count == 2)
+  }
+
+  /// The first event is held up until the result comes, or for as long as a wrong result would need to come.
+  @Test(arguments: [true, false]) func deliversResultAfterTheLastEvent(_ isAsync: Bool) async throws {
+    let server = try LoopbackServer(script: .ok("hello"))
+    let log = EventLog()
+    let hasResult = DispatchSemaphore(value: 0)
+    let policy = RetryPolicy(
+      budget: nil,
+      onEvent: { event in
+        if case .attemptStarted = event.kind { _ = hasResult.wait(timeout: .now() + 0.3) }
+        log.add(event)
+      })
+    let request = URLRequest(url: server.url())
+    let wasOver: Bool
+    if isAsync {
+      _ = await session.result(of: request, policy: policy)
+      wasOver = log.isOver
+    } else {
+      wasOver = await withCheckedContinuation { continuation in
+        session.performNetworkRequest(request, policy: policy) { _ in continuation.resume(returning: log.isOver) }
+      }
+    }
+    hasResult.signal()
+    #expect(wasOver)
+  }
+
+  @Test func deliversEventsSerially() async throws {
+    let server = try LoopbackServer(script: .ok("hello"))
+    let log = EventLog()
+    let hasNext = DispatchSemaphore(value: 0)
+    let policy = RetryPolicy(
+      budget: nil,
+      onEvent: { event in
+        if case .attemptStarted = event.kind { _ = hasNext.wait(timeout: .now() + 0.3) }
+        log.add(event)
+        hasNext.signal()
+      })
+    _ = await result(of: URLRequest(url: server.url()), policy)
+    #expect(log.events.map(\.isLast) == [false, true])
+  }
+
+  @Test func slowRetryClosureDoesNotDelayOtherCalls() async throws {
+    let server = try LoopbackServer { $0.target == "/other" ? .ok("hello") : .status(503) }
+    let count = ProcessInfo.processInfo.activeProcessorCount + 1
+    let inside = Counter()
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let slow = RetryPolicy(
+      maxRetries: 1, budget: nil,
+      shouldRetry: { _ in
+        inside.add()
+        _ = mayGoOn.wait(timeout: .now() + 120)
+        return false
+      })
+    let url = server.url()
+    let began = ContinuousClock.now
+    let held = (0..<count).map { _ in Task { await session.result(of: URLRequest(url: url), policy: slow) } }
+    await inside.reaches(count)
+    _ = try await session.performNetworkRequest(server.url("/other"))
+    #expect(ContinuousClock.now - began < .seconds(60))
+    for _ in held { mayGoOn.signal() }
+    for call in held { _ = await call.value }
+  }
+}

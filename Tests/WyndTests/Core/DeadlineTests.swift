@@ -1,0 +1,40 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The deadline of a call, on a real socket.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DeadlineTests {
+  let session = URLSession(configuration: .default)
+
+  @Test func deadlineEndsAnAttemptInFlight() async throws {
+    let server = try LoopbackServer(script: .status(503), .hang)
+    let began = ContinuousClock.now
+    let policy = RetryPolicy(backoff: .none, deadline: .seconds(8))
+    let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
+    #expect(ContinuousClock.now - began < .seconds(55))
+    #expect(result.error?.stopReason == .deadline)
+    #expect(result.error?.attempts.count == 2)
+    #expect(result.error?.attempts.first?.error?.statusCode == 503)
+    #expect(result.error?.urlError?.code == .timedOut)
+    let end = ContinuousClock.now + .seconds(30)
+    while server.openRequests > 0, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(server.openRequests == 0, "a request that nobody waits for is still under way")
+  }
+
+  @Test func sendsNothingAfterTheDeadline() async throws {
+    let server = try LoopbackServer(script: .ok())
+    for deadline in [Duration.zero, .seconds(-1)] {
+      let result = await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(deadline: deadline))
+      #expect(result.error?.stopReason == .deadline)
+    }
+    #expect(server.requests.isEmpty)
+    let ample = RetryPolicy(
+      maxRetryTime: .seconds(Int64.max), maxUnreachableTime: .seconds(Int64.max), deadline: .seconds(Int64.max))
+    #expect(await session.result(of: URLRequest(url: server.url()), policy: ample).error == nil)
+  }
+}

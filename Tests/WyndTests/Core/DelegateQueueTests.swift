@@ -1,0 +1,113 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The completion handler runs on the session's delegate queue, as that of `dataTask`.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateQueueTests {
+  @Test func callsHandlerOnceOnTheDelegateQueue() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("hello"))
+    let queue = OperationQueue()
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+    let answers = Counter()
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
+        #expect(OperationQueue.current === queue)
+        if answers.add() == 1 { continuation.resume(returning: result) }
+      }
+    }
+    #expect(try result.get() == Data("hello".utf8))
+    // A handler called a second time would still be on the queue.
+    await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
+    #expect(answers.value == 1)
+  }
+
+  @Test func reportsFailuresAndCancellationsOnTheDelegateQueue() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let queue = OperationQueue()
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let invalid = URLRequest(url: server.url(), method: "GE T")
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(invalid) { _ in
+        #expect(OperationQueue.current === queue)
+        continuation.resume()
+      }
+    }
+    await withCheckedContinuation { continuation in
+      let task = session.performNetworkRequest(server.url()) { result in
+        #expect(OperationQueue.current === queue)
+        #expect(result.error?.isCancelled == true)
+        continuation.resume()
+      }
+      task.cancel()
+      task.cancel()
+    }
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(server.url(), policy: RetryPolicy(deadline: .milliseconds(50))) { result in
+        #expect(OperationQueue.current === queue)
+        #expect(result.error?.stopReason == .deadline)
+        continuation.resume()
+      }
+    }
+  }
+
+  /// On Linux, the request after a redirect is a task of another session.
+  @Test func reportsRedirectedResponseOnTheDelegateQueue() async throws {
+    let server = try LoopbackServer { $0.target == "/there" ? .ok("x") : .redirect(302, to: "/there") }
+    let queue = OperationQueue()
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    await withCheckedContinuation { continuation in
+      session.performNetworkRequest(server.url()) { result in
+        #expect(OperationQueue.current === queue && (try? result.get()) == Data("x".utf8))
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test func callsHandlerOnTheMainQueue() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("hello"))
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)
+    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      session.performNetworkRequest(server.url(), policy: policy) { result in
+        #expect(OperationQueue.current === OperationQueue.main)
+        continuation.resume(returning: result)
+      }
+    }
+    #expect(result.error == nil)
+  }
+
+  @Test func callsHandlerOnTheQueueOfTheSharedSession() async throws {
+    let server = try LoopbackServer(script: .reset, .ok("hello"))
+    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      URLSession.shared.performNetworkRequest(server.url(), policy: policy) { result in
+        #expect(OperationQueue.current === URLSession.shared.delegateQueue)
+        continuation.resume(returning: result)
+      }
+    }
+    #expect(try result.get() == Data("hello".utf8))
+  }
+
+  @Test func deliversResultsWhenASuspendedQueueResumes() async throws {
+    let server = try LoopbackServer(script: .ok("hello"))
+    let queue = OperationQueue()
+    queue.isSuspended = true
+    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
+    let answers = Counter()
+    session.performNetworkRequest(server.url()) { _ in answers.add() }
+    let task = session.performNetworkRequest(server.url()) { result in
+      #expect(result.error?.isCancelled == true)
+      answers.add()
+    }
+    task.cancel()
+    #expect(answers.value == 0)
+    queue.isSuspended = false
+    await answers.reaches(2)
+  }
+}

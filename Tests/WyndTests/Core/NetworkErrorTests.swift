@@ -1,0 +1,217 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkErrorTests {
+  static let secrets = ["S3CRET", "pa55", "T0KEN", "C00KIE"]
+
+  struct Chatty: Error, CustomStringConvertible, LocalizedError {
+    var description: String { "https://u:pa55@h/?token=S3CRET" }
+    var errorDescription: String? { "T0KEN" }
+  }
+
+  static func all() throws -> [NetworkError] {
+    let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
+    let response = try #require(
+      HTTPURLResponse(
+        url: url, statusCode: 503, httpVersion: nil, headerFields: ["Set-Cookie": "C00KIE", "X-Token": "T0KEN"]))
+    let body = Data(#"{"token":"T0KEN","jwt":"T0KEN"}"#.utf8)
+    let urlError = URLError(
+      .timedOut,
+      userInfo: [
+        NSURLErrorFailingURLErrorKey: url, "NSErrorFailingURLStringKey": url.absoluteString,
+        NSLocalizedDescriptionKey: "S3CRET",
+      ])
+    let simple: [NetworkError] = [
+      .urlError(urlError), .generalError(Chatty()), .noResponse, .invalidResponseType(response),
+      .noResponseData(response),
+      .endpointError(response, body), .cancelled, .invalidRequest(reason: "it has no URL"),
+      .undecodable(Chatty(), response, body), .serviceError(Chatty(), response, body), .middlewareError(Chatty()),
+      .transferFailed(Chatty()), .responseTooLarge(limit: 10),
+    ]
+    return simple
+      + simple.map { error in
+        let attempt = RetryFailure.Attempt(
+          number: 1, startedAt: .zero, duration: .milliseconds(20), error: error, delay: .seconds(1))
+        return .inaccessible(
+          RetryFailure(lastError: error, attempts: [attempt, attempt], stopReason: .retryAfterTooLong(.seconds(90))))
+      }
+  }
+
+  @Test func hidesCredentialsAndQueryValues() throws {
+    for error in try Self.all() {
+      var texts = ["\(error)", error.debugDescription, String(reflecting: error)]
+      // People read the app's own text, whatever it says; and on Apple's platforms that of the system, in their language.
+      if (error.inner ?? error).thrown == nil, !(isOnApplePlatforms && error.urlError != nil) {
+        texts += [
+          error.localizedDescription, error.errorDescription ?? "", (error as NSError).localizedDescription,
+        ]
+      }
+      for text in texts { for secret in Self.secrets { #expect(!text.contains(secret), "\(text)") } }
+      #expect(!error.description.contains("\n"))
+      #expect(!(error.errorDescription ?? "").isEmpty)
+    }
+  }
+
+  @Test func printsURLsWithoutQueryValues() throws {
+    let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
+    #expect(url.redactedForLog == "https://example.com:8443/items?token=*&page=*&*=*")
+    #expect(try #require(URL(string: "http://h/a%20b")).redactedForLog == "http://h/a%20b")
+  }
+
+  @Test func accessorsReadTheLastErrorOfARetryFailure() throws {
+    let error = try #require(Self.all().first { $0.stopReason != nil && $0.statusCode == 503 && $0.data != nil })
+    #expect(error.response?.value(forHTTPHeaderField: "X-Token") == "T0KEN")
+    #expect(error.data?.isEmpty == false)
+    #expect(error.attempts.count == 2)
+    #expect(error.stopReason == .retryAfterTooLong(.seconds(90)))
+    #expect(error.shouldRetry)
+    #expect(error.errorDescription?.contains("2 min.") == true)
+    #expect(NetworkError.cancelled.attempts.isEmpty)
+    #expect(NetworkError.cancelled.stopReason == nil)
+  }
+
+  @Test func debugDescriptionHasALineForEachAttempt() async throws {
+    let server = try LoopbackServer(script: .reset, .status(503), .status(502))
+    let url = server.url("/items?token=S3CRET")
+    let policy = RetryPolicy(maxRetries: 2, backoff: .constant(.milliseconds(10)))
+    let session = URLSession(configuration: .ephemeral)
+    let error = try #require(await session.result(of: URLRequest(url: url), policy: policy).error)
+    let lines = error.debugDescription.split(separator: "\n")
+    #expect(lines.count == 4)
+    #expect(
+      lines[0].hasPrefix("NetworkError: 502") && lines[0].hasSuffix("; gave up after attempt 3: maxRetries"))
+    #expect(
+      lines[1].contains("#1") && lines[1].contains("URLError -1005")
+        && lines[1].contains("then waited 0.01 s"))
+    #expect(lines[2].contains("#2") && lines[2].contains("503"))
+    #expect(lines[3].contains("#3") && !lines[3].contains("waited"))
+  }
+
+  /// The README's way to catch it: where a `do` names its error, or a `catch` its type, the cases are known.
+  @Test func catchesTheErrorWithItsType() async throws {
+    let server = try LoopbackServer(script: .status(404, body: "none"))
+    let session = URLSession(configuration: .ephemeral)
+    let url = server.url()
+    let status = await Task { () -> Int? in
+      do throws(NetworkError) {
+        _ = try await session.performNetworkRequest(url)
+        _ = try await session.networkResponse(for: URLRequest(url: url))
+        return nil
+      } catch {
+        return error.statusCode
+      }
+    }.value
+    #expect(status == 404)
+    let second = await Task { () -> Int? in
+      do {
+        _ = try await session.performNetworkRequest(url)
+        try await Task.sleep(for: .zero)
+        return nil
+      } catch let error as NetworkError {
+        return error.statusCode
+      } catch {
+        return nil
+      }
+    }.value
+    #expect(second == 404)
+  }
+
+  static let opaque = ["data:text/plain,SECRET", "mailto:u:SECRET@x", "http:u:SECRET@h", "foo:SECRET"]
+  @Test(arguments: opaque) func hidesURLsWithoutAHost(_ text: String) throws {
+    let url = try #require(URL(string: text))
+    #expect(!url.redactedForLog.contains("SECRET"))
+    #expect(url.redactedForLog.hasPrefix(url.scheme ?? "?"))
+  }
+
+  // MARK: Errors of other domains, as they come on Apple's platforms
+
+  static let domains: [(String, Int, URLError.Code?)] = [
+    ("kCFErrorDomainCFNetwork", 303, .cannotParseResponse), ("kCFErrorDomainCFNetwork", -1005, .networkConnectionLost),
+    ("kCFErrorDomainCFNetwork", 1, nil),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNABORTED.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ECONNRESET.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOTCONN.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.EPIPE.rawValue), .networkConnectionLost),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ETIMEDOUT.rawValue), .timedOut),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.EPROTO.rawValue), .cannotParseResponse),
+    (NSPOSIXErrorDomain, Int(POSIXErrorCode.ENOSPC.rawValue), nil), (NSPOSIXErrorDomain, Int.max, nil),
+    ("Mine", -1005, nil),
+  ]
+
+  @Test(arguments: domains.indices) func mapsErrorsOfOtherDomains(_ row: Int) {
+    let (domain, code, expected) = Self.domains[row]
+    let failure = NetworkOutcome(error: NSError(domain: domain, code: code))
+      .result(isHead: false, allowEmptyData: false).error
+    switch failure {
+    case .urlError(let error):
+      #expect(error.code == expected)
+      #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == domain)
+    case .generalError: #expect(expected == nil)
+    default: Issue.record("\(String(describing: failure))")
+    }
+  }
+
+  @Test func failsForAResponseThatIsNotHTTP() throws {
+    let url = try #require(URL(string: "data:,x"))
+    let response = URLResponse(url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
+    let notHTTP = NetworkOutcome(data: Data(), response: response).result(isHead: false, allowEmptyData: true).error
+    guard case .invalidResponseType = notHTTP else { Issue.record("\(String(describing: notHTTP))"); return }
+    let nothing = NetworkOutcome().result(isHead: false, allowEmptyData: true).error
+    guard case .noResponse = nothing else { Issue.record("\(String(describing: nothing))"); return }
+  }
+
+  // MARK: Texts of custom coders
+
+  @Test func hidesTheTextOfACustomDecoder() throws {
+    let context = DecodingError.Context(codingPath: [], debugDescription: "tok_4711 is no token")
+    let response = try #require(Self.status(200).response)
+    let text = "\(NetworkError.undecodable(DecodingError.dataCorrupted(context), response, Data()))"
+    #expect(text.hasPrefix("the body: is not valid: 200 "), "\(text)")
+  }
+
+  struct Unencodable: Encodable {
+    func encode(to encoder: any Encoder) throws {
+      let text = "line\r\nforged \u{1b}[31m" + String(repeating: "x", count: 100_000)
+      throw EncodingError.invalidValue(0, .init(codingPath: [], debugDescription: text))
+    }
+  }
+  struct Order: Endpoint {
+    typealias Response = Data
+    var host: String { "a.example" }
+    var path: String { "/orders" }
+    var method: URLRequest.Method { .post }
+    var body: URLRequest.Body? { .json(Unencodable()) }
+  }
+
+  @Test func shortensTheTextOfACustomEncoder() throws {
+    let error = #expect(throws: NetworkError.self) { try Order().request }
+    let text = "\(try #require(error))"
+    #expect(text.contains("line") && text.utf8.count < 300, "\(text.prefix(300))")
+    #expect(text.unicodeScalars.allSatisfy { $0.value >= 32 })
+  }
+
+  @Test func middlewareErrorHasTheResponseOfItsCause() throws {
+    let inner = NetworkError.endpointError(try #require(Self.status(402).response), Data("no".utf8))
+    #expect(NetworkError.middlewareError(inner).statusCode == 402)
+    #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
+  }
+
+  @Test func doesNotCount421And425AsOverload() throws {
+    for status in [421, 425] { #expect(try !Self.status(status).indicatesOverload) }
+    for status in [408, 429, 503] { #expect(try Self.status(status).indicatesOverload) }
+  }
+
+  @Test func mapsPOSIXErrorsToConnectionLost() {
+    for code in [ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE] {
+      let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code))
+      #expect(NetworkOutcome.urlError(error)?.code == .networkConnectionLost)
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The rules for redirects that need https, for which the tests have no server.
+@Suite struct RedirectRuleTests {
+  static let origins: [(String, String, Bool)] = [
+    ("http://h/a", "http://h:80/b", true), ("https://h/a", "https://h:443/b", true), ("http://H/a", "HTTP://h/b", true),
+    ("https://h/a", "http://h/b", false), ("http://h/a", "https://h/b", false), ("http://h/a", "http://h:81/b", false),
+    ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false),
+    ("https://h/", "http://h:443/", false), ("https://bücher.example/", "https://xn--bcher-kva.example/", true),
+  ]
+
+  @Test(arguments: origins.indices) func keepsCredentialsOnlyWithinSchemeHostAndPort(_ row: Int) throws {
+    let (from, to, same) = Self.origins[row]
+    var previous = URLRequest(url: try #require(URL(string: from)))
+    previous.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+    previous.setValue("K", forHTTPHeaderField: "X-Api-Key")
+    // The request that URLSession proposes: on Apple's platforms it has no Authorization, but all other header fields.
+    var proposed = previous
+    proposed.url = URL(string: to)
+    proposed.setValue(nil, forHTTPHeaderField: "Authorization")
+    let next = Redirects.request(
+      proposed, after: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
+    #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
+    #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
+    #expect(next.value(forHTTPHeaderField: "Accept") == nil)
+  }
+
+  @Test func dropsCredentialsOnARedirectFromHTTPSToHTTP() throws {
+    let secure = SecurityTests.request(try #require(URL(string: "https://example.com/a")))
+    for target in ["http://example.com/b", "http://example.com:443/b", "http://other.example/b"] {
+      let next = Redirects.request(
+        Self.requestWithFields(of: secure, to: try #require(URL(string: target))), after: secure,
+        additional: ["Authorization": "Bearer SECRET", "X-Token": "SECRET"])
+      let values = (next.allHTTPHeaderFields ?? [:]).values
+      #expect(!values.contains { $0.contains("SECRET") }, "\(target): \(values)")
+    }
+  }
+
+  #if canImport(FoundationNetworking)
+    /// URLSession would send it to any address of that host.
+    @Test(arguments: [true, false], ["https://example.com/a", "http://example.com/a"])
+    func refusesARedirectThatWouldSendASecureCookieOverHTTP(isSecure: Bool, url: String) throws {
+      // From http too, because a redirect from https may have preceded this one.
+      let secure = try #require(URL(string: url))
+      for domain in ["example.com", "other.example"] {
+        let response = try #require(
+          HTTPURLResponse(
+            url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
+        let configuration = URLSessionConfiguration.ephemeral
+        var properties: [HTTPCookiePropertyKey: Any] = [
+          .name: "sid", .value: "42", .domain: domain, .path: "/",
+        ]
+        if isSecure { properties[.secure] = "TRUE" }
+        configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
+        let isForbidden = isSecure && domain == "other.example"
+        #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isForbidden)
+      }
+    }
+  #endif
+
+  private static func requestWithFields(of request: URLRequest, to url: URL) -> URLRequest {
+    var next = request
+    next.url = url
+    return next
+  }
+
+  @Test func originUsesTheDefaultPortOfItsScheme() {
+    func origin(_ text: String) -> NetworkOrigin { NetworkOrigin(URL(string: text)) }
+    #expect(origin("https://a.example/x") == origin("HTTPS://A.example:443"))
+    #expect(origin("http://a.example/x") == origin("http://a.example:80"))
+    #expect(origin("https://a.example:80") != origin("http://a.example"))
+  }
+
+  @Test func recognizesSecretNamesInCamelCase() {
+    for name in ["userKey", "requestSig", "XSRFKey"] { #expect(SensitiveHeader.matches(name), "\(name)") }
+    for name in ["monkey", "design"] { #expect(!SensitiveHeader.matches(name), "\(name)") }
+  }
+}

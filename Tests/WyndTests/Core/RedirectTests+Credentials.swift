@@ -1,0 +1,171 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension RedirectTests {
+  static let secrets = [
+    "Authorization": "Bearer T", "Cookie": "sid=1", "Proxy-Authorization": "Basic P", "X-Api-Key": "K",
+    "X-Auth-Token": "T", "X-Custom": "Bearer T",
+  ]
+
+  @Test func credentialsDoNotLeaveTheOrigin() async throws {
+    let other = try LoopbackServer(script: .ok("there"))
+    let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
+    var request = URLRequest(url: server.url("/a"))
+    for (name, value) in Self.secrets { request.setValue(value, forHTTPHeaderField: name) }
+    request.setValue("text/plain", forHTTPHeaderField: "Accept")
+    request.setValue("7", forHTTPHeaderField: "X-Client-Version")
+    let data = try await session.performNetworkRequest(request)
+    #expect(data == Data("there".utf8))
+    for name in Self.secrets.keys {
+      #expect(server.requests.first?.value(name) != nil, "\(name)")
+      #expect(other.requests.first?.value(name) == nil, "\(name)")
+    }
+    #expect(other.requests.first?.value("Accept") == "text/plain")
+    #expect(other.requests.first?.value("X-Client-Version") == "7")
+  }
+
+  @Test func sessionCredentialsDoNotLeaveTheOrigin() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
+    let configuration = URLSessionConfiguration.default
+    configuration.httpAdditionalHeaders = ["Authorization": "Bearer T", "X-Plain": "1"]
+    _ = try await URLSession(configuration: configuration).performNetworkRequest(server.url("/a"))
+    #expect(server.requests.first?.value("Authorization") == "Bearer T")
+    #expect(other.requests.first?.value("Authorization") ?? "" == "")
+    #expect(other.requests.first?.value("X-Plain") == "1")
+  }
+
+  @Test func doesNotRestoreCredentialsAfterReturningToTheOrigin() async throws {
+    let home = Box<String>()
+    let other = try LoopbackServer { _ in .redirect(to: home.value ?? "") }
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: other.url("/b").absoluteString) : .ok() }
+    home.value = server.url("/c").absoluteString
+    var request = URLRequest(url: server.url("/a"))
+    request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+    _ = try await session.performNetworkRequest(request)
+    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer T", nil])
+  }
+
+  @Test func credentialsStayWithTheOrigin() async throws {
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .ok() }
+    var request = URLRequest(url: server.url("/a"))
+    for (name, value) in Self.secrets { request.setValue(value, forHTTPHeaderField: name) }
+    _ = try await session.performNetworkRequest(request)
+    for name in Self.secrets.keys { #expect(server.requests.last?.value(name) == Self.secrets[name], "\(name)") }
+  }
+
+  @Test func dropsTheHostHeaderOnARedirectToAnotherOrigin() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: other.url().absoluteString) : .ok() }
+    var request = URLRequest(url: server.url("/a"))
+    request.setValue("internal.example.com", forHTTPHeaderField: "Host")
+    #expect(await session.result(of: request).error == nil)
+    #expect(other.requests.first?.value("Host") == "127.0.0.1:\(other.port)")
+  }
+
+  // MARK: Sensitive header fields
+
+  static let credentialFields = [
+    "Authorization", "Proxy-Authorization", "X-Authorization", "WWW-Authenticate", "X-Auth", "X-Auth-Token",
+    "XAuthToken",
+    "X-Auth-Key", "authtoken", "oauth", "X-OAuth2", "Cookie", "Set-Cookie", "Cookie2", "X-Cookies", "X-Api-Key",
+    "X-ApiKey", "apikey", "APIKey", "api_key", "X-Key", "X-Api-Keys", "X-Access-Token", "accessToken",
+    "X-Amz-Security-Token",
+    "X-CSRF-Token", "X-Token", "Tokens", "X-Secret", "Client-Secret", "clientsecret", "X-Password", "X-Passwd",
+    "X-Passphrase", "X-Credential", "X-Credentials", "X-Amz-Credential", "X-Session", "X-Session-Id", "sessionid",
+    "PHPSESSID", "JSESSIONID", "sid", "X-Signature", "X-Amz-Signature", "X-Jwt", "X-Jwt-Assertion", "sig", "pwd", "pin",
+    "X-Otp", "assertion", "x-access-key", "secretkey",
+  ]
+  static let ordinaryFields = [
+    "X-Author", "X-Authority", "X-Keyboard", "X-Monkey", "X-Turkey", "X-Keynote", "X-Pinned", "X-Design", "X-Tokenizer",
+    "X-Secretary", "X-Client-Version", "Accept", "Accept-Language", "User-Agent", "X-Request-Id", "Idempotency-Key",
+    "X-Idempotency-Key", "Referer", "X-Passenger", "X-Spinner", "X-Sidebar",
+  ]
+
+  @Test func dropsOnlySensitiveHeadersOnARedirect() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
+    // One field a call: some of these names differ only in their case.
+    for name in Self.credentialFields + Self.ordinaryFields {
+      var request = URLRequest(url: server.url())
+      request.setValue("v-1", forHTTPHeaderField: name)
+      _ = try await session.performNetworkRequest(request)
+      #expect(server.requests.last?.value(name) == "v-1", "\(name)")
+      #expect(other.requests.last?.value(name) == (Self.credentialFields.contains(name) ? nil : "v-1"), "\(name)")
+    }
+    #expect(other.requests.count == Self.credentialFields.count + Self.ordinaryFields.count)
+  }
+
+  @Test func dropsHeadersWithAnAuthorizationScheme() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer(script: .redirect(to: other.url().absoluteString))
+    for value in ["Bearer T", "bearer T", "Basic dTpw", "Digest username=u", "BASIC dTpw"] {
+      var request = URLRequest(url: server.url())
+      request.setValue(value, forHTTPHeaderField: "X-Custom")
+      _ = try await session.performNetworkRequest(request)
+      #expect(other.requests.last?.value("X-Custom") == nil, "\(value)")
+    }
+    var request = URLRequest(url: server.url())
+    request.setValue("Basically this", forHTTPHeaderField: "X-Custom")
+    _ = try await session.performNetworkRequest(request)
+    #expect(other.requests.last?.value("X-Custom") == "Basically this")
+  }
+
+  /// The same address by another name, and the same name with another port, are other origins.
+  @Test func treatsAnotherHostOrPortAsAnotherOrigin() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/host": .redirect(to: "http://localhost:\(request.value("X-Port") ?? "")/end")
+      case "/port": .redirect(to: other.url().absoluteString)
+      case "/same": .redirect(to: "HTTP://127.0.0.1:\(request.value("X-Port") ?? "")/end")
+      default: .ok()
+      }
+    }
+    for (path, stays) in [("/host", false), ("/port", false), ("/same", true)] {
+      var request = URLRequest(url: server.url(path))
+      request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
+      request.setValue("K", forHTTPHeaderField: "X-Api-Key")
+      request.setValue("\(server.port)", forHTTPHeaderField: "X-Port")
+      _ = try await session.performNetworkRequest(request)
+      let last = try #require(path == "/port" ? other.requests.last : server.requests.last)
+      #expect(last.target == (path == "/port" ? "/" : "/end"))
+      #expect(last.value("Authorization") == (stays ? "Bearer T" : nil), "\(path)")
+      #expect(last.value("X-Api-Key") == (stays ? "K" : nil), "\(path)")
+      #expect(last.value("X-Port") == "\(server.port)")
+    }
+  }
+
+  /// Each hop is compared with the one before it: the last two are one origin, which never had the credential.
+  @Test func doesNotAddADroppedCredentialOnALaterHop() async throws {
+    let other = try LoopbackServer { $0.target == "/b" ? .redirect(to: "/c") : .ok() }
+    let server = try LoopbackServer(script: .redirect(to: other.url("/b").absoluteString))
+    var request = URLRequest(url: server.url("/a"))
+    for (name, value) in Self.secrets { request.setValue(value, forHTTPHeaderField: name) }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Session-Token": "S", "X-Plain": "1"]
+    _ = try await URLSession(configuration: configuration).performNetworkRequest(request)
+    #expect(other.requests.map(\.target) == ["/b", "/c"])
+    for hop in other.requests {
+      for name in Self.secrets.keys { #expect(hop.value(name) == nil, "\(name)") }
+      #expect(hop.value("X-Session-Token") ?? "" == "")
+      #expect(hop.value("X-Plain") == "1")
+    }
+  }
+
+  /// Within an origin the session's own header fields are sent on each hop.
+  @Test func sendsSessionHeadersOnEveryHopWithinTheOrigin() async throws {
+    let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .ok() }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["authorization": "Bearer S", "X-Api-Key": "K"]
+    _ = try await URLSession(configuration: configuration).performNetworkRequest(server.url("/a"))
+    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer S", "Bearer S"])
+    #expect(server.requests.map { $0.value("X-Api-Key") } == ["K", "K"])
+  }
+}

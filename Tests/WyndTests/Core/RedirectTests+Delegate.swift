@@ -1,0 +1,79 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension RedirectTests {
+  // MARK: The session's delegate
+
+  /// Responds to a redirect with a changed request; never responds if `change` is nil.
+  final class OddDelegate: NSObject, URLSessionTaskDelegate, Sendable {
+    let change: (@Sendable (inout URLRequest) -> Void)?
+    init(_ change: (@Sendable (inout URLRequest) -> Void)?) { self.change = change }
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      guard let change else { return }
+      var request = request
+      change(&request)
+      completionHandler(request)
+    }
+  }
+
+  #if canImport(FoundationNetworking)
+    @Test func rejectsInvalidRequestsFromTheRedirectDelegate() async throws {
+      let server = try LoopbackServer { $0.target == "/a" ? .redirect(to: "/b") : .ok() }
+      let changes: [@Sendable (inout URLRequest) -> Void] = [
+        { $0.url = nil }, { $0.httpMethod = "GE T" }, { $0.setValue("1", forHTTPHeaderField: "X\r\nY") },
+      ]
+      for change in changes {
+        let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(change), delegateQueue: nil)
+        defer { session.invalidateAndCancel() }
+        #expect(await session.result(of: URLRequest(url: server.url("/a"))).error?.urlError?.code == .badURL)
+      }
+      #expect(server.requests.map(\.target) == ["/a", "/a", "/a"])
+    }
+  #endif
+
+  @Test(arguments: [0.4, 1]) func timesOutWhenTheRedirectDelegateNeverResponds(_ timeout: Double) async throws {
+    let server = try LoopbackServer(script: .redirect(to: "/b"))
+    let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(nil), delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    var request = URLRequest(url: server.url("/a"))
+    request.timeoutInterval = timeout
+    #expect(await session.result(of: request, policy: .never).error?.urlError?.code == .timedOut)
+  }
+
+  @Test func sessionDelegateDecidesAboutRedirects() async throws {
+    let delegate = Delegate()
+    let session = URLSession(configuration: .default, delegate: delegate, delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    let server = try LoopbackServer { $0.target == "/b" ? .ok($0.value("X-Added") ?? "") : .redirect(to: "/b") }
+    #expect(try await session.performNetworkRequest(server.url("/a")) == Data("by the delegate".utf8))
+    let refused = try await session.networkResponse(for: URLRequest(url: server.url("/refuse")))
+    #expect(refused.response.statusCode == 302)
+    #expect(delegate.redirects == 2)
+  }
+
+  final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+    private let lock = NSLock()
+    private var count = 0
+    var redirects: Int { lock.withLock { count } }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      #expect(OperationQueue.current === session.delegateQueue)
+      lock.withLock { count += 1 }
+      var request = request
+      request.setValue("by the delegate", forHTTPHeaderField: "X-Added")
+      completionHandler(response.url?.path == "/refuse" ? nil : request)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Requests with an invalid method or invalid header fields are not sent.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValidationTests {
+  let session = URLSession(configuration: .ephemeral)
+  /// RFC 9110 §5.6.2.
+  static let token = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+  @Test func acceptsOnlyTokenCharactersInHeaderNames() async throws {
+    let server = try LoopbackServer(script: .ok())
+    var sent = 0
+    for byte in UInt8(0)..<128 {
+      let character = Character(UnicodeScalar(byte))
+      var request = URLRequest(url: server.url())
+      request.setValue("1", forHTTPHeaderField: "X\(character)Y")
+      let error = await session.result(of: request).error
+      if Self.token.contains(character) {
+        sent += 1
+        #expect(error == nil, "\(byte)")
+        #expect(
+          server.requests.last?.headers.contains { $0.name.lowercased() == "x\(character)y".lowercased() } == true)
+      } else {
+        guard case .invalidRequest? = error else { Issue.record("\(byte): \(String(describing: error))"); continue }
+      }
+    }
+    #expect(server.requests.count == sent)
+    var request = URLRequest(url: server.url())
+    request.setValue("1", forHTTPHeaderField: "X-Ä")
+    guard case .invalidRequest? = await session.result(of: request).error else { Issue.record("sent"); return }
+    #expect(server.requests.count == sent)
+  }
+
+  @Test func acceptsOnlyTokenCharactersInMethods() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = NetworkClient(script: script)
+    let url = try #require(URL(string: "https://a.example/"))
+    for byte in UInt8(0)..<128 {
+      let character = Character(UnicodeScalar(byte))
+      let before = script.requests.count
+      let request = URLRequest(url: url, method: "X\(character)Y")
+      _ = try? await client.performNetworkRequest(request)
+      #expect(script.requests.count - before == (Self.token.contains(character) ? 1 : 0), "\(byte)")
+    }
+  }
+
+  static let forged = ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1", "a\u{0}b", "\n", "a\r", "\u{0}"]
+
+  /// Foundation on Linux drops such a value from a `URLRequest`; elsewhere the call ends before anything is sent.
+  @Test(arguments: forged) func doesNotSendAHeaderValueWithALineBreakOrNUL(_ value: String) async throws {
+    let server = try LoopbackServer(script: .ok())
+    var request = URLRequest(url: server.url())
+    request.setValue(value, forHTTPHeaderField: "X-Value")
+    let isKept = request.value(forHTTPHeaderField: "X-Value") != nil
+    let error = await session.result(of: request).error
+    if isKept {
+      guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
+    }
+    #expect(server.requests.count == (isKept ? 0 : 1))
+    #expect(!server.requests.contains { $0.value("X-Evil") != nil })
+  }
+
+  @Test(arguments: forged) func rejectsAnEndpointHeaderWithALineBreakOrNUL(_ value: String) async throws {
+    let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("X-Value", value)]).request }
+    guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(reason.contains("X-Value") && !reason.contains("\n"))
+  }
+
+  @Test func rejectsAHeaderWithoutAName() throws {
+    let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("", "1")]).request }
+    guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
+  }
+
+  @Test func reportsOneEventForAnInvalidRequest() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let log = EventLog()
+    let request = URLRequest(url: server.url(), method: "GE T")
+    let error = await session.result(of: request, policy: RetryPolicy(onEvent: log.add)).error
+    #expect(error?.shouldRetry == false)
+    #expect(error?.attempts.isEmpty == true)
+    #expect(log.events.map(\.attempt) == [0])
+    #expect(log.gaveUp == .notRetryable)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test(arguments: ["tab\tinside", "comma, semicolon; \"quotes\" {}()", "caf\u{E9}", ""])
+  func sendsOtherHeaderValuesUnchanged(_ value: String) async throws {
+    let server = try LoopbackServer(script: .ok())
+    var request = URLRequest(url: server.url())
+    request.setValue(value, forHTTPHeaderField: "X-Value")
+    #expect(await session.result(of: request).error == nil)
+    #expect(server.requests.first?.value("X-Value") ?? "" == value)
+  }
+
+  @Test func rejectsContentLengthAndTransferEncodingHeadersThatDoNotFit() throws {
+    let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    request.httpBody = Data("abc".utf8)
+    for (name, value, isValid) in [
+      ("Content-Length", "3", true), ("Content-Length", "2", false), ("Content-Length", "4", false),
+      ("Transfer-Encoding", "chunked", false),
+    ] {
+      var sent = request
+      sent.setValue(value, forHTTPHeaderField: name)
+      #expect((transport.validationError(for: sent) == nil) == isValid, "\(name): \(value)")
+    }
+    // The server would wait for a body that never comes.
+    var empty = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    for (length, isValid) in [("0", true), ("5", false)] {
+      empty.setValue(length, forHTTPHeaderField: "Content-Length")
+      #expect((transport.validationError(for: empty) == nil) == isValid, "\(length)")
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    for fields in [["X-A": "1\r\nX-B: 2"], ["content-length": "3"], ["Transfer-Encoding": "chunked"]] {
+      configuration.httpAdditionalHeaders = fields
+      let session = SessionTransport(session: URLSession(configuration: configuration))
+      #expect(session.validationError(for: request) != nil, "\(fields)")
+    }
+    configuration.httpAdditionalHeaders = nil
+    configuration.timeoutIntervalForRequest = -1
+    let negative = SessionTransport(session: URLSession(configuration: configuration))
+    // A crash on Linux only.
+    #expect((negative.validationError(for: request) == nil) == isOnApplePlatforms)
+    #if canImport(FoundationNetworking)
+      // On Apple's platforms, that of a background session; on Linux it has no meaning.
+      configuration.timeoutIntervalForRequest = 60
+      configuration.identifier = "a"
+      let named = SessionTransport(session: URLSession(configuration: configuration))
+      #expect(named.validationError(for: request) == nil)
+    #endif
+  }
+
+  struct Call: Endpoint {
+    typealias Response = [String]
+    var path = "/order"
+    var host = "a.example"
+    var method: URLRequest.Method { .post }
+    var headers: [URLRequest.Header] = []
+    var body: URLRequest.Body?
+  }
+}

@@ -1,0 +1,375 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Any value of Retry-After leads to a bounded wait or to backoff, never to a crash.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryAfterTests {
+  static func response(_ status: Int, _ fields: [String: String]) throws -> HTTPURLResponse {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields))
+  }
+
+  static let request = URLRequest(url: URL(fileURLWithPath: "/"))
+  /// 2015-10-21 07:28:00 UTC
+  static let now = Date(timeIntervalSince1970: 1_445_412_480)
+
+  /// A wait of zero is not the reason for the length of the delay.
+  static func retry(after delay: Duration, asked: Duration) -> RetryDecision {
+    asked > .zero
+      ? .retry(after: delay, .server(field: "Retry-After"), asked: asked) : .retry(after: delay, .backoff)
+  }
+
+  // MARK: Retry-After in seconds
+
+  static let seconds: [(String, Int?)] = [
+    ("0", 0), ("2", 2), ("22", 22), ("20", 20), ("60", 60), ("61", 61), ("120", 120), ("121", 121), ("1000", 1000),
+    ("\t42 ", 42), (" 120", 120), ("120 ", 120), ("3600", 3600), ("21600", 21600), ("21601", 21601), ("1", 1),
+    ("200", 200),
+    ("007", 7), ("1704067200", RetryAfter.longest), ("9999999999", RetryAfter.longest),
+    ("99999999999999999999999999999999999", RetryAfter.longest), ("9223372037", RetryAfter.longest),
+    ("9223372036854775808", RetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil), (" ", nil),
+    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.", nil),
+    (".5", nil),
+    ("\u{B2}", nil), ("٣", nil), ("１", nil), ("0x10", nil), ("1e3", nil), ("1e400", nil), ("inf", nil), ("nan", nil),
+    ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil),
+    ("2,3", nil),
+    ("1 2", nil), ("1\u{0}", nil), ("10s", nil), ("\u{A0}5", nil), ("\"5\"", nil),
+    (String(repeating: "9", count: 300_000), RetryAfter.longest),
+  ]
+
+  @Test(arguments: seconds.indices) func readsRetryAfterInSeconds(_ row: Int) throws {
+    let (value, expected) = Self.seconds[row]
+    let asked = RetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
+    #expect(asked?.wait == expected.map { .seconds($0) }, "\(value.prefix(40))")
+    // No cap, and three caps: finite, never negative, accepted only up to the cap, never shortened.
+    for cap in [nil, Duration.zero, .seconds(1), .seconds(60)] {
+      let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)
+      let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
+      let decision = policy.decision(
+        error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
+      if let expected {
+        let fits = cap.map { .seconds(expected) <= $0 } ?? true
+        #expect(
+          decision
+            == (fits
+              ? Self.retry(after: .seconds(expected + 7), asked: .seconds(expected))
+              : .stop(.retryAfterTooLong(.seconds(expected)))))
+      } else {
+        #expect(decision == .retry(after: .seconds(7), .backoff))
+      }
+    }
+  }
+
+  /// A value → milliseconds.
+  static let decimals: [(String, Int?)] = [
+    ("2.0", 2_000), ("1.5", 1_500), ("0.5", 500), ("1.0", 1_000), ("0.0", 0), ("0.000000", 0), ("007.250", 7_250),
+    (" 1.5\t", 1_500), ("59.99", 59_990), ("0.25", 250), ("0.125", 125), ("0.05", 50), ("0.005", 5),
+    // Rounded up, so that the server is not asked too early.
+    ("0.0001", 1), ("0.0010", 1), ("0.0011", 2), ("1.9999", 2_000), ("1.0000000000000000000000001", 1_001),
+    ("0.1", 100), ("0.3", 300), ("1.1", 1_100), ("4.35", 4_350), ("8.2", 8_200),
+    ("999999999.9999", 1_000_000_000_000), ("1000000000.5", 1_000_000_000_000),
+    ("1." + String(repeating: "0", count: 300_000) + "1", 1_001),
+    ("1." + String(repeating: "0", count: 300_000), 1_000),
+    (String(repeating: "9", count: 300_000) + ".5", 1_000_000_000_000),
+    ("0." + String(repeating: "9", count: 300_000), 1_000),
+    ("1.", nil), (".5", nil), (".", nil), ("1..2", nil), ("1.2.3", nil), ("1,5", nil), ("1. 5", nil), ("1 .5", nil),
+    ("+1.5", nil), ("-1.5", nil), ("-0.0", nil), ("1.-5", nil), ("1.+5", nil), ("1.5e3", nil), ("1e3.5", nil),
+    ("0x1.8", nil), ("1.5s", nil), ("1.٣", nil), ("٣.5", nil), ("1.\u{B2}", nil), ("1.5, 2.5", nil), ("1_0.5", nil),
+    ("1.5\u{0}", nil), ("1.\u{301}5", nil), ("1．5", nil), ("\"1.5\"", nil), ("nan.5", nil),
+  ]
+
+  @Test(arguments: decimals.indices) func decimalsAreRoundedUpToTheMillisecond(_ row: Int) throws {
+    let (value, milliseconds) = Self.decimals[row]
+    let expected = milliseconds.map { Duration.milliseconds($0) }
+    for status in [429, 503] {
+      let asked = RetryAfter.wait(asked: try Self.response(status, ["Retry-After": value]), now: Self.now)
+      #expect(asked?.wait == expected, "\(status) \(value.prefix(40))")
+    }
+    // Below 10⁹ s, a reset is read in the same way.
+    guard milliseconds ?? 0 < 1_000_000_000_000 else { return }
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
+      let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
+      #expect(asked?.wait == expected, "\(field) \(value.prefix(40))")
+    }
+  }
+
+  // MARK: HTTP-dates
+
+  /// The server would refuse a retry that comes half a second too soon.
+  @Test(arguments: [0.0, 0.4, 0.6]) func doesNotShortenTheWaitUntilADate(_ fraction: Double) throws {
+    let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:10 GMT"])
+    #expect(RetryAfter.wait(asked: response, now: Self.now + fraction)?.wait == .seconds(10))
+  }
+
+  static let dates: [(String, Int?)] = [
+    // The three forms of one moment.
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
+    ("Sun Nov  6 08:49:37 1994", 784_111_777), ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
+    // Edges of the calendar.
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
+    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Tuesday, 29-Feb-00 12:00:00 GMT", 951_825_600),
+    ("Thu, 29 Feb 1900 12:00:00 GMT", nil), ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400),
+    ("Sun, 29 Feb 2015 00:00:00 GMT", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+    ("Sat, 01 Jan 0000 00:00:00 GMT", nil), ("Sun Nov 10 08:00:00 1000", nil), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
+    ("Thu, 31 Dec 2015 00:00:00 GMT", 1_451_520_000), ("Thu, 00 Dec 2015 00:00:00 GMT", nil),
+    ("Thu, 32 Dec 2015 00:00:00 GMT", nil),
+    // A leap second, and invalid times.
+    ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Sat, 31 Dec 2016 23:59:61 GMT", nil),
+    ("Sat, 31 Dec 2016 24:00:00 GMT", nil), ("Sat, 31 Dec 2016 23:60:00 GMT", nil),
+    // Fifty years, from 2015-10-21 07:28:00: up to exactly that the year is ahead, a second more and it is behind.
+    ("Wednesday, 21-Oct-65 07:28:00 GMT", 3_023_335_680), ("Wednesday, 21-Oct-65 07:28:01 GMT", -132_424_319),
+    ("Wednesday, 21-Oct-65 07:27:59 GMT", 3_023_335_679), ("Tuesday, 20-Oct-65 12:00:00 GMT", 3_023_265_600),
+    ("Wednesday, 21-Oct-15 07:28:00 GMT", 1_445_412_480), ("Thursday, 01-Oct-65 00:00:00 GMT", 3_021_580_800),
+    ("Thursday, 01-Nov-65 00:00:00 GMT", -131_500_800), ("Saturday, 01-Jan-66 00:00:00 GMT", -126_230_400),
+    ("Friday, 31-Dec-99 23:59:59 GMT", 946_684_799), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
+    // Junk near each form.
+    ("Sun, 6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 94 08:49:37 GMT", nil), ("Sun, 06 nov 1994 08:49:37 GMT", nil),
+    ("sun, 06 Nov 1994 08:49:37 GMT", nil), ("Son, 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
+    ("Sun, 06 Nov 1994 08:49:37 +0000", nil),
+    ("Sun, 06 Nov 1994 8:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37 GMT x", nil),
+    ("Sun, 06  Nov 1994 08:49:37 GMT", nil), ("Sun, 06 November 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov -994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 19940 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil),
+    ("Sunday, 06 Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06-Nov-94 08:49:37 GMT", nil), ("Sunday, 6-Nov-94 08:49:37 GMT", nil), ("Sun Nov 6 08:49:37 1994", nil),
+    ("Sun Nov 06 08:49:37 1994", 784_111_777), ("Sun Nov  6 08:49:37 94", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil),
+    ("Sunday Nov  6 08:49:37 1994", nil), ("Sun Nov   6 08:49:37 1994", nil), ("Sun,", nil), ("Sun, ", nil),
+    (", ", nil), ("Sun", nil),
+    ("Sun ", nil), ("Sun Nov", nil), ("1994-11-06T08:49:37Z", nil), ("Sun, 0\u{B2} Nov 1994 08:49:37 GMT", nil),
+    ("Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", nil), ("", nil),
+  ]
+
+  @Test(arguments: dates.indices) func readsHTTPDates(_ row: Int) {
+    let (value, expected) = Self.dates[row]
+    #expect(RetryAfter.httpDate(value, now: Self.now) == expected, "\(value)")
+  }
+
+  @Test func findsTheCenturyOfATwoDigitYear() {
+    // 1999-12-31 → 00…49 lie ahead in the next century, 50…99 behind or now.
+    let now = Date(timeIntervalSince1970: 946_598_400)
+    #expect(RetryAfter.httpDate("Saturday, 01-Jan-00 00:00:00 GMT", now: now) == 946_684_800)
+    #expect(RetryAfter.httpDate("Friday, 31-Dec-49 00:00:00 GMT", now: now) == 2_524_521_600)
+    #expect(RetryAfter.httpDate("Sunday, 01-Jan-50 00:00:00 GMT", now: now) == -631_152_000)
+  }
+
+  @Test(arguments: [0, 1, 60, nil] as [Int64?]) func limitsDatesLikeSeconds(_ cap: Int64?) throws {
+    for (value, seconds) in [
+      ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("Wed, 21 Oct 2015 07:28:01 GMT", 1),
+      ("Wednesday, 21-Oct-15 07:29:00 GMT", 60),
+      ("Wed Oct 21 07:29:01 2015", 61), ("Sun Nov  6 08:49:37 1994", 0),
+      ("Fri, 31 Dec 9999 23:59:59 GMT", RetryAfter.longest),
+    ] {
+      let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) }, maxRetryTime: nil)
+      let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
+      let decision = policy.decision(
+        error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
+      let fits = cap.map { seconds <= $0 } ?? true
+      #expect(
+        decision
+          == (fits
+            ? Self.retry(after: .seconds(seconds), asked: .seconds(seconds))
+            : .stop(.retryAfterTooLong(.seconds(seconds)))),
+        "\(value)")
+    }
+  }
+
+  @Test func ignoresRetryAfterOfASuccess() throws {
+    // 200 with Retry-After, retried by an override: it is no refusal.
+    let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
+    let error = NetworkError.noResponseData(try Self.response(200, ["Retry-After": "120"]))
+    let decision = policy.decision(
+      error, Self.request, RetryCallState(attempts: 1), verdict: true, now: Self.now, random: 0)
+    #expect(decision == .retry(after: .seconds(7), .backoff))
+  }
+
+  @Test func ignoresRateLimitHeadersOnA502() throws {
+    let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
+    let decision = RetryPolicy.default.decision(
+      error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0.5)
+    #expect(decision == .retry(after: .milliseconds(250), .backoff))
+  }
+
+  @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func extremeClocksDoNotCrashTwoDigitYears(
+    _ now: Double
+  ) {
+    _ = RetryAfter.httpDate("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
+  }
+
+  static let relative: [([String: String], Int?)] = [
+    // Against the response's Date, not our clock: this server is a year behind.
+    (["Retry-After": "Tue, 21 Oct 2014 07:28:30 GMT", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
+    (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT"], 30),
+    (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "nonsense"], 30),
+    // In the past means now.
+    (["Retry-After": "Wed, 21 Oct 2015 07:27:30 GMT"], 0), (["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"], 0),
+    // Out of a cache.
+    (["Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:27:00 GMT", "Age": "60"], 30),
+    (
+      [
+        "Retry-After": "Wed, 21 Oct 2015 07:28:30 GMT", "Date": "Wed, 21 Oct 2015 07:27:00 GMT",
+        "Age": "999999999999999999999999999999",
+      ], 0
+    ),
+    (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], RetryAfter.longest),
+    (["Retry-After": "120", "Date": "Fri, 31 Dec 9999 23:59:59 GMT"], 120),
+    // Invalid, so no other header field is read.
+    (["Retry-After": "soon", "RateLimit-Reset": "5", "RateLimit-Remaining": "0"], nil),
+    (["Retry-After": "", "X-RateLimit-Reset": "5", "X-RateLimit-Remaining": "0"], nil),
+  ]
+
+  @Test(arguments: relative.indices) func readsADateRelativeToTheDateHeader(_ row: Int) throws {
+    let (fields, expected) = Self.relative[row]
+    #expect(RetryAfter.wait(asked: try Self.response(503, fields), now: Self.now)?.0 == expected.map { .seconds($0) })
+  }
+
+  // MARK: Rate limits
+
+  static let limits: [(Int, [String: String], Int?)] = [
+    (429, ["RateLimit-Reset": "50"], 50), (429, ["X-RateLimit-Reset": "50"], 50),
+    // Only a 429 means that the rate limit rejected the request.
+    (503, ["RateLimit-Reset": "50", "RateLimit-Remaining": "0"], nil), (502, ["X-RateLimit-Reset": "1445416080"], nil),
+    // A point in time.
+    (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),
+    (429, ["X-RateLimit-Reset": "1000000000"], 0), (429, ["X-RateLimit-Reset": "999999999"], 999_999_999),
+    (429, ["X-RateLimit-Reset": "99999999999999999999"], RetryAfter.longest),
+    (429, ["X-RateLimit-Reset": "1413876510", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
+    (429, ["X-RateLimit-Reset": "-5"], nil),
+    (429, ["X-RateLimit-Reset": "soon"], nil),
+    (429, [:], nil),
+  ]
+
+  @Test(arguments: limits.indices) func readsRateLimitResetOnA429(_ row: Int) throws {
+    let (status, fields, expected) = Self.limits[row]
+    let asked = RetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
+    #expect(asked?.0 == expected.map { .seconds($0) }, "\(status) \(fields)")
+  }
+
+  /// A reset as a point in time → milliseconds from `now`.
+  static let resets: [(String, Int)] = [
+    ("1445412510.25", 30_250), ("1445412480.0001", 1), ("1445412479.5", 0), ("1000000000.5", 0),
+    // From 10¹² on in milliseconds.
+    ("1445412510000", 30_000), ("1445412480001", 1), ("1445412480000.5", 1), ("1445412480000", 0),
+    ("1445412479999", 0), ("1000000000000", 0), ("999999999999", 1_000_000_000_000),
+    ("1445498880000", 86_400_000), ("1740614400000", 295_201_920_000),
+    // Neither seconds nor milliseconds: microseconds, nanoseconds.
+    ("1445412510000000", 1_000_000_000_000), ("1445412510000000000", 1_000_000_000_000),
+    ("1445412510000000.5", 1_000_000_000_000), (String(repeating: "9", count: 300_000), 1_000_000_000_000),
+  ]
+
+  @Test(arguments: resets.indices) func aPointInTimeIsInSecondsOrMilliseconds(_ row: Int) throws {
+    let (value, expected) = Self.resets[row]
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
+      let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
+      #expect(asked?.wait == .milliseconds(expected), "\(value.prefix(40))")
+      #expect(asked?.field == field)
+      #expect(RetryAfter.wait(asked: try Self.response(503, [field: value]), now: Self.now) == nil)
+    }
+    // Retry-After is never a point in time.
+    let number = try #require(Int(value.prefix { $0 != "." }.prefix(18)))
+    let asked = RetryAfter.wait(asked: try Self.response(429, ["Retry-After": value]), now: Self.now)
+    #expect(asked?.wait == .seconds(min(number, RetryAfter.longest)))
+  }
+
+  @Test func aPointInTimeIsRelativeToTheServersDate() throws {
+    let date = "Tue, 21 Oct 2014 07:28:00 GMT"
+    for value in ["1413876510", "1413876510.0", "1413876510000"] {
+      let response = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date])
+      #expect(RetryAfter.wait(asked: response, now: Self.now)?.wait == .seconds(30), "\(value)")
+      let cached = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date, "Age": "20"])
+      #expect(RetryAfter.wait(asked: cached, now: Self.now)?.wait == .seconds(10), "\(value)")
+    }
+  }
+
+  @Test(arguments: [-1e300, -.infinity, .nan, 1e18, .infinity]) func noClockTrapsAReset(_ now: Double) throws {
+    for value in ["1740614400", "1740614400000", "9999999999999999"] {
+      let response = try Self.response(429, ["X-RateLimit-Reset": value])
+      let wait = RetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))?.wait
+      #expect(wait.map { Duration.zero ... .seconds(RetryAfter.longest) ~= $0 } == true)
+    }
+  }
+
+  /// RateLimit → milliseconds.
+  static let rateLimit: [(String, Int?)] = [
+    (#""default";r=0;t=50"#, 50_000), (#""default"; r=0; t=50"#, 50_000), (#""default";t=50;r=0"#, 50_000),
+    (#""default";r=0;t=0"#, 0), (#""default";r=0;t=1.5"#, 1_500), ("default;r=0;t=50", 50_000),
+    (#""default";t=50"#, 50_000), (#""default";r=0;pk=:dHJpYWwxMjE=:;t=50"#, 50_000),
+    // Limits that are not used up do not matter. Of several that are, the last one to be reset counts.
+    (#""a";r=0;t=50, "b";r=10;t=5"#, 50_000), (#""a";r=0;t=5, "b";r=10;t=50"#, 5_000),
+    (#""a";r=0;t=5,"b";r=0;t=50 , "c";r=0;t=7"#, 50_000), (#""a";r=3;t=5, "b";r=10;t=50"#, nil),
+    (#""a";r=0, "b";r=0;t=5"#, 5_000), (#""a";r=0"#, nil),
+    // A name may contain what looks like a parameter.
+    (#""a;t=9";r=0;t=50"#, 50_000), (#""a\";t=9";r=0;t=50"#, 50_000), (#""a\\";r=0;t=9"#, 9_000),
+    (#""a, b;r=1";r=0;t=50"#, 50_000), (#""a;t=9";r=0"#, nil), ("t;r=0;t=50", 50_000), (#""";r=0;t=50"#, 50_000),
+    (#""a";note="x;t=9";r=0;t=50"#, 50_000), (#""a";xt=9;r=0;t=50"#, 50_000),
+    // Until draft 7.
+    ("limit=5, remaining=0, reset=50", 50_000), ("limit=5,remaining=3,reset=50", nil),
+    // Bounded.
+    (#""a";r=0;t=99999999999999999999"#, 1_000_000_000_000),
+    ("\"a\";r=0;t=" + String(repeating: "9", count: 300_000), 1_000_000_000_000),
+    ("\"" + String(repeating: "x", count: 300_000) + "\";r=0;t=5", 5_000),
+    // It is a number of seconds, not a point in time.
+    (#""a";r=0;t=1740614400"#, 1_000_000_000_000),
+    // Unreadable.
+    ("", nil), ("soon", nil), ("50", nil), (#""a"#, nil), (#""a;r=0;t=50"#, nil), (#""a";r=0;t"#, nil),
+    (#""a";r=0;t="#, nil), (#""a";r=0;t=-5"#, nil), (#""a";r=0;t=+5"#, nil), (#""a";r=0;t=5s"#, nil),
+    (#""a";r=0;t=1e3"#, nil), (#""a";r=0;t="5""#, nil), (#""a";r=x;t=5"#, nil), (#""a";r=-1;t=5"#, nil),
+    (#""a";r=0;t=5, "b";r=0;t=soon"#, nil), (#""a\";r=0;t=50"#, nil), (",;=", nil), (";;;", nil), ("=", nil),
+    ("\"" + String(repeating: "\\\"", count: 150_000), nil),
+  ]
+
+  @Test(arguments: rateLimit.indices) func rateLimitFieldsAreRead(_ row: Int) throws {
+    let (value, milliseconds) = Self.rateLimit[row]
+    let expected = milliseconds.map { Duration.milliseconds($0) }
+    let asked = RetryAfter.wait(asked: try Self.response(429, ["RateLimit": value]), now: Self.now)
+    #expect(asked?.wait == expected, "\(value.prefix(60))")
+    #expect(asked == nil || asked?.field == "RateLimit")
+    #expect(RetryAfter.wait(asked: try Self.response(503, ["RateLimit": value]), now: Self.now) == nil)
+    // Whether or not it can be read, it comes before the other fields.
+    let more = ["RateLimit": value, "RateLimit-Reset": "7", "X-RateLimit-Reset": "8", "X-Rate-Limit-Reset": "9"]
+    let first = RetryAfter.wait(asked: try Self.response(429, more), now: Self.now)
+    #expect(first?.wait == expected, "\(value.prefix(60))")
+  }
+
+  /// A guess at what an invalid field means could be an hour off, and so could the field of another layer.
+  @Test func theFirstFieldThatIsPresentCounts() throws {
+    let fields = ["Retry-After", "RateLimit", "RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
+    for (index, first) in fields.enumerated() {
+      for isValid in [true, false] {
+        var values = [first: isValid ? (first == "RateLimit" ? #""a";r=0;t=3"# : "3") : "soon"]
+        for later in fields[(index + 1)...] { values[later] = later == "RateLimit" ? #""a";r=0;t=50"# : "50" }
+        let asked = RetryAfter.wait(asked: try Self.response(429, values), now: Self.now)
+        #expect(asked?.wait == (isValid ? .seconds(3) : nil), "\(values)")
+        #expect(asked?.field == (isValid ? first : nil))
+      }
+    }
+  }
+
+  @Test func prefersRetryAfterToRateLimitHeaders() throws {
+    let response = try Self.response(429, ["Retry-After": "3", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
+    let asked = RetryAfter.wait(asked: response, now: Self.now)
+    #expect(asked?.0 == .seconds(3))
+    #expect(asked?.field == "Retry-After")
+    // Even if it cannot be read.
+    let invalid = try Self.response(429, ["Retry-After": "soon", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
+    #expect(RetryAfter.wait(asked: invalid, now: Self.now) == nil)
+  }
+
+  @Test func roundsTheWaitUntilADateUp() throws {
+    let now = Date(timeIntervalSince1970: 1_445_412_480.5)
+    let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:02 GMT"])
+    #expect(RetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
+  }
+
+  @Test func invalidRetryAfterHidesRateLimitHeaders() throws {
+    let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
+    #expect(RetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
+  }
+}

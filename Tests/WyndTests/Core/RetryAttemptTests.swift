@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Attempts and calls on a transport that the test controls.
+@Suite struct RetryAttemptTests {
+  private func response(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
+    let url = try #require(URL(string: "https://a.example/"))
+    return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields))
+  }
+
+  // MARK: An attempt that ends at once
+
+  /// Ends each attempt in `resume()`.
+  struct Hasty: NetworkTransport {
+    final class Handle: NetworkRequestHandle {
+      let completion: NetworkTransport.Completion
+      init(_ completion: @escaping NetworkTransport.Completion) { self.completion = completion }
+      func resume() {
+        guard let url = URL(string: "https://a.example/") else { return }
+        let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+        completion(NetworkOutcome(data: Data("x".utf8), response: response))
+      }
+      func cancel() {}
+    }
+    var forLaterAttempts: (any NetworkTransport)? { self }
+    func validationError(for request: URLRequest) -> String? { nil }
+    func prepare(
+      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
+    ) -> any NetworkRequestHandle { Handle(completion) }
+  }
+
+  @Test func reportsAnImmediateAttemptInOrderOnTheQueue() async throws {
+    let queue = OperationQueue()
+    let log = EventLog()
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(onEvent: log.add))
+    let isOnQueue = await withCheckedContinuation { continuation in
+      _ = RetryLoop(plan, on: Hasty()).start(on: queue) { result in
+        continuation.resume(returning: OperationQueue.current === queue && (try? result.get()) != nil)
+      }
+    }
+    #expect(isOnQueue)
+    #expect(try await RetryLoop(plan, on: Hasty()).run().get().data == Data("x".utf8))
+    let names = log.events.map { "\($0.kind)".prefix(9) }
+    #expect(names == ["attemptSt", "succeeded", "attemptSt", "succeeded"])
+    let plain = NetworkCallPlan(request: request)
+    await withCheckedContinuation { continuation in
+      _ = RetryLoop(plain, on: Hasty()).start(on: queue) { _ in
+        #expect(OperationQueue.current === queue)
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test func attemptCanceledBeforeItsStartSendsNothing() async throws {
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let attempt = RetryAttempt(request, Hasty(), nil)
+    attempt.cancel()
+    let outcome = await attempt.run(clock: ContinuousRetryClock())
+    #expect(outcome.interruption == .cancelled && outcome.response == nil)
+  }
+
+  // MARK: A call that is canceled
+
+  /// Gives each attempt the next outcome, and counts the attempts that are prepared.
+  struct Scripted: NetworkTransport {
+    let outcomes: [NetworkOutcome]
+    let prepared = Counter()
+    var forLaterAttempts: (any NetworkTransport)? { self }
+    func validationError(for request: URLRequest) -> String? { nil }
+    func prepare(
+      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
+    ) -> any NetworkRequestHandle {
+      let outcome = outcomes[min(prepared.add(), outcomes.count) - 1]
+      return DeferredRequestHandle { _ in completion(outcome) }
+    }
+  }
+
+  /// On Apple's platforms a prepared attempt is a task, and a session that was invalidated meanwhile cannot create one.
+  @Test func canceledCallPreparesNoAttempt() async throws {
+    let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
+    let early = Task {
+      await mayStart.wait()
+      return await RetryLoop(NetworkCallPlan(request: request), on: transport).run()
+    }
+    early.cancel()
+    mayStart.open()
+    guard case .failure(.cancelled) = await early.value else { Issue.record("not canceled"); return }
+    #expect(transport.prepared.value == 0)
+    let policy = RetryPolicy(shouldRetry: { _ in
+      isAsked.open()
+      mayAnswer.wait()
+      return true
+    })
+    let late = Task { await RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport).run() }
+    await isAsked.wait()
+    late.cancel()
+    mayAnswer.signal()
+    guard case .failure(.cancelled) = await late.value else { Issue.record("not canceled"); return }
+    #expect(transport.prepared.value == 1)
+  }
+
+  @Test func runsTheTaskOfACanceledCallAsCanceled() async {
+    for _ in 0..<2000 {
+      let task = NetworkTask()
+      task.cancel()
+      let isCanceled = await withCheckedContinuation { continuation in
+        task.run { continuation.resume(returning: Task.isCancelled) }
+      }
+      #expect(isCanceled)
+    }
+  }
+
+  /// A conflict is that of an earlier attempt, if that one may have reached the server despite its error.
+  @Test(arguments: [true, false], [true, false])
+  func retriesAConflictAfterARefusedAttemptThatMayHaveSent(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {
+    var refused = NetworkOutcome(error: URLError(.cannotConnectToHost))
+    (refused.mayHaveSent, refused.hasFollowedRedirect) = (mayHaveSent, hasFollowedRedirect)
+    let conflict = NetworkOutcome(data: Data(), response: try response(409))
+    let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
+    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(backoff: .none, budget: nil))
+    let result = await RetryLoop(plan, on: transport).run()
+    #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
+    #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))
+  }
+}

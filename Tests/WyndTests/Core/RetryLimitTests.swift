@@ -1,0 +1,270 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The number of retries, their waits and their limits, in the simulated time of a script.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryLimitTests {
+  typealias Stop = RetryFailure.StopReason
+  static func every(_ seconds: Double) -> Backoff { .constant(.seconds(seconds)) }
+
+  /// A policy and a failure that stays → how often the request is sent, when the call ends, and why.
+  struct Row: Sendable {
+    var policy: RetryPolicy
+    var step: NetworkScript.Step = .dropped
+    var sends: Int
+    var ends: Double
+    var stop: RetryFailure.StopReason
+  }
+
+  static let rows: [Row] = [
+    // maxRetries
+    Row(policy: .init(maxRetries: 1, backoff: every(1)), sends: 2, ends: 1, stop: .maxRetries),
+    Row(policy: .init(maxRetries: 2, backoff: every(1)), sends: 3, ends: 2, stop: .maxRetries),
+    Row(policy: .init(maxRetries: 4, backoff: .none), sends: 5, ends: 0, stop: .maxRetries),
+    Row(policy: .init(backoff: .none), sends: 11, ends: 0, stop: .maxRetries),
+    Row(policy: .init(backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .persistentFailure),
+    Row(policy: .init(maxRetries: 2, backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .maxRetries),
+    // maxRetryTime: the last retry starts at the limit itself, never later.
+    Row(policy: .init(backoff: every(10), maxRetryTime: .seconds(20)), sends: 3, ends: 20, stop: .maxRetryTime),
+    Row(policy: .init(backoff: every(10), maxRetryTime: .seconds(19.9)), sends: 2, ends: 10, stop: .maxRetryTime),
+    Row(policy: .init(maxRetries: 99, backoff: every(10)), sends: 13, ends: 120, stop: .maxRetryTime),
+    Row(
+      policy: .init(maxRetries: 99, backoff: every(10), maxRetryTime: nil), sends: 100, ends: 990, stop: .maxRetries),
+    // An attempt that is silent for its 60 s counts like a wait.
+    Row(policy: .init(backoff: .none), step: .silence, sends: 3, ends: 180, stop: .maxRetryTime),
+    Row(policy: .init(backoff: every(1)), step: .silence, sends: 2, ends: 121, stop: .maxRetryTime),
+    // deadline: nothing starts at the deadline itself.
+    Row(policy: .init(backoff: every(10), deadline: .seconds(20)), sends: 2, ends: 10, stop: .deadline),
+    Row(policy: .init(backoff: every(10), deadline: .seconds(20.1)), sends: 3, ends: 20, stop: .deadline),
+    Row(policy: .init(backoff: .none, deadline: .seconds(70)), step: .silence, sends: 2, ends: 70, stop: .deadline),
+    Row(policy: .init(backoff: .none, deadline: .seconds(7)), step: .silence, sends: 1, ends: 7, stop: .deadline),
+    // maxUnreachableTime: one more attempt at the limit itself.
+    Row(policy: .init(backoff: every(4)), step: .refused, sends: 4, ends: 10, stop: .maxUnreachableTime),
+    Row(policy: .init(backoff: every(5)), step: .refused, sends: 3, ends: 10, stop: .maxUnreachableTime),
+    Row(
+      policy: .init(backoff: every(4), maxUnreachableTime: .seconds(3)), step: .refused, sends: 2, ends: 3,
+      stop: .maxUnreachableTime),
+    Row(
+      policy: .init(maxRetries: 3, backoff: every(4), maxUnreachableTime: nil), step: .refused, sends: 4, ends: 12,
+      stop: .maxRetries),
+    Row(policy: .init(backoff: every(4)), step: .failure(.notConnectedToInternet), sends: 4, ends: 10, stop: .offline),
+    Row(policy: .init(backoff: every(4)), step: .failure(.cannotFindHost), sends: 4, ends: 10, stop: .offline),
+    Row(policy: .init(backoff: every(4)), step: .failure(.dnsLookupFailed), sends: 4, ends: 10, stop: .offline),
+    Row(policy: .init(backoff: every(4)), step: .failure(.internationalRoamingOff), sends: 4, ends: 10, stop: .offline),
+    Row(policy: .init(backoff: every(4)), step: .failure(.callIsActive), sends: 4, ends: 10, stop: .offline),
+    Row(policy: .init(backoff: every(4)), step: .failure(.dataNotAllowed), sends: 4, ends: 10, stop: .offline),
+    // The presets.
+    Row(policy: .immediate, sends: 11, ends: 0, stop: .maxRetries),
+    Row(policy: .immediate, step: .silence, sends: 3, ends: 180, stop: .maxRetryTime),
+    Row(policy: .patient, step: .refused, sends: 17, ends: 115.75, stop: .maxRetryTime),
+  ]
+
+  @Test(arguments: rows.indices) func endsEachCallAtItsLimit(_ index: Int) async throws {
+    let row = Self.rows[index]
+    let call = try await RetryRuleTests.run([row.step], policy: row.policy)
+    #expect(call.sends == row.sends)
+    #expect(call.elapsed == .seconds(row.ends))
+    #expect(call.error?.stopReason == row.stop)
+    #expect(call.log.gaveUp == row.stop)
+    #expect(call.error?.attempts.count == row.sends)
+    #expect(call.error?.attempts.map(\.number) == Array(1...row.sends))
+  }
+
+  @Test func neverSendsOnce() async throws {
+    let call = try await RetryRuleTests.run([.status(503), .ok("x")], policy: .never)
+    #expect(call.sends == 1)
+    #expect(call.error?.stopReason == nil)
+    #expect(call.log.gaveUp == .maxRetries)
+  }
+
+  /// The waits of the default policy at the middle of their jitter: half of 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
+  @Test func doublesTheDefaultWaitsUpToTheCap() async throws {
+    let call = try await RetryRuleTests.run([.dropped], policy: .default)
+    #expect(
+      call.log.delays == [0.25, 0.5, 1, 2, 4, 8, 10, 10, 10, 10].map { .seconds($0) })
+    #expect(call.error?.attempts.map(\.delay) == call.log.delays + [nil])
+    #expect(call.log.sources.allSatisfy { $0 == .backoff })
+  }
+
+  /// Being unreachable is counted from the first failure of an unbroken row.
+  @Test func responseResetsTheUnreachableTime() async throws {
+    let steps: [NetworkScript.Step] = [.refused, .refused, .status(503), .refused, .refused, .refused, .ok("x")]
+    let call = try await RetryRuleTests.run(steps, policy: .init(backoff: Self.every(4)))
+    #expect(call.error == nil)
+    #expect(call.sends == 7)
+    #expect(call.elapsed == .seconds(22))
+    let lost = try await RetryRuleTests.run(
+      [.refused, .refused, .dropped, .refused, .refused, .refused, .ok("x")], policy: .init(backoff: Self.every(4)))
+    #expect(lost.error == nil)
+  }
+
+  /// Also the time of the first attempt: the system may need long to report that a host cannot be reached.
+  @Test func theTimeWithoutAServerIncludesTheFirstAttempt() async throws {
+    let attempts = Counter()
+    let slow = NetworkClientTests.Closure { _, _ in
+      attempts.add()
+      try await Task.sleep(for: .milliseconds(60))
+      throw URLError(.cannotConnectToHost)
+    }
+    let client = NetworkClient(session: URLSession(configuration: .ephemeral), middleware: [slow])
+    let log = EventLog()
+    let policy = RetryPolicy(
+      backoff: .none, maxUnreachableTime: .milliseconds(50), budget: nil, shouldRetry: { _ in true },
+      onEvent: log.add)
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/items")))
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request, policy: policy) }
+    #expect(attempts.value == 1 && log.gaveUp == .maxUnreachableTime)
+  }
+
+  // MARK: Retry-After
+
+  static func busy(_ status: Int, _ headers: [String: String]) -> NetworkScript.Step {
+    .status(status, headers: headers)
+  }
+
+  static let longest: [(Duration?, String, sends: Int)] = [
+    (.seconds(60), "60", 2), (.seconds(60), "61", 1), (.zero, "0", 2), (.zero, "1", 1), (.seconds(-5), "0", 2),
+    (.seconds(-5), "1", 1), (nil, "3600", 2), (nil, "1000000000", 2),
+  ]
+
+  @Test func waitsUpToMaxRetryAfterAndStopsBeyondIt() async throws {
+    for (limit, value, sends) in Self.longest {
+      let policy = RetryPolicy(backoff: .none, maxRetryAfter: limit, maxRetryTime: nil)
+      let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": value]), .ok("x")], policy: policy)
+      let asked = Duration.seconds(Int64(value) ?? 0)
+      #expect(call.sends == sends, "\(value)")
+      if sends == 1 {
+        #expect(call.error?.stopReason == .retryAfterTooLong(asked), "\(value)")
+        #expect(call.error?.attempts.count == 1)
+        #expect(call.elapsed == .zero)
+      } else {
+        #expect(call.elapsed >= asked && call.elapsed <= asked + .seconds(1), "\(value)")
+        #expect(call.log.sources == [asked > .zero ? .server(field: "Retry-After") : .backoff])
+      }
+    }
+  }
+
+  @Test func readsRetryAfterOfEveryRetryableStatus() async throws {
+    for status in [408, 421, 425, 429, 500, 502, 503, 504, 520] {
+      let call = try await RetryRuleTests.run([Self.busy(status, ["retry-after": "7"]), .ok("x")])
+      #expect(call.elapsed >= .seconds(7) && call.elapsed < .seconds(8), "\(status)")
+    }
+    // A limit that is named without being exceeded counts for a 429 only.
+    let names = ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
+    for name in names {
+      let call = try await RetryRuleTests.run([Self.busy(429, [name: "7"]), .ok("x")])
+      #expect(call.elapsed >= .seconds(7) && call.log.sources == [.server(field: name)], "\(name)")
+      #expect(try await RetryRuleTests.run([Self.busy(503, [name: "7"]), .ok("x")]).elapsed == .zero)
+    }
+  }
+
+  @Test func decimalsAndTheRateLimitFieldAreWaitedFor() async throws {
+    let rows: [(Int, String, String, Double)] = [
+      (429, "Retry-After", "2.0", 2), (503, "Retry-After", "1.5", 1.5), (413, "Retry-After", "0.0001", 0.001),
+      (429, "X-RateLimit-Reset", "0.5", 0.5), (429, "RateLimit", #""a;t=9";r=0;t=50, "b";r=10;t=5"#, 50),
+      (429, "X-RateLimit-Reset", "1767225607000", 7), (429, "X-RateLimit-Reset", "1767225607.25", 7.25),
+    ]
+    for (status, field, value, seconds) in rows {
+      let call = try await RetryRuleTests.run([Self.busy(status, [field: value]), .ok("x")])
+      #expect(call.elapsed == .seconds(seconds) && call.sends == 2, "\(field): \(value)")
+      #expect(call.log.sources == [.server(field: field)], "\(field): \(value)")
+    }
+  }
+
+  /// The event names what the length of the wait follows from.
+  @Test func aWaitOfZeroIsTheBackoffs() async throws {
+    for value in ["0", "0.0", "000", "Thu, 01 Jan 1970 00:00:00 GMT"] {
+      let call = try await RetryRuleTests.run(
+        [Self.busy(503, ["Retry-After": value]), .ok("x")], policy: .init(backoff: Self.every(2)))
+      #expect(call.log.sources == [.backoff] && call.log.delays == [.seconds(2)], "\(value)")
+    }
+    for (field, value) in [("X-RateLimit-Reset", "1767225600"), ("RateLimit", #""a";r=0;t=0"#)] {
+      let call = try await RetryRuleTests.run(
+        [Self.busy(429, [field: value]), .ok("x")], policy: .init(backoff: Self.every(2)))
+      #expect(call.log.sources == [.backoff], "\(value)")
+    }
+  }
+
+  @Test func doesNotStartAWaitBeyondTheDeadline() async throws {
+    for (deadline, sends) in [(10, 1), (9, 1), (12, 2)] {
+      let policy = RetryPolicy(backoff: .none, deadline: .seconds(deadline))
+      let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": "10"]), .ok("x")], policy: policy)
+      #expect(call.sends == sends, "\(deadline)")
+      #expect(call.error?.stopReason == (sends == 1 ? .retryAfterTooLong(.seconds(10)) : nil))
+    }
+    // Counted from the start of the call: 60 s of silence, then the server asks for 10 s.
+    let policy = RetryPolicy(backoff: .none, deadline: .seconds(70))
+    let late = try await RetryRuleTests.run([.silence, Self.busy(503, ["Retry-After": "10"])], policy: policy)
+    #expect(late.error?.stopReason == .retryAfterTooLong(.seconds(10)))
+    let limited = RetryPolicy(backoff: .none, maxRetryTime: .seconds(9))
+    let over = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": "10"]), .ok("x")], policy: limited)
+    #expect(over.log.gaveUp == .maxRetryTime)
+    #expect(over.sends == 1)
+  }
+
+  @Test func retryAfterAppliesToOneWait() async throws {
+    let call = try await RetryRuleTests.run(
+      [Self.busy(503, ["Retry-After": "30"]), .status(503), .ok("x")], policy: .init(backoff: Self.every(2)))
+    #expect(call.log.sources == [.server(field: "Retry-After"), .backoff])
+    #expect(call.log.delays.last == .seconds(2))
+  }
+
+  static func busy(_ retryAfter: String) -> NetworkScript.Step { .status(503, headers: ["Retry-After": retryAfter]) }
+  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
+
+  /// The server names the least to wait; the call's own backoff is added.
+  @Test func addsBackoffToRetryAfter() async throws {
+    let rows: [(String, Double)] = [("10", 13), ("1", 4), ("60", 63)]
+    for (value, seconds) in rows {
+      let call = try await RetryRuleTests.run([Self.busy(value), .ok("x")], policy: Self.every3)
+      #expect(call.elapsed == .seconds(seconds), "\(value)")
+      #expect(call.log.sources == [.server(field: "Retry-After")])
+    }
+    // Half of 0.5, 1 and 2 s: the jitter of a script is always in the middle.
+    let growing = try await RetryRuleTests.run(
+      [Self.busy("1"), Self.busy("1"), Self.busy("1"), .ok("x")], policy: .default)
+    #expect(growing.log.delays == [1.25, 1.5, 2].map { .seconds($0) })
+  }
+
+  @Test func waitsTheBackoffForARetryAfterOfZero() async throws {
+    for value in ["0", "Thu, 01 Jan 1970 00:00:00 GMT"] {
+      let call = try await RetryRuleTests.run([Self.busy(value), Self.busy(value), .ok("x")], policy: Self.every3)
+      #expect(call.elapsed == .seconds(6), "\(value)")
+    }
+  }
+
+  // MARK: Direct and wrapped errors
+
+  @Test func returnsDirectErrorWithoutHistoryAndWrapsOthers() async throws {
+    let final = try await RetryRuleTests.run([.status(503), .status(404)])
+    guard case .endpointError? = final.error else { Issue.record("\(String(describing: final.error))"); return }
+    #expect(final.log.gaveUp == .notRetryable)
+    let unsafe = try await RetryRuleTests.run([.status(429), .status(503)], method: "POST")
+    #expect(unsafe.error?.stopReason == .notSafeToRepeat(method: "POST"))
+    #expect(unsafe.error?.attempts.map { $0.error?.statusCode } == [429, 503])
+    #expect(unsafe.error?.statusCode == 503)
+    let first = try await RetryRuleTests.run([.status(503)], method: "POST")
+    #expect(first.error?.stopReason == .notSafeToRepeat(method: "POST"))
+    #expect(first.error?.statusCode == 503)
+    // A limit that ends a call after its only attempt leaves the error as it is, but for the deadline.
+    let short = try await RetryRuleTests.run([.dropped], policy: .init(backoff: Self.every(9), maxRetryTime: .zero))
+    guard case .urlError? = short.error else { Issue.record("\(String(describing: short.error))"); return }
+    #expect(short.log.gaveUp == .maxRetryTime)
+    let late = try await RetryRuleTests.run([.dropped], policy: .init(backoff: Self.every(9), deadline: .seconds(9)))
+    #expect(late.error?.stopReason == .deadline)
+  }
+}
+
+extension NetworkScript.Step { static let refused = Self.failure(.cannotConnectToHost) }
+extension RetryFailure.StopReason { fileprivate static let offline = maxUnreachableTime }
+
+extension EventLog {
+  /// The source of each wait.
+  var sources: [NetworkEvent.DelaySource] {
+    events.compactMap { if case .willRetry(_, let source) = $0.kind { source } else { nil } }
+  }
+}

@@ -1,0 +1,321 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryPolicyTests {
+  static func status(_ code: Int, _ fields: [String: String] = [:]) -> NetworkError {
+    guard let url = URL(string: "http://127.0.0.1/"),
+      let response = HTTPURLResponse(url: url, statusCode: code, httpVersion: nil, headerFields: fields)
+    else { return .noResponse }
+    return .endpointError(response, nil)
+  }
+  static func url(_ code: URLError.Code) -> NetworkError { .urlError(URLError(code)) }
+
+  static func request(_ method: String, key: Bool = false, stream: Bool = false) -> URLRequest {
+    var request = URLRequest(url: URL(fileURLWithPath: "/"), method: method)
+    if key { request.setValue("key", forHTTPHeaderField: "Idempotency-Key") }
+    if stream { request.httpBodyStream = InputStream(data: Data()) }
+    return request
+  }
+  /// Failures that are unlikely to go away.
+  static func failures(_ count: Int) -> [RetryFailure.Attempt] {
+    (0..<count).map { .init(number: $0 + 1, startedAt: .zero, duration: .zero, error: status(500)) }
+  }
+
+  func decide(
+    _ error: NetworkError, _ policy: RetryPolicy = .default, method: String = "GET", key: Bool = false,
+    stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
+    persistent: Int = 1, mayHaveReachedServer: Bool = false, random: Double = 0.5
+  ) -> RetryDecision {
+    policy.decision(
+      error, Self.request(method, key: key, stream: stream),
+      RetryCallState(
+        attempts: attempts, history: Self.failures(persistent), elapsed: elapsed,
+        unreachableSince: elapsed - unreachable, mayHaveReachedServer: mayHaveReachedServer),
+      verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
+  }
+
+  // MARK: Which errors are retried
+
+  @Test func retriesTheseStatusCodesOnly() {
+    let retried = (400..<1000).filter { Self.status($0).shouldRetry }
+    #expect(retried == RetryRuleTests.retriedStatuses)
+    #expect(Self.status(413, ["Retry-After": "1"]).shouldRetry)
+  }
+
+  @Test func retriesAConflictOnlyWithAKeyAfterAnEarlierAttempt() {
+    let conflict = Self.status(409)
+    #expect(
+      decide(conflict, method: "POST", key: true, mayHaveReachedServer: true) == .retry(after: .seconds(0.25), .backoff)
+    )
+    #expect(decide(conflict, method: "POST", key: true) == .stop(.notRetryable))
+    #expect(decide(conflict, method: "POST", mayHaveReachedServer: true) == .stop(.notRetryable))
+    #expect(decide(conflict, method: "PUT", mayHaveReachedServer: true) == .stop(.notRetryable))
+  }
+
+  @Test func retriesTheseTransportErrorsOnly() {
+    let retried = (-3010 ... -1).compactMap { URLError.Code(rawValue: $0) as URLError.Code? }
+      .filter { Self.url($0).shouldRetry }.map(\.rawValue).sorted(by: >)
+    #expect(retried == RetryRuleTests.retriedErrors)
+  }
+
+  @Test func doesNotRetryOtherErrors() throws {
+    let response = try #require(Self.status(200).response)
+    let rest: [NetworkError] = [
+      .generalError(URLError(.timedOut)), .noResponse, .noResponseData(response), .cancelled,
+      .invalidRequest(reason: ""),
+      .undecodable(URLError(.timedOut), response, Data()), .serviceError(URLError(.timedOut), response, Data()),
+      .middlewareError(URLError(.timedOut)), .transferFailed(URLError(.timedOut)), .responseTooLarge(limit: 1),
+      .invalidResponseType(response),
+    ]
+    for error in rest { #expect(!error.shouldRetry, "\(error)") }
+  }
+
+  // MARK: Which requests are safe to repeat
+
+  @Test func idempotentMethodsAreSafe() {
+    let all = [
+      "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY", "POST", "PATCH", "CONNECT", "LOCK", "query",
+    ]
+    let safe = all.filter { decide(Self.status(503), method: $0) != .stop(.notSafeToRepeat(method: $0)) }
+    #expect(safe == ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"])
+  }
+
+  @Test func repeatsAPOSTOnlyWhenProvenSafe() {
+    let policy = RetryPolicy.default
+    let post = Self.request("POST")
+    enum Got { case nothing, body, redirect }
+    let rows: [(NetworkError, Got, RepeatSafety)] = [
+      (Self.url(.cannotFindHost), .nothing, .nothingSent), (Self.url(.dnsLookupFailed), .nothing, .nothingSent),
+      (Self.url(.cannotConnectToHost), .nothing, .nothingSent),
+      (Self.url(.notConnectedToInternet), .nothing, .nothingSent),
+      (Self.url(.dataNotAllowed), .nothing, .nothingSent), (Self.url(.secureConnectionFailed), .nothing, .nothingSent),
+      (Self.url(.notConnectedToInternet), .body, .mayHaveBeenApplied),
+      (Self.url(.cannotConnectToHost), .redirect, .mayHaveBeenApplied),
+      (Self.url(.timedOut), .nothing, .mayHaveBeenApplied),
+      (Self.url(.networkConnectionLost), .nothing, .mayHaveBeenApplied),
+      (Self.url(.unknown), .nothing, .mayHaveBeenApplied),
+      (Self.url(.cannotParseResponse), .nothing, .mayHaveBeenApplied),
+      // The server has had the body, and says that it did nothing with it.
+      (Self.status(421), .body, .refusedBeforeProcessing), (Self.status(425), .body, .refusedBeforeProcessing),
+      (Self.status(429), .body, .refusedBeforeProcessing), (Self.status(429), .redirect, .mayHaveBeenApplied),
+      (Self.status(503), .body, .mayHaveBeenApplied), (Self.status(500), .body, .mayHaveBeenApplied),
+      (Self.status(408), .body, .mayHaveBeenApplied),
+    ]
+    for (error, got, expected) in rows {
+      let call = RetryCallState(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
+      #expect(policy.safety(error, post, call) == expected, "\(error) \(got)")
+    }
+    #expect(
+      policy.safety(Self.status(503), Self.request("POST", key: true), RetryCallState())
+        == .idempotencyKey)
+    let bold = RetryPolicy(retriesNonIdempotent: true)
+    #expect(bold.safety(Self.status(503), post, RetryCallState()) == .allowedByPolicy)
+  }
+
+  @Test func shouldRetryDoesNotAllowUnsafeRepetition() {
+    let policy = RetryPolicy(shouldRetry: { _ in true })
+    #expect(decide(Self.status(404), policy) != .stop(.notRetryable))
+    #expect(decide(Self.status(404), policy, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
+    #expect(decide(Self.url(.cancelled), policy) == .stop(.notRetryable))
+    #expect(decide(.cancelled, policy) == .stop(.notRetryable))
+    #expect(decide(Self.status(503), RetryPolicy(shouldRetry: { _ in false })) == .stop(.notRetryable))
+    #expect(decide(Self.status(500), policy, attempts: 3, persistent: 3) == .stop(.persistentFailure))
+  }
+
+  @Test func doesNotRepeatABodyStream() {
+    #expect(decide(Self.status(503), method: "PUT", stream: true) == .stop(.bodyNotReplayable))
+  }
+
+  // MARK: Limits
+
+  @Test func maxRetriesLimitsRetries() {
+    for (maxRetries, sends) in [(3, 4), (1, 2), (0, 1), (-1, 1), (Int.min, 1)] {
+      let policy = RetryPolicy(maxRetries: maxRetries, maxRetryTime: nil)
+      let allowed = (1...10).prefix { decide(Self.status(503), policy, attempts: $0) != .stop(.maxRetries) }
+      #expect(allowed.count == sends - 1)
+    }
+  }
+
+  @Test func retriesPersistentErrorsAtMostTwice() {
+    let persistent = [
+      Self.status(500), Self.url(.secureConnectionFailed), Self.url(.cannotDecodeRawData),
+      Self.url(.cannotDecodeContentData), Self.url(.cannotParseResponse),
+    ]
+    for error in persistent {
+      #expect(decide(error, attempts: 2, persistent: 2) == .retry(after: .seconds(0.5), .backoff), "\(error)")
+      #expect(decide(error, attempts: 3, persistent: 3) == .stop(.persistentFailure), "\(error)")
+    }
+    for error in [Self.status(503), Self.status(502), Self.url(.timedOut), Self.url(.badServerResponse)] {
+      #expect(decide(error, attempts: 4, persistent: 2) == .retry(after: .seconds(2), .backoff), "\(error)")
+    }
+  }
+
+  @Test func addsBackoffToRetryAfter() {
+    let asked = Self.status(503, ["Retry-After": "10"])
+    func retry(_ after: Double, floor: Double) -> RetryDecision {
+      .retry(after: .seconds(after), .server(field: "Retry-After"), asked: .seconds(floor))
+    }
+    #expect(decide(asked, random: 0) == retry(10, floor: 10))
+    #expect(decide(asked, random: 0.5) == retry(10.25, floor: 10))
+    #expect(decide(asked, attempts: 4, random: 0.5) == retry(12, floor: 10))
+    #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.5) == .retry(after: .seconds(0.25), .backoff))
+  }
+
+  @Test func doesNotWaitWhenNoAttemptCanFollow() {
+    let asked = Self.status(503, ["Retry-After": "10"])
+    #expect(decide(asked, RetryPolicy(deadline: .seconds(10))) == .stop(.retryAfterTooLong(.seconds(10))))
+    #expect(
+      decide(asked, RetryPolicy(deadline: .seconds(15)), elapsed: .seconds(6))
+        == .stop(.retryAfterTooLong(.seconds(10))))
+    #expect(decide(asked, RetryPolicy(maxRetryTime: .seconds(9))) == .stop(.maxRetryTime))
+    // It fits, and the jitter on top of it takes no more than half of what is left.
+    for limited in [RetryPolicy(deadline: .seconds(10.25)), RetryPolicy(maxRetryTime: .seconds(10.25))] {
+      #expect(
+        decide(asked, limited, random: 1)
+          == .retry(after: .seconds(10.125), .server(field: "Retry-After"), asked: .seconds(10)))
+    }
+    #expect(decide(asked, RetryPolicy(maxRetryAfter: .seconds(9))) == .stop(.retryAfterTooLong(.seconds(10))))
+    let slow = RetryPolicy(backoff: .constant(.seconds(5)), maxRetryTime: .seconds(20), deadline: .seconds(15))
+    #expect(decide(Self.status(503), slow, elapsed: .seconds(9)) == .retry(after: .seconds(5), .backoff))
+    #expect(decide(Self.status(503), slow, elapsed: .seconds(10)) == .stop(.deadline))
+    #expect(decide(Self.status(503), slow, elapsed: .seconds(16)) == .stop(.maxRetryTime))
+  }
+
+  @Test func makesTheFirstRetryAfterTheAppWasSuspended() {
+    let lost = Self.url(.networkConnectionLost)
+    #expect(decide(lost, attempts: 1, elapsed: .seconds(600)) == .retry(after: .seconds(0.25), .backoff))
+    #expect(decide(lost, attempts: 2, elapsed: .seconds(600)) == .stop(.maxRetryTime))
+    #expect(decide(Self.url(.timedOut), attempts: 1, elapsed: .seconds(600)) == .stop(.maxRetryTime))
+    #expect(decide(lost, RetryPolicy(maxRetryTime: .zero), elapsed: .seconds(1)) == .stop(.maxRetryTime))
+    #expect(decide(lost, RetryPolicy(deadline: .seconds(60)), elapsed: .seconds(600)) == .stop(.deadline))
+  }
+
+  @Test func usesTheBackoffForARetryAfterOfZero() {
+    let busy = Self.status(503, ["Retry-After": "0"])
+    let policy = RetryPolicy(deadline: .seconds(10))
+    // Half a second is left, and the backoff is shorter, or longer: it is not cut to fit, again and again.
+    #expect(
+      decide(busy, policy, attempts: 1, elapsed: .seconds(9.5))
+        == .retry(after: .seconds(0.25), .backoff))
+    #expect(decide(busy, policy, attempts: 3, elapsed: .seconds(9.5)) == .stop(.deadline))
+    // A wait of a second leaves half a second for the backoff of one.
+    let later = Self.status(503, ["Retry-After": "1"])
+    #expect(
+      decide(later, policy, attempts: 3, elapsed: .seconds(8))
+        == .retry(after: .seconds(1.5), .server(field: "Retry-After"), asked: .seconds(1)))
+  }
+
+  /// Although the budget has used up the time for retries: the person can read how long it takes.
+  @Test func reportsALongRetryAfterAfterSkippedRetries() {
+    let policy = RetryPolicy(maxRetries: 2)
+    let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
+    func decide(_ wait: String) -> RetryDecision {
+      policy.decision(
+        Self.status(503, ["Retry-After": wait]), Self.request("GET"), late, verdict: nil,
+        now: Date(timeIntervalSince1970: 0), random: 0.5)
+    }
+    #expect(decide("90") == .stop(.retryAfterTooLong(.seconds(90))))
+    #expect(decide("1") == .stop(.maxRetries) && decide("0") == .stop(.maxRetries))
+  }
+
+  @Test func errorOfAMiddlewareDoesNotProveThatNothingWasSent() {
+    let error = NetworkError.middlewareError(URLError(.cannotConnectToHost))
+    let always = RetryPolicy(shouldRetry: { _ in true })
+    #expect(decide(error, always, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
+    #expect(decide(error, always) == .retry(after: .seconds(0.25), .backoff))
+  }
+
+  /// The error must not advise to send the request again, even if the app's closure refuses the retry.
+  @Test func reportsAPOSTThatMayHaveBeenApplied() {
+    let never = RetryPolicy(shouldRetry: { _ in false })
+    let lost = Self.url(.networkConnectionLost)
+    #expect(decide(lost, never, method: "POST") == .stop(.notSafeToRepeat(method: "POST")))
+    #expect(decide(lost, never) == .stop(.notRetryable))
+    #expect(decide(Self.status(404), never, method: "POST") == .stop(.notRetryable))
+  }
+
+  @Test func skippedRetryWaitsItsNextBackoffStep() {
+    let policy = RetryPolicy(maxRetries: 2)  // waits of at most 0.5 and 1 s
+    var call = RetryCallState(attempts: 1, waited: .seconds(0.25))
+    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.5))
+    call.waited += .seconds(0.5)
+    // 0.75 s are left, and the next step is 1 s: the last retry comes before that, and is not skipped.
+    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.375))
+    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == nil)
+    var other = RetryCallState(attempts: 1, elapsed: .seconds(119), waited: .zero)
+    #expect(RetryPolicy.default.delayOfSkippedRetry(&other, random: 1) == .seconds(1))
+    #expect(other.mustNotSkip)
+    var asked = RetryCallState(attempts: 1, waited: .seconds(1.5), askedFor: .seconds(1))
+    #expect(policy.delayOfSkippedRetry(&asked, random: 0.5) == .seconds(0.5))
+    // Without a backoff there is no wait to take in place of the retry.
+    var immediate = RetryCallState(attempts: 1)
+    #expect(RetryPolicy(backoff: .none).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
+    let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
+    #expect(
+      policy.decision(
+        Self.status(503), Self.request("GET"), late, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
+        == .stop(.maxRetries))
+  }
+
+  @Test func limitsUnreachableTimeWithALastAttemptAtItsEnd() {
+    let refused = Self.url(.cannotConnectToHost)
+    let policy = RetryPolicy(backoff: .constant(.seconds(4)))
+    #expect(decide(refused, policy, unreachable: .seconds(1)) == .retry(after: .seconds(4), .backoff))
+    #expect(decide(refused, policy, unreachable: .seconds(9)) == .retry(after: .seconds(1), .backoff))
+    #expect(decide(refused, policy, unreachable: .seconds(10)) == .stop(.maxUnreachableTime))
+    #expect(decide(refused, .patient, elapsed: .seconds(60), unreachable: .seconds(60)) != .stop(.maxUnreachableTime))
+    #expect(
+      decide(Self.url(.timedOut), policy, elapsed: .seconds(60), unreachable: .zero)
+        == .retry(after: .seconds(4), .backoff))
+  }
+
+  @Test func presetsHaveTheirDocumentedLimits() {
+    #expect(RetryPolicy.default.maxRetries == 10)
+    #expect(decide(Self.status(503), .never) == .stop(.maxRetries))
+    #expect(decide(Self.status(503), .immediate) == .retry(after: .zero, .backoff))
+    #expect(decide(Self.status(503, ["Retry-After": "1"]), .immediate) == .stop(.retryAfterTooLong(.seconds(1))))
+    #expect(RetryPolicy.patient.maxUnreachableTime == nil)
+    #expect(RetryPolicy.default.budget === RetryBudget.shared && RetryPolicy().budget === RetryBudget.shared)
+  }
+
+  /// The figures of Retrying.md, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or
+  /// refused at once, and each wait is the longest that can be.
+  @Test func presetsEndWithinTheirDocumentedWorstCase() {
+    func worst(_ policy: RetryPolicy, _ error: NetworkError, attemptLasts: Duration) -> Double {
+      // The slowest schedule is the one whose last retry starts as late as it may; waits are tried from short to long.
+      var longest = 0.0
+      for random in stride(from: 0.0, through: 1, by: 0.01) {
+        var elapsed = attemptLasts
+        var attempts = 1
+        while case .retry(let delay, _, _) = policy.decision(
+          error, Self.request("GET"),
+          RetryCallState(attempts: attempts, elapsed: elapsed, unreachableSince: .zero),
+          verdict: nil, now: Date(timeIntervalSince1970: 0), random: random)
+        {
+          elapsed += delay + attemptLasts
+          attempts += 1
+        }
+        longest = max(longest, elapsed.secondsAsDouble)
+      }
+      return longest
+    }
+    let silent = Self.url(.timedOut)
+    let refused = Self.url(.cannotConnectToHost)
+    #expect(worst(.never, silent, attemptLasts: .seconds(60)) == 60)
+    #expect(worst(.default, silent, attemptLasts: .seconds(60)) <= 180)
+    #expect(worst(.default, silent, attemptLasts: .seconds(60)) > 179)
+    #expect(worst(.default, refused, attemptLasts: .zero) == 10)
+    #expect(worst(.immediate, silent, attemptLasts: .seconds(60)) == 180)
+    #expect(worst(.immediate, refused, attemptLasts: .zero) == 0)
+    #expect(worst(.patient, silent, attemptLasts: .seconds(60)) <= 180)
+    #expect(worst(.patient, refused, attemptLasts: .zero) > 110)
+    #expect(worst(.patient, refused, attemptLasts: .zero) <= 120)
+    #expect(worst(RetryPolicy(deadline: .seconds(10)), Self.status(503), attemptLasts: .milliseconds(10)) < 10)
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The rules about time and progress, as values.
+@Suite struct RetryProgressTests {
+  private func decide(_ error: NetworkError, _ call: RetryCallState) -> RetryDecision {
+    RetryPolicy(backoff: .constant(.seconds(1)), budget: nil).decision(
+      error, RetryPolicyTests.request("GET"), call, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
+  }
+
+  @Test func doesNotCountTimeAndAttemptsBeforeProgress() {
+    let lost = NetworkError.urlError(URLError(.timedOut))
+    var call = RetryCallState(
+      attempts: 50, attemptsBeforeProgress: 49, progressedAt: .seconds(500), elapsed: .seconds(501))
+    #expect(decide(lost, call) == .retry(after: .seconds(1), .backoff))
+    call.progressedAt = .zero
+    #expect(decide(lost, call) == .stop(.maxRetryTime))
+    call = RetryCallState(attempts: 50, elapsed: .seconds(1))
+    #expect(decide(lost, call) == .stop(.maxRetries))
+  }
+
+  @Test func decisionHasTheRetryAfterOfTheServer() throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let response = try #require(
+      HTTPURLResponse(url: url, statusCode: 503, httpVersion: nil, headerFields: ["Retry-After": "7"]))
+    let decision = decide(.endpointError(response, nil), RetryCallState(attempts: 1))
+    #expect(decision == .retry(after: .seconds(8), .server(field: "Retry-After"), asked: .seconds(7)))
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension TransportTests {
+  @Test func reusesAConnection() async throws {
+    let server = try LoopbackServer(script: .ok("x"))
+    for _ in 0..<5 { _ = try await session.performNetworkRequest(server.url()) }
+    #expect(server.requests.map(\.connection) == [0, 0, 0, 0, 0])
+    #expect(server.requests.map(\.indexOnConnection) == [0, 1, 2, 3, 4])
+  }
+
+  /// A response on a connection that may be kept says that a later refusal proves nothing, for this host and session.
+  @Test func refusedConnectionAfterAResponseDoesNotProveThatNothingWasSent() async throws {
+    for isWarm in [true, false] {
+      let server = try LoopbackServer(script: .ok("x"))
+      let url = server.url()
+      if isWarm { _ = try await session.performNetworkRequest(url) }
+      server.stop()
+      var request = URLRequest(url: url, method: "POST")
+      request.httpBody = Data("order".utf8)
+      let log = EventLog()
+      let policy = RetryPolicy(maxRetries: 1, backoff: .none, budget: nil, onEvent: log.add)
+      let own = isWarm ? session : URLSession(configuration: .ephemeral)
+      let error = await own.result(of: request, policy: policy).error
+      #expect(error?.urlError?.code == .cannotConnectToHost)
+      #if canImport(FoundationNetworking)
+        #expect(log.safeties.first == (isWarm ? .mayHaveBeenApplied : .nothingSent))
+      #endif
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+protocol LocalEndpoint: Endpoint { var server: LoopbackServer { get } }
+extension LocalEndpoint {
+  var scheme: String { "http" }
+  var host: String { "127.0.0.1" }
+  var port: Int? { Int(server.port) }
+  var path: String { "/" }
+}
+
+/// The type of the response decides how it is parsed.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointParsingTests {
+  let session = URLSession(configuration: .ephemeral)
+
+  struct User: Codable, Equatable { var email: String; var joined: Date? }
+  struct Users: Decodable { var users: [User] }
+  struct Of<Value: Decodable & Sendable>: LocalEndpoint {
+    typealias Response = Value
+    let server: LoopbackServer
+  }
+  struct Bytes: LocalEndpoint { typealias Response = Data; let server: LoopbackServer }
+  struct MaybeBytes: LocalEndpoint { typealias Response = Data?; let server: LoopbackServer }
+  struct Text: LocalEndpoint { typealias Response = String; let server: LoopbackServer }
+  struct MaybeText: LocalEndpoint { typealias Response = String?; let server: LoopbackServer }
+  struct Nothing: LocalEndpoint { typealias Response = Void; let server: LoopbackServer }
+  struct Head: LocalEndpoint { typealias Response = HTTPURLResponse; let server: LoopbackServer }
+  struct MaybeUser: LocalEndpoint { typealias Response = User?; let server: LoopbackServer }
+  struct MaybeJSON: LocalEndpoint { typealias Response = JSONValue?; let server: LoopbackServer }
+
+  @Test(arguments: [200, 204]) func acceptsAnEmptyBodyForTypesThatCanBeEmpty(_ status: Int) async throws {
+    let server = try LoopbackServer(script: status == 204 ? Answer([.send(Answer.head(204))]) : .status(status))
+    #expect(try await session.load(Bytes(server: server)).isEmpty)
+    #expect(try await session.load(MaybeBytes(server: server)) == nil)
+    #expect(try await session.load(Text(server: server)).isEmpty)
+    #expect(try await session.load(MaybeText(server: server)) == nil)
+    try await session.load(Nothing(server: server))
+    #expect(try await session.load(Head(server: server)).statusCode == status)
+    #expect(try await session.load(MaybeUser(server: server)) == nil)
+    #expect(try await session.load(MaybeJSON(server: server)) == nil)
+    do throws(NetworkError) {
+      _ = try await session.load(Of<User>(server: server))
+      Issue.record("parsed nothing")
+    } catch {
+      guard case .noResponseData(let response) = error else { Issue.record("\(error)"); return }
+      #expect(response.statusCode == status)
+    }
+    #expect(server.requests.count == 9)
+  }
+
+  @Test func parsesEachResponseType() async throws {
+    let server = try LoopbackServer(script: .ok(#"{"email":"a@b"}"#))
+    #expect(try await session.load(Bytes(server: server)) == Data(#"{"email":"a@b"}"#.utf8))
+    #expect(try await session.load(MaybeBytes(server: server)) == Data(#"{"email":"a@b"}"#.utf8))
+    #expect(try await session.load(Text(server: server)) == #"{"email":"a@b"}"#)
+    #expect(try await session.load(MaybeText(server: server)) == #"{"email":"a@b"}"#)
+    #expect(try await session.load(Of<User>(server: server)) == User(email: "a@b"))
+    #expect(try await session.load(MaybeUser(server: server)) == User(email: "a@b"))
+    #expect(try await session.load(MaybeJSON(server: server))?["email"] == "a@b")
+    let accepts = server.requests.map { $0.value("Accept") == "application/json" }
+    #expect(accepts == [false, false, false, false, true, true, true])
+  }
+
+  static let charsets: [([UInt8], String?, String?)] = [
+    (Array("ü".utf8), nil, "ü"), (Array("ü".utf8), "text/plain; charset=UTF-8", "ü"),
+    ([0xFC], "text/plain; charset=\"ISO-8859-1\"", "ü"), ([0x80], "text/plain;charset=windows-1252; x=y", "€"),
+    ([0xFC], "text/plain", nil), ([0x82, 0xA0], "text/html; charset=Shift_JIS", "あ"), ([0xE9], nil, nil),
+    ([97], "text/plain; charset=us-ascii", "a"), ([0xC3, 0xA9], "text/plain; charset=utf8", "é"),
+    ([0xE9], "text/plain; charset=latin1", "é"), ([0xE9], "text/plain; Charset=\"ISO-8859-1\"", "é"),
+    ([0x80], "text/plain; charset=windows-1252", "€"), ([0xFE, 0xFF, 0, 97], "text/plain; charset=utf-16", "a"),
+    ([0x82, 0xA0], "text/plain; charset=shift_jis", "あ"), ([0x82, 0xA0], "text/plain; charset=Shift_JIS; x=y", "あ"),
+    ([97, 98], "text/plain; charset=koi8-r", "ab"), ([0xC1], "text/plain; charset=koi8-r", nil),
+    ([97, 0], "text/plain; charset=koi8-r", nil), ([0xFF], "text/plain; charset=utf-8", nil),
+  ]
+  @Test(arguments: charsets.indices) func decodesTextInItsCharset(_ row: Int) async throws {
+    let (bytes, type, expected) = Self.charsets[row]
+    let server = try LoopbackServer(script: .ok(bytes, type.map { [("Content-Type", $0)] } ?? []))
+    do throws(NetworkError) {
+      #expect(try await session.load(Text(server: server)) == expected)
+    } catch {
+      guard case .undecodable(_, _, let data) = error, expected == nil else { Issue.record("\(error)"); return }
+      #expect(data == Data(bytes))
+      #expect("\(error)".contains("the body: is not valid"), "\(error)")
+    }
+  }
+
+  struct Dated: LocalEndpoint {
+    typealias Response = User
+    let server: LoopbackServer
+    var decoder: JSONDecoder {
+      let decoder = JSONDecoder()
+      decoder.dateDecodingStrategy = .secondsSince1970
+      return decoder
+    }
+    var headers: [URLRequest.Header] { [.accept("application/vnd.shop+json")] }
+  }
+  /// Another format than JSON: a body of data, and `parse`.
+  struct Listed: LocalEndpoint {
+    let server: LoopbackServer
+    let plist: Data
+    var method: URLRequest.Method { .post }
+    var headers: [URLRequest.Header] { [.accept("application/x-plist")] }
+    var body: URLRequest.Body? { .data(plist, contentType: "application/x-plist") }
+    func parse(data: Data, response: HTTPURLResponse) throws -> User {
+      try PropertyListDecoder().decode(User.self, from: data)
+    }
+  }
+
+  @Test func usesTheDecoderAndParseOfTheEndpoint() async throws {
+    let dated = try LoopbackServer(script: .ok(#"{"email":"a","joined":1000}"#))
+    #expect(
+      try await session.load(Dated(server: dated)) == User(email: "a", joined: Date(timeIntervalSince1970: 1000)))
+    #expect(dated.requests.first?.value("Accept") == "application/vnd.shop+json")
+    let plist = try PropertyListEncoder().encode(User(email: "p"))
+    let listed = try LoopbackServer(script: .ok(Array(plist)))
+    #expect(try await session.load(Listed(server: listed, plist: plist)) == User(email: "p"))
+    #expect(listed.requests.first?.value("Accept") == "application/x-plist")
+    #expect(listed.requests.first?.value("Content-Type") == "application/x-plist")
+    #expect(Data(listed.requests.first?.body ?? []) == plist)
+  }
+
+  struct Counted: LocalEndpoint {
+    typealias Response = Int
+    let server: LoopbackServer
+    struct Odd: Error {}
+    func parse(data: Data, response: HTTPURLResponse) throws -> Int {
+      if data.count == 3 { throw NetworkError.noResponse }
+      if data.count % 2 == 1 { throw Odd() }
+      return data.count
+    }
+  }
+  @Test func usesACustomParse() async throws {
+    let server = try LoopbackServer(script: .ok("1234"), .ok("12345"), .ok("123"), .status(200))
+    let endpoint = Counted(server: server)
+    #expect(try await session.load(endpoint) == 4)
+    do throws(NetworkError) { _ = try await session.load(endpoint) } catch {
+      guard case .undecodable(let own, let response, let data) = error else { Issue.record("\(error)"); return }
+      #expect(own is Counted.Odd)
+      #expect(response.statusCode == 200)
+      #expect(data == Data("12345".utf8))
+    }
+    do throws(NetworkError) { _ = try await session.load(endpoint) } catch {
+      guard case .noResponse = error else { Issue.record("\(error)"); return }
+    }
+    #expect(try await session.load(endpoint) == 0)
+  }
+
+  // MARK: What cannot be parsed
+
+  static let broken: [(String, String)] = [
+    (#"{"users":[{"email":"a"},{"email":null}]}"#, "users[1].email: expected String, found null"),
+    (#"{"users":[{"email":3}]}"#, "users[0].email: expected String, found number"),
+    (#"{"users":[{"email":["x"]}]}"#, "users[0].email: expected String, found array"),
+    (#"{"users":[{"email":{}}]}"#, "users[0].email: expected String, found dictionary"),
+    (#"{"users":[{"email":true}]}"#, "users[0].email: expected String, found bool"),
+    (#"{"users":[{}]}"#, "users[0].email: is missing"),
+    (#"{"users":"none"}"#, "users: expected Array<Any>, found string"),
+    (#"{}"#, "users: is missing"), (#"[]"#, "the body: expected Dictionary<String, Any>, found array"),
+    (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: expected Double, found string"),
+    (#"<html>Sign in</html>"#, "the body: is not valid"),
+  ]
+  @Test(arguments: broken.indices) func reportsThePathOfADecodingErrorAndDoesNotRetry(_ row: Int)
+    async throws
+  {
+    let (body, text) = Self.broken[row]
+    let server = try LoopbackServer(script: .ok(body))
+    do throws(NetworkError) {
+      _ = try await session.load(Of<Users>(server: server))
+      Issue.record("parsed")
+    } catch {
+      guard case .undecodable(let underlying, let response, let data) = error else { Issue.record("\(error)"); return }
+      #expect(underlying is DecodingError)
+      #expect(response.statusCode == 200)
+      #expect(data == Data(body.utf8))
+      #expect("\(error)".hasPrefix("\(text): 200 "), "\(error)")
+      #expect("\(error)".hasSuffix(" from \(server.url()), \(body.utf8.count) bytes"), "\(error)")
+      #expect(!error.shouldRetry)
+    }
+    #expect(server.requests.count == 1)
+  }
+
+  /// Any part of a body may be secret, so no text quotes it. It is in `error.data`.
+  static let bodies = [
+    "{'sid': 'SECRET'}", #"{"tok\u0065n":"SECRET"}"#, #"{"refresh":"SECRET"}"#, "token SECRET",
+    "Authorization Bearer SECRET", "secret%3DSECRET", "<token>SECRET</token>", #"{"n": "SECRET"}"#, "SECRET",
+    #"{"users":[{"email":"SECRET"},{"email":4711471}]}"#, #"{"users":{"SECRET":1}}"#, #"{"SECRET":1}"#, "{SECRET",
+  ]
+  @Test(arguments: bodies) func doesNotQuoteTheBodyInErrorTexts(_ body: String) async throws {
+    let server = try LoopbackServer(script: .ok(body))
+    func check(_ error: NetworkError?) throws {
+      let error = try #require(error)
+      #expect(error.data == Data(body.utf8))
+      for text in ["\(error)", error.debugDescription, error.localizedDescription] {
+        for part in ["SECRET", "4711471", "sid", "refresh"] { #expect(!text.contains(part), "\(text)") }
+        #expect(text.utf8.count < 400 && !text.contains { $0.isNewline })
+      }
+    }
+    try check(await #expect(throws: NetworkError.self) { try await session.load(Of<Users>(server: server)) })
+    try check(await #expect(throws: NetworkError.self) { try await session.load(Of<[String: [Date]]>(server: server)) })
+    try check(await #expect(throws: NetworkError.self) { try await session.load(Of<Chosen>(server: server)) })
+  }
+
+  enum Color: String, Decodable { case red }
+  /// A type whose errors quote the body.
+  struct Chosen: Decodable {
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if (try? container.decode(Color.self)) != nil { return }
+      let found = (try? container.decode(String.self)) ?? (try? "\(container.decode([String: JSONValue].self))") ?? "no"
+      throw DecodingError.typeMismatch(Self.self, .init(codingPath: [], debugDescription: "but found a \(found)"))
+    }
+  }
+
+  @Test func doesNotQuoteAnUnknownEnumValue() async throws {
+    let server = try LoopbackServer(script: .ok(#"["red","SECRET"]"#))
+    let error = await #expect(throws: NetworkError.self) { try await session.load(Of<[Color]>(server: server)) }
+    let text = "\(try #require(error))"
+    #expect(text.hasPrefix("[1]: is not valid: 200 "), "\(text)")
+  }
+
+  @Test func parsesGenericEndpointsByTheirResponseType() async throws {
+    let empty = try LoopbackServer(script: .status(200))
+    #expect(try await session.load(Of<Int?>(server: empty)) == nil)
+    #expect(try await session.load(Of<JSONValue>(server: empty)) == JSONValue(nil))
+    #expect(try await session.load(Of<String>(server: empty)) == "")
+    let text = try LoopbackServer(script: .ok("hello"))
+    #expect(try await session.load(Of<String>(server: text)) == "hello")
+    #expect(try await session.load(Of<String?>(server: text)) == "hello")
+    #expect(try await session.load(Of<Data>(server: text)) == Data("hello".utf8))
+    #expect(text.requests.allSatisfy { $0.value("Accept") != "application/json" })
+  }
+}

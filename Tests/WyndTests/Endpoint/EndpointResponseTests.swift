@@ -1,0 +1,94 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Typed errors of a service, the decoder of a client, and the forms of `load`.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointResponseTests {
+  typealias Call = EndpointRequestTests.Call
+
+  static func client(_ script: NetworkScript) -> NetworkClient { EndpointRequestTests.client(script) }
+
+  struct Failure: Error, Decodable, Equatable { var code: String }
+  struct Strict: Endpoint {
+    typealias Response = Int
+    typealias ServiceError = Failure
+    var path: String { "/" }
+  }
+
+  static let failures: [(status: Int, body: String, code: String?)] = [
+    (400, #"{"code":"a"}"#, "a"), (404, #"{"code":"a"}"#, "a"), (500, #"{"code":"a"}"#, "a"), (400, "{}", nil),
+    (400, "", nil), (503, "<html>", nil),
+  ]
+  @Test(arguments: failures.indices, [0, 1]) func decodesServiceErrors(
+    _ row: Int, _ retries: Int
+  ) async throws {
+    let (status, body, code) = Self.failures[row]
+    let client = Self.client(.scripted([.status(status, body)]))
+    let error = try #require(
+      await #expect(throws: NetworkError.self) { try await client.load(Strict(), maxRetries: retries) })
+    #expect(error.statusCode == status && error.data ?? Data() == Data(body.utf8))
+    #expect(error.serviceError(as: Failure.self)?.code == code)
+    #expect(error.serviceError(as: URLError.self) == nil)
+  }
+
+  /// A success that cannot be read is no error of the service.
+  @Test func doesNotDecodeASuccessAsAServiceError() async throws {
+    let client = Self.client(.scripted([.ok(#"{"code":"a"}"#)]))
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Strict()) })
+    guard case .undecodable(let reason, let response, let data) = error else { Issue.record("\(error)"); return }
+    #expect(reason is DecodingError && response.statusCode == 200 && data == Data(#"{"code":"a"}"#.utf8))
+    #expect(error.serviceError(as: Failure.self) == nil)
+  }
+
+  struct Dated: Decodable, Error, Equatable { var at: Date }
+  struct DatedCall: Endpoint {
+    typealias Response = Dated
+    typealias ServiceError = Dated
+    var path: String { "/" }
+  }
+  @Test func decodesServiceErrorsWithTheDecoderOfTheClient() async throws {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .secondsSince1970
+    var client = Self.client(.scripted([.status(400, #"{"at":9}"#), .ok(#"{"at":8}"#)]))
+    client.decoder = decoder
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(DatedCall()) })
+    #expect(error.serviceError(as: Dated.self)?.at == Date(timeIntervalSince1970: 9))
+    #expect(try await client.load(DatedCall()).at == Date(timeIntervalSince1970: 8))
+  }
+
+  @Test func everyFormOfLoadGivesTheSameResult() async throws {
+    let server = try LoopbackServer { request in
+      request.index % 2 == 0 ? .status(503) : .status(201, [("X-A", "1")], body: "7")
+    }
+    let session = URLSession(configuration: .ephemeral)
+    let call = Call<Int>(scheme: "http", host: "127.0.0.1", port: Int(server.port))
+    let policy = RetryPolicy(backoff: .none, budget: nil)
+    #expect(try await session.load(call, policy: policy) == 7)
+    let response = try await session.loadResponse(call, policy: policy)
+    #expect(response.value == 7 && response.data == Data("7".utf8) && response.attempts.count == 2)
+    #expect(response.response.statusCode == 201 && response.source == .network)
+    let result: Result<EndpointResponse<Int>, NetworkError> = await withCheckedContinuation { continuation in
+      session.loadResponse(call, policy: policy) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().value == 7 && result.get().attempts.count == 2)
+    let once: Result<Int, NetworkError> = await withCheckedContinuation { continuation in
+      session.load(call, maxRetries: 0, policy: policy) { continuation.resume(returning: $0) }
+    }
+    guard case .failure(let error) = once else { Issue.record("retried"); return }
+    #expect(error.statusCode == 503 && server.requests.count == 7)
+  }
+
+  @Test func responseInitializerHasDefaults() throws {
+    let head = HTTPURLResponse(
+      url: try #require(URL(string: "https://a.example")), statusCode: 203, httpVersion: nil, headerFields: nil)
+    let response = EndpointResponse(value: 1, response: try #require(head))
+    #expect(response.value == 1 && response.data.isEmpty && response.attempts.isEmpty && response.source == .network)
+    let cached = EndpointResponse(value: 2, response: try #require(head), data: Data([1]), source: .cache)
+    #expect(cached.data == Data([1]) && cached.source == .cache && cached.response.statusCode == 203)
+  }
+}

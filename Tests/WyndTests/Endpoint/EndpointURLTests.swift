@@ -1,0 +1,133 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Which URL an endpoint has, or why it is invalid.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointURLTests {
+  struct Address: Endpoint {
+    typealias Response = Data
+    var scheme = "https"
+    var host = "example.com"
+    var port: Int?
+    var path = "/"
+    var escapedPath: String?
+    var queryItems: [URLQueryItem] = []
+    var percentEncodedPath: String { escapedPath ?? PlainPath(path: path).percentEncodedPath }
+  }
+
+  /// The URL that a client with this base sends the endpoint to.
+  static func url(_ endpoint: Address, base: String?) async -> String {
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, script: script)
+    do throws(NetworkError) { _ = try await client.load(endpoint) } catch {
+      guard case .invalidRequest(let reason) = error, !reason.isEmpty else { return "\(error)" }
+      return "invalid"
+    }
+    return script.requests.first?.url?.absoluteString ?? "nothing sent"
+  }
+
+  static func url(_ endpoint: Address) -> String {
+    do throws(NetworkError) { return try endpoint.url.absoluteString } catch {
+      guard case .invalidRequest(let reason) = error, !reason.isEmpty else { return "\(error)" }
+      return "invalid"
+    }
+  }
+
+  static let hosts: [(String, String)] = [
+    ("example.com", "https://example.com/"), ("EXAMPLE.com", "https://EXAMPLE.com/"),
+    ("a_b.example.com", "https://a_b.example.com/"), ("localhost", "https://localhost/"),
+    ("example.com.", "https://example.com./"), ("127.0.0.1", "https://127.0.0.1/"), ("::1", "https://[::1]/"),
+    ("[::1]", "https://[::1]/"), ("2001:db8::8:800:200C:417A", "https://[2001:db8::8:800:200C:417A]/"),
+    ("::ffff:127.0.0.1", "https://[::ffff:127.0.0.1]/"), ("münchen.de", "https://xn--mnchen-3ya.de/"),
+    ("MÜNCHEN.de", "https://xn--mnchen-3ya.de/"), ("日本語。jp", "https://xn--wgv71a119e.jp/"),
+    ("☕.example", "https://xn--53h.example/"), ("", "invalid"), (" ", "invalid"), ("a b", "invalid"),
+    ("ex@mple.com", "invalid"), ("example.com/evil", "invalid"), ("example.com:8080", "invalid"),
+    ("user:pass@example.com", "invalid"), ("example.com?x", "invalid"), ("example.com#x", "invalid"),
+    ("a..b", "invalid"), (".a", "invalid"), (".", "invalid"), ("[", "invalid"), ("[]", "invalid"), ("]", "invalid"),
+    ("[::1", "invalid"), ("::1]", "invalid"), ("::g", "invalid"), ("::1/a", "invalid"), ("[::1]:80", "invalid"),
+    ("[::1/a]", "invalid"), ("[::1]@b::]", "invalid"), ("127.0.0.1:80", "invalid"), ("cafe:80", "invalid"),
+    ("[cafe]", "invalid"), ("[1.2.3.4]", "invalid"), ("::\u{661}", "invalid"),
+    ("1:2:3:4:5:6:7::", "https://[1:2:3:4:5:6:7::]/"),
+    ("1:2:3:4:5:6:1.2.3.4", "https://[1:2:3:4:5:6:1.2.3.4]/"), ("::", "https://[::]/"), ("fe80::1%eth0", "invalid"),
+    ("%41.com", "invalid"), ("a%2fb", "invalid"),
+    ("a\r\nb", "invalid"), ("a\u{0}b", "invalid"), ("mün chen.de", "invalid"), ("mün/chen.de", "invalid"),
+    ("\u{202E}evil", "invalid"), (String(repeating: "a.", count: 200), "invalid"), ("a\\b", "invalid"),
+  ]
+
+  @Test(arguments: hosts.indices) func validatesHosts(_ row: Int) {
+    let (host, expected) = Self.hosts[row]
+    #expect(Self.url(Address(host: host)) == expected)
+  }
+
+  static let paths: [(String, String)] = [
+    ("", "/"), ("/", "/"), ("a", "/a"), ("/a", "/a"), ("/a/", "/a/"), ("/a//b", "/a//b"), ("//a", "//a"),
+    ("/a b", "/a%20b"), ("/a+b", "/a+b"), ("/a%20b", "/a%2520b"), ("/50%", "/50%25"), ("/a?b#c", "/a%3Fb%23c"),
+    ("/a;b=c&d", "/a%3Bb=c&d"), ("/items:batchGet", "/items:batchGet"), ("/Jürgen", "/J%C3%BCrgen"),
+    ("/🐕", "/%F0%9F%90%95"), ("/e\u{301}\u{E9}", "/e%CC%81%C3%A9"), ("/[a]", "/%5Ba%5D"), ("/a\\b", "/a%5Cb"),
+    ("/a\u{0}", "/a%00"),
+    ("/.a/b./...", "/.a/b./..."), ("/..", "invalid"), ("/a/../b", "invalid"), (".", "invalid"), ("/./a", "invalid"),
+  ].map { $0 == "/a+b" ? ($0, "/a%2Bb") : ($0, $1) }
+
+  @Test(arguments: paths.indices) func encodesOrRejectsPaths(_ row: Int) {
+    let (path, expected) = Self.paths[row]
+    #expect(Self.url(Address(path: path)) == (expected == "invalid" ? expected : "https://example.com" + expected))
+  }
+
+  static let escaped: [(String, String)] = [
+    ("/a%2Fb", "/a%2Fb"), ("/a%2fb%20", "/a%2fb%20"), ("a", "/a"), ("/a b", "invalid"), ("/a%", "invalid"),
+    ("/a%2", "invalid"), ("/a%zz", "invalid"), ("/ü", "invalid"), ("/a?b", "invalid"), ("/a#b", "invalid"),
+    ("/%2e%2E/a", "invalid"), ("/%2e", "invalid"), ("/.%2e/a", "invalid"),
+  ]
+
+  @Test(arguments: escaped.indices) func acceptsPercentEncodedPaths(_ row: Int) {
+    let (path, expected) = Self.escaped[row]
+    #expect(
+      Self.url(Address(escapedPath: path)) == (expected == "invalid" ? expected : "https://example.com" + expected))
+  }
+
+  static let queries: [([URLQueryItem], String)] = [
+    ([], ""), ([.init(name: "a", value: nil)], "?a"), ([.init(name: "a", value: "")], "?a="),
+    ([.init(name: "a", value: "1"), .init(name: "a", value: "2")], "?a=1&a=2"),
+    ([.init(name: "a+b&c=d", value: "+&=;/?#% ")], "?a%2Bb%26c%3Dd=%2B%26%3D%3B%2F%3F%23%25%20"),
+    ([.init(name: "q", value: "Jürgen 🐕")], "?q=J%C3%BCrgen%20%F0%9F%90%95"),
+    ([.init(name: "t", value: "2026-11-21T16:00:00+01:00")], "?t=2026-11-21T16%3A00%3A00%2B01%3A00"),
+    ([.init(name: "", value: "")], "?="), ([.init(name: "a%20b", value: "%2B")], "?a%2520b=%252B"),
+  ]
+
+  @Test(arguments: queries.indices) func encodesQueries(_ row: Int) {
+    let (items, expected) = Self.queries[row]
+    #expect(Self.url(Address(queryItems: items)) == "https://example.com/" + expected)
+  }
+
+  static let bases: [(String, String, String)] = [
+    ("http://h:81", "", "http://h:81/"), ("http://h/v1", "", "http://h/v1"), ("http://h/v1/", "", "http://h/v1/"),
+    ("http://h/v1", "a", "http://h/v1/a"), ("http://h/v1/", "a", "http://h/v1/a"),
+    ("http://h/v1", "/a", "http://h/v1/a"),
+    ("http://h/v1/", "/a/", "http://h/v1/a/"), ("http://h/a%2Fb/", "c", "http://h/a%2Fb/c"),
+    ("http://[::1]:8080/v1", "a", "http://[::1]:8080/v1/a"), ("HTTP://h/", "a", "http://h/a"),
+    ("ftp://h/", "a", "invalid"), ("file:///x", "a", "invalid"), ("relative", "a", "invalid"),
+    ("http://h/v1?key=1", "a", "invalid"), ("http://u:p@h/v1", "a", "invalid"),
+    ("http://h/v1#f", "a", "invalid"),
+  ]
+
+  @Test(arguments: bases.indices) func appendsToThePathOfTheBaseURL(_ row: Int) async {
+    let (base, path, expected) = Self.bases[row]
+    #expect(await Self.url(Address(host: "", path: path), base: base) == expected)
+  }
+
+  @Test func ignoresTheBaseURLForAnEndpointWithAHost() async {
+    #expect(await Self.url(Address(port: 81, path: "/a"), base: "http://h/v1") == "https://example.com:81/a")
+  }
+
+  @Test func validatesSchemeAndPort() {
+    #expect(Self.url(Address(scheme: "HTTP", port: 80)) == "http://example.com:80/")
+    for scheme in ["ftp", "", "javascript", "https:", "h t"] { #expect(Self.url(Address(scheme: scheme)) == "invalid") }
+    for port in [0, -1, 65_536, Int.max, Int.min] { #expect(Self.url(Address(port: port)) == "invalid") }
+    #expect(Self.url(Address(port: 65_535)) == "https://example.com:65535/")
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension RequestBodyTests {
+  // MARK: Header fields
+
+  static let headers: [(URLRequest.Header, String, String)] = [
+    (.authorization(bearer: "abc"), "Authorization", "Bearer abc"),
+    (.authorization(user: "Aladdin", password: "open sesame"), "Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+    (.authorization(user: "test", password: "123£"), "Authorization", "Basic dGVzdDoxMjPCow=="),
+    (.accept("text/html"), "Accept", "text/html"), (.contentType("text/html"), "Content-Type", "text/html"),
+    (.userAgent("App/1 (x; y)"), "User-Agent", "App/1 (x; y)"), (.ifNoneMatch("\"v1\""), "If-None-Match", "\"v1\""),
+    (.idempotencyKey("k-1"), "Idempotency-Key", "k-1"), (.init("X-A", "b"), "X-A", "b"),
+  ]
+  @Test(arguments: headers.indices) func sendsTypedHeaders(_ row: Int) async throws {
+    let (header, name, value) = Self.headers[row]
+    let server = try LoopbackServer(script: .ok())
+    try await session.load(Call(server: server, headers: [header]))
+    #expect(server.requests.first?.value(name) == value)
+  }
+
+  @Test func sendsBothValuesOfARepeatedHeader() async throws {
+    let server = try LoopbackServer(script: .ok())
+    try await session.load(Call(server: server, headers: [.init("X-A", "1"), .init("x-a", "2")]))
+    #expect(server.requests.first?.value("X-A") == "1,2")
+  }
+}

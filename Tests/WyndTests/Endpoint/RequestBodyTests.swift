@@ -1,0 +1,181 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Bodies, header fields and query items as the server receives them.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestBodyTests {
+  let session = URLSession(configuration: .ephemeral)
+
+  struct Call: LocalEndpoint {
+    typealias Response = Void
+    let server: LoopbackServer
+    var method: URLRequest.Method = .post
+    var headers: [URLRequest.Header] = []
+    var body: URLRequest.Body?
+    var prepared: @Sendable (inout URLRequest) throws -> Void = { _ in }
+    func prepare(request: inout URLRequest) throws { try prepared(&request) }
+  }
+
+  struct Form: Codable { var name: String; var tags: [String]; var note: String? }
+
+  static let name = "Bella"
+  static let count = 3
+  static var bodies: [(URLRequest.Body, String, String)] {
+    [
+      (.data(Data("x".utf8)), "application/octet-stream", "x"),
+      (.data(Data("x".utf8), contentType: "image/png"), "image/png", "x"),
+      (.text("ü"), "text/plain; charset=utf-8", "ü"), (.json([1, 2]), "application/json", "[1,2]"),
+      (.json(["a": 1, "b": [nil, true, "x"]]), "application/json", #"{"a":1,"b":[null,true,"x"]}"#),
+      (.json("text"), "application/json", "\"text\""),
+      (.json(["n": name, "c": count, "d": nil]), "application/json", #"{"n":"Bella","c":3,"d":null}"#),
+      (.form(["n": name, "c": count, "d": nil]), "application/x-www-form-urlencoded", "c=3&n=Bella"),
+      (
+        .form([.init(name: "a b", value: "c&d=é+"), .init(name: "e", value: nil)]), "application/x-www-form-urlencoded",
+        "a+b=c%26d%3D%C3%A9%2B&e"
+      ),
+      (
+        .form(Form(name: "B", tags: ["x", "y z"])), "application/x-www-form-urlencoded", "name=B&tags=x&tags=y+z"
+      ),
+    ]
+  }
+
+  @Test(arguments: bodies.indices) func sendsEachBodyWithItsContentType(_ row: Int) async throws {
+    let (body, type, text) = Self.bodies[row]
+    let server = try LoopbackServer(script: .ok())
+    try await session.load(Call(server: server, body: body))
+    let request = try #require(server.requests.first)
+    #expect(request.value("Content-Type") == type)
+    if text.hasPrefix("{") {
+      let sent = try JSONDecoder().decode(JSONValue.self, from: Data(request.body))
+      #expect(try sent == JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)))
+    } else {
+      #expect(request.text == text)
+    }
+    try await session.load(Call(server: server, headers: [.contentType("text/x-own")], body: body))
+    #expect(server.requests.last?.value("Content-Type") == "text/x-own")
+  }
+
+  @Test func sendsAMultipartBodyFromMemory() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let body = URLRequest.Body.multipart([
+      .init(name: "a\"\u{301}\r\nb", value: "1"), .init(name: "é", data: Data([0, 255]), fileName: "x\".bin"),
+      .init(name: "empty", value: ""),
+    ])
+    try await session.load(Call(server: server, body: body))
+    let request = try #require(server.requests.first)
+    let boundary = try #require(request.value("Content-Type")?.components(separatedBy: "boundary=").last)
+    var expected = Data(
+      "--\(boundary)\r\nContent-Disposition: form-data; name=\"a%22\u{301}%0D%0Ab\"\r\n\r\n1\r\n".utf8)
+    expected += Data(
+      "--\(boundary)\r\nContent-Disposition: form-data; name=\"é\"; filename=\"x%22.bin\"\r\nContent-Type: application/octet-stream\r\n\r\n"
+        .utf8)
+    expected += Data([0, 255])
+    expected += Data(
+      "\r\n--\(boundary)\r\nContent-Disposition: form-data; name=\"empty\"\r\n\r\n\r\n--\(boundary)--\r\n".utf8)
+    #expect(Data(request.body) == expected)
+  }
+
+  @Test func addsBoundaryToAnExplicitContentType() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let body = URLRequest.Body.multipart([.init(name: "a", value: "b")])
+    try await session.load(Call(server: server, headers: [.contentType("multipart/mixed")], body: body))
+    let type = try #require(server.requests.first?.value("Content-Type"))
+    #expect(type.hasPrefix("multipart/mixed; boundary=wynd-"))
+    #expect(server.requests.first?.text.contains(type.components(separatedBy: "boundary=")[1]) == true)
+  }
+
+  @Test(arguments: ["/dev/zero", "/tmp", "/nowhere"]) func rejectsPathsThatAreNoRegularFile(_ path: String) async throws
+  {
+    let server = try LoopbackServer(script: .ok())
+    let file = URL(fileURLWithPath: path)
+    let call = Call(server: server, body: .multipart([.init(name: "f", file: file)]))
+    do throws(NetworkError) {
+      try await session.load(call)
+      Issue.record("sent")
+    } catch {
+      guard case .invalidRequest(let reason) = error else { Issue.record("\(error)"); return }
+      #expect(reason.contains(file.lastPathComponent))
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  // MARK: Invalid requests are not sent
+
+  struct Failure: Error {}
+
+  @Test func rejectsBodiesAndHeadersThatCannotBeEncoded() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let calls: [Call] = [
+      Call(server: server, body: .json(["x": Double.nan])), Call(server: server, body: .form([1, 2])),
+      Call(server: server, body: .form("text")), Call(server: server, method: .get, body: .text("x")),
+      Call(server: server, method: "GE T"), Call(server: server, method: ""),
+      Call(server: server, headers: [.init("X-A", "a\r\nX-Evil: 1")]),
+      Call(server: server, headers: [.init("X-A", "\n")]),
+      Call(server: server, headers: [.init("X-A", "a\u{0}b")]), Call(server: server, headers: [.init("X A", "a")]),
+      Call(server: server, headers: [.init("X-A\r\nEvil", "a")]), Call(server: server, headers: [.init("", "a")]),
+      Call(server: server, headers: [.init("X-Ü", "a")]),
+      Call(server: server, headers: [.authorization(bearer: "a\nb")]),
+      Call(server: server, headers: [.authorization(user: "a:b", password: "c")]),
+      Call(server: server, method: "get", body: .text("x")), Call(server: server, method: .head, body: .text("x")),
+      Call(server: server, body: .text("x")) { $0.httpMethod = "GET" },
+      Call(server: server, body: .data(Data(), contentType: "a\r\nX-Evil: 1")),
+      Call(server: server, body: .multipart([.init(name: "a", data: Data(), contentType: "a\r\n\r\nb")])),
+      Call(server: server) { $0.url = nil },
+      Call(server: server) { $0.httpMethod = "A B" },
+    ]
+    for (number, call) in calls.enumerated() {
+      do throws(NetworkError) {
+        _ = try call.request
+        Issue.record("call \(number) made a request")
+      } catch {
+        guard case .invalidRequest(let reason) = error else { Issue.record("call \(number): \(error)"); continue }
+        #expect(!reason.isEmpty)
+      }
+      await #expect(throws: NetworkError.self) { try await session.load(call) }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  /// Foundation drops such a field here; where it does not, it is refused.
+  @Test func lineBreakInAHeaderDoesNotAddAnotherHeader() async throws {
+    let server = try LoopbackServer(script: .ok())
+    var request = URLRequest(url: server.url())
+    request.setValue("a\r\nX-Evil: 1", forHTTPHeaderField: "X-A")
+    _ = await session.result(of: request)
+    #expect(server.requests.allSatisfy { $0.value("X-Evil") == nil })
+  }
+
+  @Test func reportsErrorsOfPrepare() async throws {
+    let server = try LoopbackServer(script: .ok())
+    do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw Failure() }) } catch {
+      guard case .middlewareError(let own) = error else { Issue.record("\(error)"); return }
+      #expect(own is Failure)
+    }
+    do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw NetworkError.cancelled }) } catch
+    {
+      guard case .cancelled = error else { Issue.record("\(error)"); return }
+    }
+    #expect(server.requests.isEmpty)
+    try await session.load(
+      Call(server: server) {
+        $0.timeoutInterval = 5; $0.setValue("1", forHTTPHeaderField: "X-P")
+      })
+    #expect(server.requests.first?.value("X-P") == "1")
+  }
+
+  @Test func reportsThePathOfAnEncodingError() {
+    struct Order: Encodable { var items: [[String: Double]] }
+    let server = try? LoopbackServer(script: .ok())
+    guard let server else { return }
+    do throws(NetworkError) {
+      _ = try Call(server: server, body: .json(Order(items: [[:], ["price": .infinity]]))).request
+    } catch {
+      #expect("\(error)".hasPrefix("invalid request: the body cannot be encoded: items[1].…: "), "\(error)")
+    }
+  }
+}

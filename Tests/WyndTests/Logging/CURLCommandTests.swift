@@ -1,0 +1,68 @@
+#if os(Linux) || os(macOS)
+  import Foundation
+  import LoopbackServer
+  import Testing
+  import Wynd
+
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
+  #endif
+
+  /// The command that a request prints, run by a shell.
+  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLCommandTests {
+    /// Runs the command in a shell.
+    static func run(_ command: String, _ secrets: [String: String] = [:], body: Data = Data()) async throws {
+      let folder = try Folder()
+      try body.write(to: folder.file("body"))
+      let line = "\(command) < '\(folder.file("body").path)' > /dev/null 2>&1"
+      try Data(line.utf8).write(to: folder.file("command.sh"))
+      try await ChildProcess("/bin/sh", [folder.file("command.sh").path], environment: secrets).ended()
+    }
+
+    static let bodies: [(body: String, type: String?)] = [
+      (#"{"name":"O'Brien & «sons»"}"#, "application/json"), ("@/etc/hostname", nil),
+      ("a\nb\\n$HOME `id` \"q\"", "text/plain"),
+      ("'", nil),
+    ]
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), arguments: bodies.indices)
+    func commandSendsTheSameRequest(_ row: Int) async throws {
+      let (body, type) = Self.bodies[row]
+      let server = try LoopbackServer(script: .ok())
+      var fields = ["X-Text": "it's \"quoted\" $HOME", "Authorization": "Bearer secret"]
+      fields["Content-Type"] = type
+      let url = server.url("/items?q=a%20b&token=secret&page=2").absoluteString
+      let command = try CURLTests.request("PUT", url, fields, Data(body.utf8)).cURL
+      #expect(!command.contains("secret"))
+      try await Self.run(command, ["HEADER_AUTHORIZATION": "Bearer mine", "QUERY_TOKEN": "t"])
+      let got = try #require(server.requests.first, "\(command)")
+      #expect(got.method == "PUT" && got.target == "/items?q=a%20b&token=t&page=2")
+      #expect(got.value("X-Text") == "it's \"quoted\" $HOME")
+      #expect(got.value("Authorization") == "Bearer mine")
+      #expect(got.value("Content-Type") == type)
+      #expect(got.text == body)
+    }
+
+    /// Linux takes no argument of more than 128 KiB.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
+    func commandSendsALargeBody() async throws {
+      let server = try LoopbackServer(script: .ok())
+      let body = Data(String(repeating: "a b ", count: 50_000).utf8)
+      try await Self.run(CURLTests.request("PUT", server.url().absoluteString, [:], body).cURL, body: body)
+      #expect(server.requests.first.map { Data($0.body) } == body)
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
+    func commandSendsBinaryBodyAndUser() async throws {
+      let server = try LoopbackServer(script: .ok())
+      let bytes = Data((0...255).map { UInt8($0) })
+      let url = server.url("/").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")
+      let command = try CURLTests.request("POST", url, ["Content-Type": "image/png"], bytes).cURL
+      #expect(!command.contains("secret"))
+      try await Self.run(command, ["USER_PASSWORD": "a:b"], body: bytes)
+      let got = try #require(server.requests.first, "\(command)")
+      #expect(Data(got.body) == bytes)
+      #expect(got.value("Authorization") == "Basic YTpi")
+    }
+  }
+#endif

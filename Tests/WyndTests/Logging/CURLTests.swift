@@ -1,0 +1,161 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The command is complete and contains no secret.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLTests {
+  static func request(_ method: String, _ url: String, _ fields: [String: String] = [:], _ body: Data? = nil) throws
+    -> URLRequest
+  {
+    var request = URLRequest(url: try #require(URL(string: url)))
+    request.httpMethod = method
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    request.httpBody = body
+    return request
+  }
+
+  @Test func printsAShortCommandForAPlainGET() throws {
+    let page = try Self.request("GET", "https://a.example/x?page=2").cURL
+    #expect(page == "curl -X 'GET' --url 'https://a.example/x''?''page=2'")
+    #expect(try Self.request("HEAD", "https://a.example/").cURL == "curl --head --url 'https://a.example/'")
+  }
+
+  struct SignUp: Endpoint {
+    typealias Response = Data
+    var host: String { "a.example" }
+    var path: String { "/" }
+    var method: URLRequest.Method { .post }
+    var body: URLRequest.Body? { .multipart([.init(name: "password", value: "s3cr3t")]) }
+  }
+  static let secrets: [(request: @Sendable () throws -> URLRequest, shown: String)] = [
+    (
+      { try request("POST", "https://a.example/", [:], Data(#"{"user":"ann","password":"s3cr3t"}"#.utf8)) },
+      "--data-binary @-"
+    ),
+    (
+      { try request("POST", "https://a.example/", [:], Data("grant=x&refresh_token=s3cr3t".utf8)) },
+      "--data-binary @-"
+    ),
+    (
+      { try request("POST", "https://a.example/", [:], Data("user%5Bpassword%5D=s3cr3t".utf8)) }, "--data-binary @-"
+    ),
+    ({ try request("POST", "https://a.example/", [:], Data("user[password]=s3cr3t".utf8)) }, "--data-binary @-"),
+    (
+      { try request("POST", "https://a.example/", [:], Data(#"[{"name":"password","value":"s3cr3t"}]"#.utf8)) },
+      "--data-binary @-"
+    ),
+    (
+      { try request("POST", "https://a.example/", [:], Data([0xE9]) + Data(#""password":"s3cr3t""#.utf8)) },
+      "--data-binary @-"
+    ),
+    ({ try SignUp().request }, "--data-binary @-"),
+    ({ try request("GET", "https://a.example/?pwd=s3cr3t") }, #"'pwd='"$QUERY_PWD""#),
+    (
+      { try request("GET", "https://a.example/?%74oken=s3cr3t&sig=s3cr3t") },
+      #"'%74oken='"$QUERY__74OKEN"'&''sig='"$QUERY_SIG""#
+    ),
+    ({ try request("GET", "https://a.example/?Mine=s3cr3t") }, #"'Mine='"$QUERY_MINE""#),
+    ({ try request("GET", "https://a.example/", ["X-Mine": "s3cr3t"]) }, #"'X-Mine: '"$HEADER_X_MINE""#),
+    (
+      { try request("GET", "https://a.example/?token=s3cr3t", ["Token": "s3cr3t2"]) },
+      #"'Token: '"$HEADER_TOKEN" --url 'https://a.example/''?''token='"$QUERY_TOKEN""#
+    ),
+  ]
+
+  @Test(arguments: secrets.indices) func hidesSecretsInTheCommand(_ row: Int) throws {
+    let (request, shown) = Self.secrets[row]
+    let command = try request().cURL(redacting: ["mine", "x-mine"])
+    #expect(!command.contains("s3cr3t") && command.contains(shown), "\(command)")
+  }
+
+  static let commands: [(request: @Sendable () throws -> URLRequest, command: String)] = [
+    ({ try request("GET", "https://a.example") }, "curl -X 'GET' --url 'https://a.example'"),
+    ({ try request("DELETE", "https://a.example/") }, "curl -X 'DELETE' --url 'https://a.example/'"),
+    ({ try request("POST", "https://a.example/") }, "curl -X 'POST' --url 'https://a.example/'"),
+    ({ try request("POST", "https://a.example/", [:], Data()) }, "curl -X 'POST' --url 'https://a.example/'"),
+    (
+      { try request("HEAD", "https://a.example/", [:], Data("x".utf8)) }, "curl --head --url 'https://a.example/'"
+    ),
+    (
+      {
+        var request = try CURLTests.request("HEAD", "https://a.example/")
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        return request
+      },
+      "curl --head --url 'https://a.example/'"
+    ),
+    (
+      { try request("GET", "https://a.example/", [:], Data("x".utf8)) },
+      "curl -X 'GET' -H 'Content-Type:' --data-raw 'x' --url 'https://a.example/'"
+    ),
+    (
+      {
+        try request("POST", "https://a.example/", ["Content-Type": "a/b", "X-B": "2", "X-A": "it's"], Data("x".utf8))
+      },
+      #"curl -X 'POST' -H 'Content-Type: a/b' -H 'X-A: it'\''s' -H 'X-B: 2' --data-raw 'x' --url 'https://a.example/'"#
+    ),
+    (
+      { try request("POST", "https://a.example/", ["X-Empty": ""], Data([0, 120])) },
+      "curl -X 'POST' -H 'X-Empty;' -H 'Content-Type:' --data-binary @- --url 'https://a.example/'"
+    ),
+    (
+      { try request("POST", "https://a.example/", ["Content-Type": "a/b"], Data([0xFF])) },
+      "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
+    ),
+    (
+      {
+        var request = try CURLTests.request("POST", "https://a.example/", ["Content-Type": "a/b"])
+        request.httpBodyStream = InputStream(data: Data("x".utf8))
+        return request
+      },
+      "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
+    ),
+    ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl -X 'GET' --url 'https://a.example/x''?''a=1''&''b'"),
+    ({ try request("GET", "https://u@a.example/") }, #"curl -X 'GET' -u "$USER_PASSWORD" --url 'https://a.example/'"#),
+    (
+      { try request("GET", "https://a.example/?a=1&&b") },
+      "curl -X 'GET' --url 'https://a.example/''?''a=1''&''''&''b'"
+    ),
+    ({ try request("GET", "https://a.example/?token") }, "curl -X 'GET' --url 'https://a.example/''?''token'"),
+    (
+      { try request("GET", "https://a.example/", ["X-Custom": "Bearer s", "X-Other": "basic s"]) },
+      #"curl -X 'GET' -H 'X-Custom: '"$HEADER_X_CUSTOM" -H 'X-Other: '"$HEADER_X_OTHER" --url 'https://a.example/'"#
+    ),
+    (
+      { try request("GET", "https://a.example/?x-key=1&x=2=3", ["X-Key": "3"]) },
+      #"curl -X 'GET' -H 'X-Key: '"$HEADER_X_KEY" --url 'https://a.example/''?''x-key='"$QUERY_X_KEY"'&''x=2=3'"#
+    ),
+    (
+      { try request("GET", "https://a.example/", ["Cookie": "a=b", "Idempotency-Key": "k", "X-Page": "7"]) },
+      #"curl -X 'GET' -H 'Cookie: '"$HEADER_COOKIE" -H 'Idempotency-Key: k' -H 'X-Page: 7' --url 'https://a.example/'"#
+    ),
+  ]
+  @Test(arguments: commands.indices) func printsCommandForEachKindOfRequest(_ row: Int) throws {
+    let (request, command) = Self.commands[row]
+    #expect(try request().cURL == command)
+  }
+
+  /// Named by the caller: header fields, query items and words of a body, in upper or lower case.
+  @Test func redactsNamesGivenByTheCaller() throws {
+    let request = try Self.request(
+      "POST", "https://a.example/?plan=s&page=7", ["X-Plan": "s", "X-Page": "7"], Data("shape=s".utf8))
+    #expect(
+      request.cURL(redacting: ["PLAN", "x-plan", "Shape"])
+        == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$HEADER_X_PLAN" -H 'Content-Type:' --data-binary @- "#
+        + #"--url 'https://a.example/''?''plan='"$QUERY_PLAN"'&''page=7'"#)
+    #expect(!request.cURL.contains("$"))
+  }
+
+  /// Linux takes no word of more than 128 KiB.
+  @Test func readsALongBodyFromStandardInput() throws {
+    for (count, isShown) in [(99_999, true), (100_000, false), (2_000_000, false)] {
+      let body = Data(String(repeating: "a", count: count).utf8)
+      let command = try Self.request("POST", "https://a.example/", [:], body).cURL
+      #expect(command.contains("--data-raw 'aaa") == isShown && command.contains("--data-binary @-") != isShown)
+    }
+  }
+}

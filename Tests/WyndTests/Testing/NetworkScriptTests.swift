@@ -1,0 +1,235 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A script tests an app without network and without real time.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkScriptTests {
+  static func request(_ timeout: TimeInterval = 60) throws -> URLRequest {
+    URLRequest(url: try #require(URL(string: "https://a.example/")), timeoutInterval: timeout)
+  }
+
+  @Test func runsACallWithRetriesInThreeLines() async throws {
+    let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
+    let data = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
+    #expect(data == Data("{}".utf8) && script.requests.count == 3)
+    // Half of 0.5 s, and half of 1 s.
+    #expect(script.elapsed == .milliseconds(750))
+  }
+
+  /// Calls on a script share nothing, so none waits because others fail.
+  @Test func failingCallsDoNotShareABudget() async throws {
+    let script = NetworkScript.scripted([.status(503)])
+    let request = URLRequest(url: try #require(URL(string: "https://script.example/")))
+    var ends: [Duration] = []
+    for _ in 0..<3 {
+      _ = try? await script.performNetworkRequest(request)
+      ends.append(script.elapsed)
+    }
+    #expect(script.requests.count == 33 && ends[1] == ends[0] * 2 && ends[2] == ends[0] * 3)
+  }
+
+  @Test func waitsTakeNoRealTime() async throws {
+    let script = NetworkScript.scripted([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
+    let began = ContinuousClock.now
+    _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
+    #expect(script.elapsed >= .seconds(59))
+    #expect(ContinuousClock.now - began < .seconds(50))
+  }
+
+  @Test func simulatesTimeoutAndDeadline() async throws {
+    let script = NetworkScript.scripted([.silence, .ok("x")])
+    _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request(30))
+    #expect(script.elapsed >= .seconds(30))
+    let silent = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: .scripted([]))
+    let request = try Self.request()
+    do throws(NetworkError) {
+      _ = try await silent.performNetworkRequest(request)
+      Issue.record("answered")
+    } catch {
+      #expect(error.stopReason == .deadline)
+    }
+  }
+
+  @Test func elapsedStopsAtTheEndOfACall() async throws {
+    for _ in 0..<200 {
+      let script = NetworkScript.scripted([.silence])
+      let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: script)
+      _ = try? await client.performNetworkRequest(try Self.request())
+      #expect(script.elapsed == .seconds(10))
+    }
+  }
+
+  @Test func deadlineDoesNotEndACallWhileMiddlewareRuns() async throws {
+    for _ in 0..<200 {
+      let script = NetworkScript.scripted([.dropped, .ok("x")])
+      let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(1)), middleware: [Passing()], script: script)
+      _ = try await client.performNetworkRequest(try Self.request())
+    }
+  }
+
+  struct Passing: NetworkMiddleware {
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse {
+      await Task.yield()
+      return try await next(request)
+    }
+  }
+
+  // MARK: Steps and time
+
+  static func client(_ script: NetworkScript, policy: RetryPolicy = .never) -> NetworkClient {
+    NetworkClient(policy: policy, script: script)
+  }
+  static func texts(_ client: NetworkClient, _ count: Int) async throws -> [String] {
+    var texts: [String] = []
+    for _ in 0..<count {
+      do { texts.append(String(decoding: try await client.performNetworkRequest(try request()), as: UTF8.self)) } catch
+      {
+        texts.append("\((error as? NetworkError)?.statusCode ?? 0)")
+      }
+    }
+    return texts
+  }
+
+  @Test func givesStepsInOrderAndRepeatsTheLast() async throws {
+    let script = NetworkScript.scripted([.ok("a"), .status(404), .ok("b")])
+    #expect(try await Self.texts(Self.client(script), 5) == ["a", "404", "b", "b", "b"])
+    #expect(script.requests.count == 5)
+  }
+
+  @Test func passesEachRequestAndItsNumber() async throws {
+    let script = NetworkScript { request, number in .ok("\(number)\(request.url?.path ?? "")") }
+    #expect(try await Self.texts(Self.client(script), 3) == ["0/", "1/", "2/"])
+    #expect(script.requests.allSatisfy { $0.url == URL(string: "https://a.example/") })
+  }
+
+  @Test func emptyScriptTimesOut() async throws {
+    let script = NetworkScript.scripted([])
+    let error = try await error(of: Self.client(script), Self.request(30))
+    #expect(error.urlError?.code == .timedOut)
+    #expect(script.elapsed == .seconds(30))
+  }
+
+  func error(of client: NetworkClient, _ request: URLRequest) async throws -> NetworkError {
+    try #require(await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) })
+  }
+
+  @Test func eachStepGivesItsResponseOrError() async throws {
+    let ok = try await Self.client(.scripted([.ok("é", headers: ["X-A": "1"])])).networkResponse(for: Self.request())
+    #expect(ok.response.statusCode == 200 && ok.data == Data("é".utf8) && ok.source == .network)
+    #expect(ok.response.value(forHTTPHeaderField: "x-a") == "1")
+    #expect(ok.response.url == URL(string: "https://a.example/"))
+    let raw = try await Self.client(.scripted([.response(203, headers: ["X-A": "2"], body: Data([0, 255]))]))
+      .networkResponse(for: Self.request())
+    #expect(raw.response.statusCode == 203 && raw.data == Data([0, 255]))
+    #expect(raw.response.value(forHTTPHeaderField: "X-A") == "2")
+    let status = try await error(
+      of: Self.client(.scripted([.status(418, "tea", headers: ["X-A": "3"])])), Self.request())
+    #expect(status.statusCode == 418 && status.data == Data("tea".utf8))
+    #expect(status.response?.value(forHTTPHeaderField: "X-A") == "3")
+    for (step, code) in [
+      (NetworkScript.Step.dropped, URLError.Code.networkConnectionLost),
+      (.failure(.cannotFindHost), .cannotFindHost), (.silence, .timedOut),
+    ] {
+      let script = NetworkScript.scripted([step])
+      #expect(try await error(of: Self.client(script), Self.request()).urlError?.code == code)
+      #expect(script.elapsed == (code == .timedOut ? .seconds(60) : .zero))
+    }
+  }
+
+  /// In a script it is the first second of 2026, and chance is a half.
+  static let waits: [(steps: [NetworkScript.Step], elapsed: Duration)] = [
+    ([.status(503, headers: ["Retry-After": "Thu, 01 Jan 2026 00:00:07 GMT"]), .ok("x")], .seconds(7)),
+    ([.dropped, .ok("x")], .milliseconds(250)), ([.dropped, .dropped, .ok("x")], .milliseconds(750)),
+    ([.silence, .ok("x")], .milliseconds(60_250)), ([.ok("x")], .zero), ([.status(404)], .zero),
+  ]
+  @Test(arguments: waits.indices) func elapsedIncludesWaitsAndTimeouts(_ row: Int) async throws {
+    let (steps, elapsed) = Self.waits[row]
+    let script = NetworkScript.scripted(steps)
+    _ = try? await Self.client(script, policy: RetryPolicy()).performNetworkRequest(try Self.request())
+    // A wait that a server asked for may be spread by a second.
+    #expect(elapsed...elapsed + (row == 0 ? .seconds(1) : .zero) ~= script.elapsed, "\(script.elapsed)")
+  }
+
+  @Test func elapsedAddsUpAllCalls() async throws {
+    let script = NetworkScript { _, number in number % 2 == 0 ? .dropped : .ok("x") }
+    let client = Self.client(script, policy: RetryPolicy())
+    for _ in 0..<3 { _ = try await client.performNetworkRequest(try Self.request()) }
+    #expect(script.elapsed == .milliseconds(750))
+    // Its clock is its own: a failing script keeps no other call waiting.
+    let other = NetworkScript.scripted([.dropped, .ok("x")])
+    _ = try await Self.client(other, policy: RetryPolicy()).performNetworkRequest(try Self.request())
+    #expect(other.elapsed == .milliseconds(250))
+  }
+
+  @Test func doesNotRecordAnInvalidRequest() async throws {
+    let script = NetworkScript.scripted([.ok("x")])
+    var request = try Self.request()
+    request.httpMethod = "A B"
+    let error = try await error(of: Self.client(script), request)
+    guard case .invalidRequest = error else { Issue.record("\(error)"); return }
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test func recordsRequestsAfterMiddleware() async throws {
+    struct Mark: NetworkMiddleware {
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        var request = request
+        request.addValue("x", forHTTPHeaderField: "X-Mark")
+        return try await next(request)
+      }
+    }
+    let script = NetworkScript.scripted([.ok("x")])
+    let client = NetworkClient(middleware: [Mark(), Mark()], script: script)
+    _ = try await client.performNetworkRequest(try Self.request())
+    #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
+  }
+
+  /// The client of the app, with all that it was made with.
+  @Test func replacesTheSessionOfAnExistingClient() async throws {
+    let session = URLSession(configuration: .ephemeral)
+    var client = NetworkClient(
+      baseURL: URL(string: "https://a.example/v2"), session: session, headers: [.init("X-App", "ours")],
+      policy: RetryPolicy(maxRetries: 1), middleware: [ResponseValidation(statusCodes: 200..<201)])
+    let script = NetworkScript.scripted([.dropped, .status(203, "x")])
+    client.script = script
+    let error = try await error(of: client, URLRequest(url: try #require(URL(string: "/items"))))
+    #expect(ResponseValidationTests.reason(error) == "status 203")
+    #expect(script.requests.map { $0.url?.absoluteString } == Array(repeating: "https://a.example/v2/items", count: 2))
+    #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "X-App") == "ours" })
+  }
+
+  @Test func cancelsASilentCall() async throws {
+    let sent = Gate()
+    let script = NetworkScript { _, _ in
+      sent.open()
+      return .silence
+    }
+    struct Held: NetworkMiddleware {
+      let until: Gate
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        await until.wait()
+        return try await next(request)
+      }
+    }
+    let may = Gate()
+    let client = NetworkClient(policy: .never, middleware: [Held(until: may)], script: script)
+    let request = try Self.request()
+    let result: NetworkResult = await withCheckedContinuation { continuation in
+      let task = client.performNetworkRequest(request) { continuation.resume(returning: $0) }
+      task.cancel()
+      may.open()
+    }
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(script.requests.count <= 1)
+  }
+}

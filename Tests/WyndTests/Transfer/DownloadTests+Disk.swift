@@ -1,0 +1,317 @@
+import Foundation
+import LoopbackServer
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension DownloadTests {
+  // MARK: The destination
+
+  /// The old file stays unchanged until the new one is complete.
+  @Test(arguments: [
+    [.status(404, body: "no")], [.truncated], [.resetInBody], [.status(500)], [.garbage], [.badGzip],
+    [Answer([.send(Answer.head(206, [("Content-Length", "3")])), Answer.text("new")])], [.status(304)],
+    // URLSession takes the end of the connection for the last chunk there.
+    [isOnApplePlatforms ? .truncated : .truncatedChunk], [.brokenChunk], [.redirect(to: "ftp://example.com/")],
+  ])
+  func failureKeepsTheExistingFile(_ script: [Answer]) async throws {
+    let server = try LoopbackServer { script[min($0.index, script.count - 1)] }
+    let folder = try Folder()
+    try Data("old".utf8).write(to: folder.file())
+    #expect(await download(server, to: folder.file(), DownloadOptions(overwrites: true), policy: .never).error != nil)
+    #expect(folder.text() == "old" && folder.names == ["file.bin"])
+  }
+
+  @Test func putsFileInPlaceOnlyWhenComplete() async throws {
+    let server = try LoopbackServer { _ in
+      Answer([
+        .send(Answer.head(200, [("Content-Length", "9")])), Answer.text("new "), .pause(milliseconds: 20),
+        Answer.text("bytes"),
+      ])
+    }
+    let stalled = try LoopbackServer(script: .stall)
+    let folder = try Folder()
+    let old = try Folder()
+    try Data("old".utf8).write(to: old.file())
+    let task = Task { await download(stalled, to: folder.file()) }
+    let replacing = Task { await download(stalled, to: old.file(), DownloadOptions(overwrites: true)) }
+    await until { folder.partialSize == 6 && old.partialSize == 6 }
+    #expect(folder.hidden.count == folder.names.count && old.text() == "old")
+    for task in [task, replacing] {
+      task.cancel()
+      _ = await task.value
+    }
+    #expect(folder.names.isEmpty && old.names == ["file.bin"] && old.text() == "old")
+    _ = try await download(server, to: old.file(), DownloadOptions(overwrites: true)).get()
+    #expect(old.text() == "new bytes")
+  }
+
+  @Test func replacesALinkAndKeepsItsTarget() async throws {
+    let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
+    let folder = try Folder()
+    try Data("target".utf8).write(to: folder.file("target"))
+    try FileManager.default.createSymbolicLink(at: folder.file(), withDestinationURL: folder.file("target"))
+    _ = try await download(server, to: folder.file(), DownloadOptions(overwrites: true)).get()
+    #expect(folder.text() == "new" && folder.text("target") == "target" && folder.names == ["file.bin", "target"])
+    #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: folder.file().path)) == nil)
+  }
+
+  @Test func doesNotReplaceFoldersAndSpecialFiles() async throws {
+    let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
+    let folder = try Folder()
+    try FileManager.default.createDirectory(at: folder.file("inner"), withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("inner"))
+    #expect(mkfifo(folder.file("pipe").path, 0o600) == 0)
+    let expected = "it is not a regular file"
+    for name in ["inner", "link", "pipe"] {
+      let file = URL(fileURLWithPath: folder.file(name).path, isDirectory: false)
+      let result = await download(server, to: file, DownloadOptions(overwrites: true))
+      guard case .unusableFile(_, expected)? = transferError(result), "\(result)".contains(": \(expected)") else {
+        Issue.record("\(name): \(result)"); continue
+      }
+    }
+    #expect(folder.names == ["inner", "link", "pipe"] && server.requests.isEmpty)
+  }
+
+  #if os(Linux)
+    @Test func failsForAFolderThatCannotBeWritten() async throws {
+      let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
+      // Not even root can write there.
+      let result = await download(server, to: URL(fileURLWithPath: "/proc/file.bin"))
+      #expect(transferError(result) != nil && server.requests.isEmpty)
+    }
+
+    /// The first bytes that are written describe the file that is to come.
+    @Test func removesTheStateFileWhenTheDiskIsFull() async throws {
+      let server = try LoopbackServer { .file(someBytes(500_000), for: $0) }
+      let folder = try Folder()
+      let command = "ulimit -f 0; trap '' XFSZ; exec \"$0\" \"$@\" 2>/dev/null"
+      let arguments = ["-c", command, CommandTests.program, "\(server.url())", "-s", "-o", folder.file().path]
+      #expect(try await ChildProcess("/bin/sh", arguments).ended() == 23)
+      #expect(folder.names.isEmpty)
+    }
+  #endif
+
+  // MARK: The partial file
+
+  /// Without a validator the rest cannot be requested, so the partial file is useless.
+  @Test func removesPartialFileWithoutValidatorOnTheNextCall() async throws {
+    let server = try LoopbackServer { $0.index == 0 ? .file(Self.old, for: $0, [], cut: 20_000) : .status(404) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    for _ in 0..<2 { #expect(await download(server, to: folder.file(), options, policy: .never).error != nil) }
+    #expect(folder.names.isEmpty && server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
+  /// Bytes after the announced end are dropped; those before it are kept.
+  @Test func truncatesAPartialFileThatIsTooLong() async throws {
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: .file(Self.old, for: request, cut: 20_000)
+      case 1:
+        Answer([
+          .send(
+            Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-29999/40000"), ("Content-Length", "20000")])),
+          .send(someBytes(9_000, seed: 7)), .pause(milliseconds: 50), .send(someBytes(11_000, seed: 7)),
+        ])
+      default: .file(Self.old, for: request)
+      }
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    guard case .invalidResponse? = transferError(await download(server, to: folder.file(), options)) else {
+      Issue.record("taken")
+      return
+    }
+    #expect(folder.partialSize == 20_000)
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
+    #expect(server.requests.last?.value("Range") == "bytes=20000-" && server.requests.count == 3)
+  }
+
+  /// The version changed between two calls, and the new one was cut off too.
+  @Test func replacesPartialFileAndStateForANewVersion() async throws {
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: .file(Self.old, for: request, cut: 20_000)
+      case 1: .file(Self.new, for: request, [("ETag", "\"2\"")], cut: 5_000)
+      default: .file(Self.new, for: request, [("ETag", "\"2\"")])
+      }
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    for size in [20_000, 5_000] {
+      #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+      #expect(folder.partialSize == size)
+    }
+    _ = try await download(server, to: folder.file(), options, policy: .never).get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
+    #expect(server.requests.last?.value("Range") == "bytes=5000-")
+    #expect(server.requests.last?.value("If-Range") == "\"2\"")
+  }
+
+  #if os(Linux)
+    /// A child process that is started meanwhile has a copy of each open descriptor, and with it of each lock.
+    @Test func releasesLockDespiteACopiedDescriptor() async throws {
+      let server = try LoopbackServer { request in
+        if request.index > 0 { return .file(Self.old, for: request) }
+        let head = Answer.head(200, Self.tag + [("Content-Length", "40000")])
+        return Answer([.send(head + Self.old[..<20_000]), .hang])
+      }
+      let folder = try Folder()
+      let options = DownloadOptions(resumes: true)
+      let first = Task { await download(server, to: folder.file(), options) }
+      await until { folder.partialSize == 20_000 }
+      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == folder.partial?.path
+      }
+      let copies = descriptors.compactMap { Int32($0) }.map { dup($0) }
+      defer { for copy in copies { close(copy) } }
+      #expect(!copies.isEmpty)
+      first.cancel()
+      _ = await first.value
+      _ = try await download(server, to: folder.file(), options).get()
+      #expect(server.requests.last?.value("Range") == "bytes=20000-")
+    }
+
+    @Test func rejectsADownloadOfAnotherProcessToTheSameFile() async throws {
+      let server = try LoopbackServer { $0.index == 0 ? .stall : .ok("the body") }
+      let folder = try Folder()
+      let arguments = ["\(server.url("/f"))", "-s", "-C", "-o", folder.file().path]
+      let first = try ChildProcess(CommandTests.program, arguments)
+      await until { folder.partialSize == 6 }
+      for arguments in [arguments, arguments.filter { $0 != "-C" }] {
+        let second = try ChildProcess(CommandTests.program, arguments)
+        #expect(await second.ended() == 23)
+        #expect(second.err.contains("is in use by another download") && server.requests.count == 1)
+      }
+      #expect(folder.partialSize == 6)
+      // The lock ends with its process.
+      first.send(SIGKILL)
+      await first.ended()
+      let last = try await CommandTests.wynd(arguments)
+      #expect(last.code == 0, "\(last.err)")
+      #expect(folder.text() == "the body" && folder.names == ["file.bin"])
+    }
+  #endif
+
+  // MARK: Other files in the folder
+
+  /// Another user who can write to the folder may replace the partial file by a link.
+  @Test func doesNotFollowLinksInPlaceOfThePartialFile() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    let victims = try Folder()
+    let options = DownloadOptions(resumes: true)
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    let names = folder.names
+    #expect(!names.isEmpty)
+    for name in names {
+      try FileManager.default.moveItem(at: folder.file(name), to: victims.file(name))
+      try FileManager.default.createSymbolicLink(at: folder.file(name), withDestinationURL: victims.file(name))
+    }
+    let before = try names.map { try Data(contentsOf: victims.file($0)) }
+    _ = await download(server, to: folder.file(), options, policy: .never)
+    #expect(victims.names == names)
+    #expect(names.map { try? Data(contentsOf: victims.file($0)) } == before)
+  }
+
+  /// A process was killed between linking and removing the old name, or another user created a hard link.
+  @Test func doesNotWriteToAHardLinkedPartialFile() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    try FileManager.default.linkItem(at: try #require(folder.partial), to: folder.file("other"))
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
+    #expect(try Data(contentsOf: folder.file("other")) == Data(Self.old[..<20_000]))
+    #expect(folder.names == ["file.bin", "other"] && server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
+  /// The state of an earlier partial file does not apply to a new one.
+  @Test func removesStateOfAnEarlierPartialFile() async throws {
+    let server = try LoopbackServer { request in
+      request.index == 0
+        ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request, [("ETag", "\"2\"")], cut: 5_000)
+    }
+    let folder = try Folder()
+    #expect(await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never).error != nil)
+    #expect(folder.hidden.count == 2)
+    let slow = try LoopbackServer(script: .stall)
+    let task = Task { await download(slow, to: folder.file()) }
+    await until { folder.partialSize == 6 }
+    #expect(folder.hidden.count == 1)
+    task.cancel()
+    _ = await task.value
+    #expect(folder.names.isEmpty)
+  }
+
+  /// Without a validator it is unknown whether a partial file belongs to the same version.
+  @Test func doesNotKeepAPartialFileWithoutValidator() async throws {
+    let head = Answer.head(200, [("Content-Length", "9")])
+    let server = try LoopbackServer(script: Answer([.send(head), Answer.text("part"), .close]))
+    let folder = try Folder()
+    #expect(await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never).error != nil)
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test(arguments: [200, 201, 255]) func resumesFilesWithLongNames(_ length: Int) async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    let file = folder.file(String(repeating: "x", count: length))
+    let options = DownloadOptions(resumes: true)
+    #expect(await download(server, to: file, options, policy: .never).error != nil)
+    _ = try await download(server, to: file, options).get()
+    #expect(server.requests.last?.value("Range") == "bytes=20000-" && folder.names == [file.lastPathComponent])
+  }
+
+  /// A part in another folder could be on another file system, where it cannot be renamed to its destination.
+  @Test func keepsPartialFileBesideADestinationBehindALink() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Content-Length", "9"), ("ETag", "\"1\"")])), Answer.text("part"), .close,
+      ]))
+    let (folder, other) = (try Folder(), try Folder())
+    try FileManager.default.createDirectory(at: other.file("inner"), withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: other.file("inner"))
+    let file = URL(fileURLWithPath: folder.file("link").path + "/../file.bin")
+    #expect(await download(server, to: file, DownloadOptions(resumes: true), policy: .never).error != nil)
+    #expect(folder.names == ["link"] && other.names.contains(".file.bin.wynd-part"))
+  }
+
+  /// Two files with the same path and the same tag.
+  @Test func doesNotResumeAPartialFileOfAnotherQuery() async throws {
+    let server = try LoopbackServer { request in
+      request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    for (query, isWhole) in [("AAA", false), ("BBB", true)] {
+      let url = server.url("/file?id=\(query)")
+      let result = await download(server, to: folder.file(), options, { $0.url = url }, policy: .never)
+      #expect((result.error == nil) == isWhole)
+    }
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
+  /// Its call ends between the moment when an attempt begins and the one when it opens the file.
+  @Test func endedDownloadOpensNoFile() async throws {
+    let folder = try Folder()
+    let script = NetworkScript.scripted([.ok("x")])
+    let options = DownloadOptions(resumes: true)
+    let download = Download(destination: folder.file(), options: options, progress: ProgressReporter(nil))
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let call = download.call(request, nil, nil)
+    guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
+    let transport = script.networkCaller.source.loop(for: call).transport
+    let outcome = await RetryAttempt(request, transport, call.makeAttempt).run(clock: ContinuousRetryClock())
+    #expect((outcome.error as? NetworkError)?.isCancellation == true && script.requests.isEmpty)
+    #expect(folder.names.isEmpty)
+  }
+}

@@ -1,0 +1,205 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension DownloadTests {
+  // MARK: Progress
+
+  /// The completion handler comes last: by then the progress is at its end.
+  @Test(arguments: [0, 7, 300_000], [true, false])
+  func reportsAllProgressBeforeTheResult(_ size: Int, hasLength: Bool) async throws {
+    let bytes = someBytes(size)
+    let server = try LoopbackServer { _ in
+      if hasLength { return .ok(bytes) }
+      let chunk = size > 0 ? Array("\(String(size, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8) : []
+      return Answer([.send(Answer.head(200, [("Transfer-Encoding", "chunked")]) + chunk), Answer.text("0\r\n\r\n")])
+    }
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    let atTheEnd = Box<[TransferProgress]>()
+    let result = Box<Result<NetworkDownload, NetworkError>>()
+    session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(),
+      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }), policy: Self.policy
+    ) {
+      atTheEnd.value = told.value
+      result.value = $0
+    }
+    await until { result.value != nil }
+    #expect(result.value?.error == nil)
+    let all = try #require(atTheEnd.value)
+    #expect(all.last?.completed == Int64(size) && all.last?.total == Int64(size) && all.last?.fraction == 1)
+    #expect(all.dropLast().allSatisfy { $0.total == (hasLength ? Int64(size) : nil) || $0.completed == size })
+  }
+
+  /// Every byte is reported at last, and not each chunk by itself.
+  @Test func combinesProgressOfSeveralChunks() async throws {
+    let bytes = someBytes(4_000_000)
+    let server = try LoopbackServer { .file(bytes, for: $0) }
+    let folder = try Folder()
+    let count = Counter()
+    _ = try await download(server, to: folder.file(), DownloadOptions(onProgress: { _ in count.add() })).get()
+    #expect(1...64 ~= count.value)
+  }
+
+  @Test func reportsProgressOfAResumedDownloadFromItsOffset() async throws {
+    let bytes = someBytes(300_000)
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 200_000 : nil) }
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    var options = DownloadOptions(resumes: true)
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    options.onProgress = { now in told.update { $0.append(now) } }
+    _ = try await download(server, to: folder.file(), options).get()
+    let all = try #require(told.value)
+    #expect(all.allSatisfy { $0.completed > 200_000 && $0.total == 300_000 } && all.last?.completed == 300_000)
+  }
+
+  /// It goes back where the file has to be fetched from its beginning.
+  @Test func progressStartsAgainAfterARestart() async throws {
+    let told = Box<[TransferProgress]>([])
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0:
+        return Answer([
+          .send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close,
+        ])
+      case 1:
+        // A report that still waits for its queue would be replaced by the next.
+        let end = ContinuousClock.now + .seconds(60)
+        while told.value?.isEmpty == true, ContinuousClock.now < end { usleep(1_000) }
+        return Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
+      default: return .file(Self.new, for: request, [("ETag", "\"2\"")])
+      }
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    _ = try await download(server, to: folder.file(), options).get()
+    let all = try #require(told.value)
+    #expect(all.first?.total == 40_000 && all.last?.completed == 30_000 && all.last?.total == 30_000)
+  }
+
+  @Test func doesNotReportAFailedDownloadAsComplete() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
+    let folder = try Folder()
+    let result = Box<Result<NetworkDownload, NetworkError>>()
+    let told = Box<[TransferProgress]>([])
+    session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(),
+      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }), policy: .never
+    ) { result.value = $0 }
+    await until { result.value != nil }
+    #expect(result.value?.error != nil)
+    #expect(told.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
+  }
+
+  /// `maxRetryTime` is then counted from its end. A machine that stands still for a second can end one of the downloads,
+  /// but not all of them.
+  @Test func firstAttemptThatMakesProgressTakesNoTimeFromTheRetries() async throws {
+    var policy = Self.policy
+    policy.maxRetryTime = .seconds(1)
+    var result: Result<NetworkDownload, NetworkError>?
+    for _ in 0..<4 where result?.error != nil || result == nil {
+      let server = try LoopbackServer { request in
+        switch request.index {
+        case 0:
+          Answer([
+            .send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]),
+            .pause(milliseconds: 1_100), .close,
+          ])
+        case 1: .status(503)
+        default: .file(Self.old, for: request, Self.tag)
+        }
+      }
+      let folder = try Folder()
+      result = await download(server, to: folder.file(), policy: policy)
+    }
+    #expect(try result?.get().attempts.count == 3)
+  }
+
+  // MARK: Errors, results and requests
+
+  /// Errors come with their body, of which 1 MB is kept.
+  @Test func keepsAMegabyteOfAnErrorBody() async throws {
+    let body = someBytes(2_000_000)
+    let server = try LoopbackServer { _ in
+      Answer([.send(Answer.head(422, [("Content-Length", "2000000"), ("X-One", "1")]) + body)])
+    }
+    let folder = try Folder()
+    let error = await download(server, to: folder.file()).error
+    #expect(error?.data == Data(body[..<1_048_576]) && error?.statusCode == 422)
+    #expect(error?.response?.value(forHTTPHeaderField: "X-One") == "1" && folder.names.isEmpty)
+    // That of the last attempt alone.
+    let twice = try LoopbackServer(script: .status(503, body: "not now"), .status(404, body: "never"))
+    #expect(await download(twice, to: folder.file()).error?.data == Data("never".utf8))
+    let other = await #expect(throws: NetworkError.self) {
+      try await session.networkBytes(for: URLRequest(url: server.url()), policy: Self.policy)
+    }
+    #expect(other?.data == Data(body[..<1_048_576]) && other?.statusCode == 422)
+  }
+
+  @Test func returnsTheLastResponseAndAllAttempts() async throws {
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: .status(503)
+      case 1: .file(Self.old, for: request, Self.tag + [("X-Number", "1")], cut: 20_000)
+      default: .file(Self.old, for: request, Self.tag + [("X-Number", "2")])
+      }
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()) { $0.setValue("1", forHTTPHeaderField: "X-Mine") }.get()
+    #expect(done.file == folder.file() && done.attempts.count == 3)
+    #expect(done.response.statusCode == 206 && done.response.value(forHTTPHeaderField: "X-Number") == "2")
+    #expect(server.requests.allSatisfy { $0.value("X-Mine") == "1" && $0.target == "/file" })
+  }
+
+  /// A query may be a signature that changes, and is sent as it is.
+  @Test func resumedRequestKeepsItsQuery() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    let url = server.url("/file?signature=a%2Fb&x")
+    _ = try await download(server, to: folder.file()) { $0.url = url }.get()
+    #expect(server.requests.map(\.target) == ["/file?signature=a%2Fb&x", "/file?signature=a%2Fb&x"])
+  }
+
+  /// Another method is never asked for a part, and repeated where that is safe.
+  @Test func restartsOtherMethodsWithoutARange() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+    let folder = try Folder()
+    _ = try await download(server, to: folder.file()) {
+      $0.httpMethod = "POST"
+      $0.httpBody = Data("query".utf8)
+      $0.setValue("1", forHTTPHeaderField: "Idempotency-Key")
+    }.get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+    #expect(server.requests.map(\.text) == ["query", "query"] && server.requests.allSatisfy { $0.method == "POST" })
+  }
+
+  /// The received part is discarded before the new file begins.
+  @Test func reportsZeroProgressBeforeARestart() async throws {
+    let told = Box<[TransferProgress]>([])
+    let hasRestarted: @Sendable () -> Bool = {
+      told.value?.contains { $0.completed == 0 && $0.total == nil } == true
+    }
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0: return .file(Self.old, for: request, cut: 20_000)
+      case 1: return Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
+      default:
+        let limit = ContinuousClock.now + .seconds(20)
+        while !hasRestarted(), ContinuousClock.now < limit { usleep(1_000) }
+        return .file(Self.new, for: request, [("ETag", "\"2\"")])
+      }
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(hasRestarted())
+  }
+}

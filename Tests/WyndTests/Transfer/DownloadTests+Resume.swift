@@ -1,0 +1,241 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension DownloadTests {
+  // MARK: Resuming later
+
+  struct Damaged: Error {}
+  /// As `.stall`, with a tag.
+  static let stall = Answer([.send(Answer.head(200, tag + [("Content-Length", "100")])), Answer.text("a part"), .hang])
+
+  @Test func resumesAKeptPartialFile() async throws {
+    let bytes = someBytes(300_000)
+    let isUp = Box(false)
+    let server = try LoopbackServer { request in
+      isUp.value == true ? .file(bytes, for: request) : .file(bytes, for: request, cut: 100_000)
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    var policy = Self.policy
+    policy.maxRetries = 0
+    #expect(await download(server, to: folder.file(), options, policy: policy).error != nil)
+    #expect(folder.names.count == 2 && !folder.names.contains("file.bin"))
+    isUp.value = true
+    let done = try await download(server, to: folder.file(), options, policy: policy).get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    #expect(server.requests.last?.value("Range") == "bytes=100000-")
+    #expect(folder.names == ["file.bin"])
+  }
+
+  /// A partial file that was damaged, or that belongs to another file.
+  @Test(arguments: ["damaged", "other path", "other host", "no state", "too long", "nonsense"])
+  func doesNotUseADamagedOrForeignPartialFile(_ harm: String) async throws {
+    let bytes = someBytes(100_000)
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
+    let other = try LoopbackServer { .file(bytes, for: $0) }
+    let folder = try Folder()
+    var options = DownloadOptions(resumes: true)
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    let part = try #require(folder.partial)
+    let state = try #require(folder.hidden.first { $0 != part })
+    var begun = try Data(contentsOf: part)
+    #expect(begun.count == 50_000)
+    switch harm {
+    case "damaged": begun[7] &+= 1
+    case "too long": begun += bytes
+    case "nonsense": try Data("{".utf8).write(to: state)
+    case "no state": try FileManager.default.removeItem(at: state)
+    default: break
+    }
+    try begun.write(to: part)
+    options.validate = { file in if try Data(contentsOf: file) != Data(bytes) { throw Damaged() } }
+    let path = harm == "other path" ? server.url("/other") : nil
+    let done = try await download(harm == "other host" ? other : server, to: folder.file(), options) { request in
+      if let path { request.url = path }
+    }.get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes), "\(harm)")
+    let later = harm == "other host" ? other.requests[...] : server.requests.dropFirst()
+    #expect(later.map { $0.value("Range") == nil } == (harm == "damaged" ? [false, true] : [true]))
+    #expect(folder.names == ["file.bin"])
+  }
+
+  /// The part is not in it, so another download would bring the same.
+  @Test func doesNotDownloadAnInvalidCompleteFileAgain() async throws {
+    let bytes = someBytes(100_000)
+    let server = try LoopbackServer { $0.index == 0 ? .file(bytes, for: $0, cut: 50_000) : .ok(bytes) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    guard case .invalidFile? = transferError(await download(server, to: folder.file(), options)) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=50000-"])
+  }
+
+  @Test func rejectsASecondDownloadToTheSameFile() async throws {
+    let server = try LoopbackServer { .file(someBytes(100), for: $0) }
+    let slow = try LoopbackServer(script: Self.stall)
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    let first = Task { await download(slow, to: folder.file(), options) }
+    await until { folder.partialSize == 6 }
+    guard case .inUse(folder.file())? = transferError(await download(server, to: folder.file(), options)) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(server.requests.isEmpty)
+    first.cancel()
+    guard case .failure(.cancelled) = await first.value else { Issue.record("not cancelled"); return }
+    // What it had is not usable without a validator, and the place is free for the next.
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(folder.names == ["file.bin"])
+  }
+
+  @Test func removesPartialFileWhenCanceled() async throws {
+    let server = try LoopbackServer(script: .stall)
+    let folder = try Folder()
+    let result = Box<NetworkError>()
+    let told = Box<TransferProgress>()
+    let task = session.performNetworkDownload(
+      URLRequest(url: server.url()), to: folder.file(), options: DownloadOptions(onProgress: { told.value = $0 })
+    ) { result.value = $0.error }
+    await until { told.value == TransferProgress(completed: 6, total: 100) }
+    task.cancel()
+    await until { result.value != nil }
+    guard case .cancelled? = result.value else { Issue.record("\(String(describing: result.value))"); return }
+    #expect(folder.names.isEmpty)
+  }
+
+  @Test func followsRedirectsWithoutTheToken() async throws {
+    let bytes = someBytes(50_000)
+    let other = try LoopbackServer { .file(bytes, for: $0, cut: 20_000) }
+    let server = try LoopbackServer { _ in .redirect(307, to: other.url("/there").absoluteString) }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()) {
+      $0.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
+    }.get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    #expect(other.requests.map { $0.value("Range") } == [nil, "bytes=20000-", "bytes=40000-"])
+    #expect(other.requests.allSatisfy { $0.value("Authorization") == nil })
+  }
+
+  @Test func doesNotRetryAPOST() async throws {
+    let server = try LoopbackServer { .file(someBytes(50_000), for: $0, cut: 20_000) }
+    let folder = try Folder()
+    #expect(await download(server, to: folder.file()) { $0.httpMethod = "POST" }.error != nil)
+    #expect(server.requests.count == 1 && folder.names.isEmpty)
+  }
+
+  /// Another method may bring another file.
+  @Test(arguments: [("GET", "POST"), ("POST", "GET")])
+  func doesNotResumeWithAnotherMethod(_ first: String, _ second: String) async throws {
+    let server = try LoopbackServer { request in
+      request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
+    }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    for (method, isWhole) in [(first, false), (second, true)] {
+      let result = await download(server, to: folder.file(), options, { $0.httpMethod = method }, policy: .never)
+      #expect((result.error == nil) == isWhole)
+    }
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
+  /// Answered with a part, it would have to be sent again for the rest.
+  @Test func rejectsAPartialResponseToAPOST() async throws {
+    let server = try LoopbackServer { _ in Self.part("bytes 0-69999/200000", someBytes(70_000)) }
+    let folder = try Folder()
+    let result = await download(server, to: folder.file()) { $0.httpMethod = "POST" }
+    guard case .invalidResponse? = transferError(result) else { Issue.record("\(result)"); return }
+    #expect(server.requests.count == 1 && folder.names.isEmpty)
+  }
+
+  /// The length is unknown until a 416 says that nothing is missing.
+  @Test func requestsAFileOfUnknownLengthToItsEnd() async throws {
+    let bytes = someBytes(40_000)
+    let server = try LoopbackServer { request in
+      guard let range = request.value("Range") else {
+        let chunk = Array("4e20\r\n".utf8) + bytes[..<20_000] + Array("\r\n5\r\n".utf8)
+        return Answer([.send(Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close])
+      }
+      let start = Int(range.dropFirst(6).dropLast()) ?? 0
+      if start >= bytes.count { return .status(416, [("Content-Range", "bytes */40000")]) }
+      let end = min(start + 10_000, bytes.count)
+      return Self.part("bytes \(start)-\(end - 1)/*", Array(bytes[start..<end]))
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()).get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.response.statusCode == 416)
+  }
+
+  /// The first response, without a validator, is interrupted; the second is a range from byte 0.
+  @Test func replacesPartialFileWithARangeFromTheStart() async throws {
+    let bytes = someBytes(40_000)
+    let server = try LoopbackServer { request in
+      switch request.index {
+      case 0:
+        let head = Answer.head(200, [("Content-Length", "40000")])
+        return Answer([.send(head + someBytes(20_000, seed: 9)), .close])
+      case 1:
+        let head = Answer.head(206, Self.tag + [("Content-Range", "bytes 0-39999/40000"), ("Content-Length", "40000")])
+        return Answer([.send(head + bytes[..<10_000]), .close])
+      default: return .file(bytes, for: request)
+      }
+    }
+    let folder = try Folder()
+    let done = try await download(server, to: folder.file()).get()
+    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil, "bytes=10000-"])
+  }
+
+  /// The file is assembled from ranges and never valid, so it is downloaded twice at most.
+  @Test func restartsOnceAfterAFailedValidation() async throws {
+    let bytes = someBytes(200_000)
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: 120_000) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
+    let result = await download(server, to: folder.file(), options)
+    guard case .failure(let error) = result else { Issue.record("\(result)"); return }
+    #expect("\(error)".contains("invalid file: Damaged"))
+    #expect(server.requests.count == 4 && folder.names.isEmpty)
+    // The next call starts from the beginning and succeeds.
+    _ = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
+  }
+
+  @Test func doesNotRemoveAPartialFileInUse() async throws {
+    let server = try LoopbackServer(script: Self.stall)
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    let task = Task { await download(server, to: folder.file(), options) }
+    await until { folder.partialSize == 6 }
+    NetworkDownload.removePartialFile(for: folder.file())
+    #expect(NetworkDownload.hasPartialFile(for: folder.file()))
+    task.cancel()
+    _ = await task.value
+    NetworkDownload.removePartialFile(for: folder.file())
+    #expect(!NetworkDownload.hasPartialFile(for: folder.file()) && folder.names.isEmpty)
+  }
+
+  /// The result and the folder agree, at whatever moment a short download is canceled.
+  @Test func leavesTheFileOrNothingWhenCanceledAtAnyMoment() async throws {
+    let server = try LoopbackServer { .file(someBytes(50_000), for: $0) }
+    for moment in 0..<60 {
+      let folder = try Folder()
+      let task = Task { await download(server, to: folder.file()) }
+      try await Task.sleep(for: .microseconds(moment * 100))
+      task.cancel()
+      switch await task.value {
+      case .success: #expect(folder.names == ["file.bin"])
+      case .failure: #expect(folder.names.isEmpty)
+      }
+    }
+  }
+}

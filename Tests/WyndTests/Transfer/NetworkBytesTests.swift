@@ -1,0 +1,295 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkBytesTests {
+  let session = URLSession(configuration: .ephemeral)
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+
+  func bytes(_ server: LoopbackServer, policy: RetryPolicy = policy) async throws -> NetworkBytes {
+    try await session.networkBytes(for: URLRequest(url: server.url()), policy: policy)
+  }
+
+  static let request = URLRequest(url: URL(fileURLWithPath: "/"))
+  static func script(_ status: Int, _ chunks: [Data]) -> NetworkScript {
+    .scripted([.chunks(status, headers: [:], chunks, isCut: false)])
+  }
+
+  @Test func retriesUntilTheFirstByte() async throws {
+    let server = try LoopbackServer(
+      script: .reset, .status(503),
+      // A head without a byte is no start yet.
+      Answer([.send(Answer.head(200, [("Content-Length", "9")])), .close]),
+      .status(200, [("X-One", "1")], body: "the bytes"))
+    let bytes = try await bytes(server)
+    #expect(bytes.response.value(forHTTPHeaderField: "X-One") == "1")
+    var data = Data()
+    for try await chunk in bytes { data += chunk }
+    #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
+  }
+
+  @Test func maxRetriesLimitsTheStart() async throws {
+    let script = NetworkScript.scripted([.dropped])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    await #expect(throws: NetworkError.self) { try await script.networkBytes(for: request, maxRetries: 1) }
+    #expect(script.requests.count == 2)
+  }
+
+  @Test func deliversDataWhileTheConnectionIsOpen() async throws {
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .hang]))
+    let bytes = try await bytes(server)
+    var iterator = bytes.makeAsyncIterator()
+    #expect(try await iterator.next() == Data("first".utf8))
+  }
+
+  @Test func throwsAfterTheReceivedDataWhenTheConnectionIsLost() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .pause(milliseconds: 50),
+        Answer.text("second"), .pause(milliseconds: 50), .close,
+      ]))
+    var data = Data()
+    do {
+      for try await chunk in try await bytes(server) { data += chunk }
+      Issue.record("no error")
+    } catch let error as NetworkError {
+      #expect(error.urlError?.code == .networkConnectionLost)
+    }
+    #expect(data == Data("firstsecond".utf8) && server.requests.count == 1)
+  }
+
+  @Test func throwsAnHTTPErrorBeforeTheFirstByte() async throws {
+    let server = try LoopbackServer(script: .status(404, body: "not here"))
+    let error = await #expect(throws: NetworkError.self) { try await bytes(server) }
+    #expect(error?.statusCode == 404 && error?.data == Data("not here".utf8))
+    let empty = try LoopbackServer(script: .status(204))
+    var count = 0
+    for try await _ in try await bytes(empty) { count += 1 }
+    #expect(count == 0)
+  }
+
+  @Test func totalIsTheContentLength() async throws {
+    let chunked = Answer([
+      .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\na\r\n0\r\n\r\n"),
+    ])
+    for (answer, total) in [(Answer.ok("abc"), Int64(3)), (chunked, nil)] {
+      #expect(try await bytes(try LoopbackServer(script: .status(503), answer)).total == total)
+    }
+  }
+
+  /// 6 MB for a reader that begins when all has come. On Apple's platforms the server has to wait for the reader.
+  @Test func slowReaderReceivesAllData() async throws {
+    let all = someBytes(6_000_000)
+    let server = try LoopbackServer { .file(all, for: $0) }
+    let bytes = try await bytes(server)
+    if !isOnApplePlatforms { await until { server.openRequests == 0 } }
+    var data = Data()
+    for try await chunk in bytes {
+      #expect(chunk.count <= 1_048_576)
+      data += chunk
+    }
+    #expect(data == Data(all))
+  }
+
+  /// More than the reader takes meanwhile has come when the connection drops.
+  @Test func deliversUnreadDataBeforeTheError() async throws {
+    let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }
+    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: true)])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    var data = Data()
+    do {
+      for try await chunk in try await script.networkBytes(for: request) { data += chunk }
+      Issue.record("no error")
+    } catch {
+      #expect((error as? NetworkError)?.urlError?.code == .networkConnectionLost)
+    }
+    #expect(data == Data(chunks.joined()))
+  }
+
+  /// A slow reader must not block other transfers of its session, because it may wait for one of them.
+  @Test func slowReaderDoesNotBlockOtherTransfers() async throws {
+    let film = someBytes(40_000_000)
+    let server = try LoopbackServer { $0.method == "PUT" ? .ok("\($0.body.count)") : .ok(film) }
+    var size = 0
+    for try await chunk in try await bytes(server) {
+      var request = URLRequest(url: server.url())
+      request.timeoutInterval = 20
+      let response = try await session.performNetworkUpload(request, from: .data(chunk))
+      size += Int(String(decoding: response.data, as: UTF8.self)) ?? 0
+    }
+    #expect(size == film.count)
+  }
+
+  @Test func throwsCancelledWhenTheReaderIsCanceled() async throws {
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+    let bytes = try await bytes(server)
+    let begun = Gate()
+    let reader = Task {
+      for try await _ in bytes { begun.open() }
+    }
+    await begun.wait()
+    reader.cancel()
+    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
+  }
+
+  /// Also if there is more to read: one read takes at most the megabyte that is in memory.
+  @Test func cancelledReaderGetsNoMoreData() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Content-Length", "5000000")])), .send([UInt8](repeating: 0, count: 4_000_000)), .hang,
+      ]))
+    let bytes = try await bytes(server)
+    let reader = Task {
+      var iterator = bytes.makeAsyncIterator()
+      _ = try await iterator.next()
+      try await Task.sleep(for: .milliseconds(300))
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await iterator.next()
+    }
+    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
+  }
+
+  /// The body of a failure is in its error, up to a megabyte, and takes no file and no reader.
+  @Test func keepsAMegabyteOfAnErrorBody() async throws {
+    let chunk = Data(count: 700_000)
+    let error = await #expect(throws: NetworkError.self) {
+      try await Self.script(404, [chunk, chunk]).networkBytes(for: Self.request)
+    }
+    #expect(error?.statusCode == 404 && error?.data?.count == 1_048_576)
+  }
+
+  @Test func waitingReaderReceivesTheEnd() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\nx\r\n"),
+        .pause(milliseconds: 200), Answer.text("0\r\n\r\n"),
+      ]))
+    var data = Data()
+    for try await chunk in try await bytes(server) { data += chunk }
+    #expect(data == Data("x".utf8))
+  }
+
+  @Test func deliversFourMegabytes() async throws {
+    let all = someBytes(4_000_000)
+    let server = try LoopbackServer { .file(all, for: $0) }
+    var data = Data()
+    for try await chunk in try await bytes(server) { data += chunk }
+    #expect(data == Data(all))
+  }
+
+  // MARK: Lines
+
+  static let lines: [(String, [String])] = [
+    ("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("a\r\nb\r\n", ["a", "b"]), ("a\rb\r", ["a", "b"]),
+    ("\n\n", ["", ""]), ("\r\n\r\n", ["", ""]), ("\n\r", ["", ""]), ("a\r\r\nb", ["a", "", "b"]),
+    ("ä\u{2028}ö\u{85}\n", ["ä\u{2028}ö\u{85}"]), ("\u{FEFF}a\n", ["\u{FEFF}a"]),
+    ("a\u{0}b\n \t\n", ["a\u{0}b", " \t"]),
+    ("a\n\rb", ["a", "", "b"]), ("\na", ["", "a"]), ("\r\na", ["", "a"]),
+  ]
+
+  @Test(arguments: lines.indices) func splitsLinesAcrossChunks(_ row: Int) async throws {
+    let (text, expected) = Self.lines[row]
+    let server = try LoopbackServer { request in
+      .pieces(Array(text.utf8), of: request.target.last?.wholeNumberValue ?? 1)
+    }
+    for size in 1...3 {
+      let bytes = try await session.networkBytes(for: URLRequest(url: server.url("/\(size)")), policy: Self.policy)
+      var lines: [String] = []
+      for try await line in bytes.lines { lines.append(line) }
+      #expect(lines == expected, "in pieces of \(size)")
+    }
+  }
+
+  @Test func replacesInvalidUTF8() async throws {
+    let server = try LoopbackServer(script: .ok([0xff, 10, 0xc3, 10, 0x61, 0xe2, 0x82]))
+    var lines: [String] = []
+    for try await line in try await bytes(server).lines { lines.append(line) }
+    #expect(lines == ["\u{FFFD}", "\u{FFFD}", "a\u{FFFD}"])
+  }
+
+  @Test func doesNotDeliverALineCutOffByALostConnection() async throws {
+    let server = try LoopbackServer(
+      script: Answer([
+        .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("one\ntwo"), .pause(milliseconds: 20), .close,
+      ]))
+    var iterator = try await bytes(server).lines.makeAsyncIterator()
+    #expect(try await iterator.next() == "one")
+    await #expect(throws: NetworkError.self) { try await iterator.next() }
+  }
+
+  /// 16 MB fit, a byte more would fill the memory.
+  @Test(arguments: [0, 1]) func failsForALineOverTheLimit(_ more: Int) async throws {
+    let limit = 16 * 1_048_576
+    let server = try LoopbackServer { _ in .ok([UInt8](repeating: 65, count: limit + more) + [10, 66]) }
+    var lengths: [Int] = []
+    do {
+      for try await line in try await bytes(server).lines { lengths.append(line.utf8.count) }
+      #expect(more == 0 && lengths == [limit, 1])
+    } catch NetworkError.responseTooLarge(limit) {
+      #expect(more == 1 && lengths.isEmpty)
+    }
+  }
+
+  /// Even if the sequence is still retained.
+  @Test func cancelledReaderEndsTheRequest() async throws {
+    let server = try LoopbackServer(
+      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+    let bytes = try await bytes(server)
+    let begun = Gate()
+    let reader = Task {
+      for try await _ in bytes { begun.open() }
+    }
+    await begun.wait()
+    reader.cancel()
+    _ = await reader.result
+    let limit = ContinuousClock.now + .seconds(20)
+    while server.openRequests > 0, ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(server.openRequests == 0)
+    withExtendedLifetime(bytes) {}
+  }
+
+  /// The first response, which has not ended, is not kept until the call ends.
+  @Test func cancelsAResponseThatAMiddlewareRejects() async throws {
+    struct RejectFirst: NetworkMiddleware {
+      let server: LoopbackServer
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse {
+        let response = try await next(request)
+        if server.requests.count == 1 { throw NetworkError.urlError(URLError(.networkConnectionLost)) }
+        await until { server.openRequests == 1 }
+        return response
+      }
+    }
+    let server = try LoopbackServer { request in
+      Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("\(request.index)"), .hang])
+    }
+    let policy = RetryPolicy(backoff: .constant(.zero))
+    let client = NetworkClient(policy: policy, middleware: [RejectFirst(server: server)])
+    let bytes = try await client.networkBytes(for: URLRequest(url: server.url()))
+    var reader = bytes.makeAsyncIterator()
+    #expect(try await reader.next() == Data("1".utf8))
+  }
+
+  /// Received data is not delivered after a cancellation, even if it is complete.
+  @Test(arguments: [true, false]) func canceledReaderGetsNoBufferedData(readsLines: Bool) async throws {
+    let chunks = readsLines ? [Data("a\nb\nc\n".utf8)] : [Data("a".utf8), Data("b".utf8), Data("c".utf8)]
+    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: false)])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let reader = Task {
+      let bytes = try await script.networkBytes(for: request)
+      var lines = bytes.lines.makeAsyncIterator()
+      if readsLines { #expect(try await lines.next() == "a") }
+      withUnsafeCurrentTask { $0?.cancel() }
+      if readsLines { _ = try await lines.next() } else { for try await _ in bytes {} }
+    }
+    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("went on"); return }
+  }
+}

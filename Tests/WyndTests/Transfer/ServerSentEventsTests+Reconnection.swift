@@ -1,0 +1,189 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension ServerSentEventsTests {
+  // MARK: Reconnection
+
+  /// Body of the first connection, body of the second, the events of both, and the Last-Event-ID of the second.
+  static let reconnections: [(String, String, [Event], String?)] = [
+    ("id: 1\ndata: a\n\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "1")], "1"),
+    // An id counts with the blank line behind it, whether or not there is data.
+    (
+      "id: 1\ndata: a\n\nid: 2\ndata: unfinished\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "1")], "1"
+    ),
+    ("id: 1\ndata: a\n\nid: 2\n\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "2")], "2"),
+    ("id: 1\ndata: a\n\nid\n\n", "data: b\n\n", [event("a", id: "1"), event("b")], nil),
+    ("data: a\n\n", "id: 1\ndata: b\n\n", [event("a"), event("b", id: "1")], nil),
+    // Nothing that was not finished lives on: no line, no data, no type.
+    ("data: a\n\nda", "ta: x\n\ndata: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\n\ndata: x\n", "\ndata: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\n\nevent: x\n", "data: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\n\n", "\u{FEFF}data: b\n\n", [event("a"), event("b")], nil),
+    ("data: a\r\r", "\ndata: b\n\n", [event("a"), event("b")], nil),
+  ]
+
+  @Test(arguments: reconnections.indices) func reconnectsAfterTheLastCompleteEvent(_ row: Int) async throws {
+    let (first, second, expected, lastID) = Self.reconnections[row]
+    let server = try LoopbackServer(
+      script: Self.stream("retry: 1\n" + first), Self.stream(second), .status(204))
+    let got = try await events(URLRequest(url: server.url())).map { Self.event($0.data, $0.event, id: $0.id) }
+    #expect(got == expected)
+    #expect(server.requests.count == 3 && server.requests[0].value("Last-Event-ID") == nil)
+    #expect(server.requests[1].value("Last-Event-ID") == lastID)
+  }
+
+  /// The request may resume an earlier stream.
+  @Test func startsAfterTheLastEventIDOfTheRequest() async throws {
+    let server = try LoopbackServer(
+      script: Self.stream("retry: 1\ndata: a\n\n"), Self.stream("id\ndata: b\n\n"), .status(204))
+    var request = URLRequest(url: server.url())
+    request.setValue("5", forHTTPHeaderField: "Last-Event-ID")
+    #expect(try await events(request).map(\.id) == ["5", ""])
+    #expect(server.requests.map { $0.value("Last-Event-ID") } == ["5", "5", nil])
+  }
+
+  @Test func everyConnectionRequestsAnUncachedEventStream() async throws {
+    let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(204))
+    var request = URLRequest(url: server.url("/events?topic=1"))
+    request.setValue("Bearer 1", forHTTPHeaderField: "Authorization")
+    _ = try await events(request)
+    #expect(server.requests.count == 2)
+    for request in server.requests {
+      #expect(request.value("Accept") == "text/event-stream" && request.value("Cache-Control") == "no-cache")
+      #expect(request.value("Authorization") == "Bearer 1" && request.target == "/events?topic=1")
+      #expect(request.method == "GET")
+    }
+  }
+
+  /// The waits, in the time of a script, between streams of one event each.
+  func waits(_ retry: String, streams: Int = 1) async throws -> Duration {
+    let script = NetworkScript { _, number in
+      number < streams ? .ok(retry + "data: a\n\n", headers: ["Content-Type": "text/event-stream"]) : .status(204)
+    }
+    var count = 0
+    let url = try #require(URL(string: "https://example.com/events"))
+    for try await _ in script.serverSentEvents(for: URLRequest(url: url)) { count += 1 }
+    #expect(count == streams)
+    return script.elapsed
+  }
+
+  /// 3 s unless the server says otherwise; never less than 0.1 s.
+  @Test func waitsBeforeEachReconnection() async throws {
+    #expect(try await waits("") == .seconds(3))
+    #expect(try await waits("retry: 0\n") == .milliseconds(100))
+    #expect(try await waits("retry: 4000\n") == .seconds(4))
+  }
+
+  @Test func doesNotReconnectIfDisabled() async throws {
+    for more in [Answer.Step.close, .reset] {
+      let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", [.pause(milliseconds: 20), more]) }
+      var iterator = session.serverSentEvents(
+        for: URLRequest(url: server.url()), reconnects: false, policy: .never
+      ).makeAsyncIterator()
+      #expect(iterator.response == nil)
+      #expect(try await iterator.next()?.data == "a" && iterator.response?.statusCode == 200)
+      _ = try? await iterator.next()
+      #expect(server.requests.count == 1)
+    }
+  }
+
+  @Test func endsAfterA204() async throws {
+    let server = try LoopbackServer(script: .status(204))
+    #expect(try await events(URLRequest(url: server.url())).isEmpty)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func throwsWhenReconnectingFails() async throws {
+    let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(404))
+    var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
+    #expect(try await iterator.next()?.data == "a")
+    let error = await #expect(throws: NetworkError.self) { try await iterator.next() }
+    #expect(error?.statusCode == 404 && server.requests.count == 2)
+  }
+
+  /// An error that a reconnection cannot fix is thrown.
+  @Test func failsForALineOverTheLimit() async throws {
+    let endless = [UInt8](repeating: 65, count: 16 * 1_048_576 + 1)
+    let server = try LoopbackServer { request in
+      if request.index > 0 { return .status(204) }
+      return Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream")]) + endless), .hang])
+    }
+    let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    guard case .responseTooLarge? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(server.requests.count == 1)
+  }
+
+  /// No line is too long, and the event has no end. A stream of events may be as long as it likes.
+  @Test(arguments: [true, false]) func failsForAnEventOverTheLimit(isOne: Bool) async throws {
+    let line =
+      Array("data: ".utf8) + [UInt8](repeating: 65, count: 4 * 1_048_576) + Array(isOne ? "\n".utf8 : "\n\n".utf8)
+    let server = try LoopbackServer { _ in
+      Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream")]) + line + line + line + line), .close])
+    }
+    if isOne {
+      let error = await #expect(throws: NetworkError.self) { try await events(Self.once(server.url())) }
+      guard case .responseTooLarge? = error else { Issue.record("\(String(describing: error))"); return }
+    } else {
+      #expect(try await events(Self.once(server.url())).count == 4)
+    }
+  }
+
+  // MARK: The response
+
+  @Test(arguments: [
+    "text/event-stream", "Text/Event-Stream", "text/event-stream;charset=utf-8",
+    "text/event-stream ; charset=\"utf-8\"",
+  ])
+  func recognizesTheContentTypeOfAnEventStream(_ type: String) async throws {
+    let server = try LoopbackServer { _ in .pieces(Array("data: a\n\n".utf8), of: 99, [("Content-Type", type)]) }
+    #expect(try await events(Self.once(server.url())) == [Self.event("a")])
+  }
+
+  @Test(arguments: [
+    nil, "text/plain", "application/json", "text/event-streams", "text/event-stream-x;text/event-stream",
+  ])
+  func rejectsOtherContentTypes(_ type: String?) async throws {
+    let fields = type.map { [("Content-Type", $0)] } ?? []
+    let server = try LoopbackServer { _ in .pieces(Array("data: a\n\n".utf8), of: 99, fields) }
+    await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func errorForAnotherContentTypeHasTheResponse() async throws {
+    let body = "{\"error\":\"quota\"}"
+    let server = try LoopbackServer { _ in .status(200, [("Content-Type", "application/json")], body: body) }
+    let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    #expect(error?.statusCode == 200 && error?.data == Data(body.utf8))
+    #expect(error?.response?.value(forHTTPHeaderField: "Content-Type") == "application/json")
+    #expect(error.map { !"\($0.localizedDescription)".contains("file") && !"\($0)".contains("file") } == true)
+  }
+
+  /// A Content-Type may be long, and contain control characters of a terminal.
+  @Test func errorShortensAndEscapesTheContentType() async throws {
+    let type = "text/\u{1B}[31m" + String(repeating: "x", count: 20_000)
+    let server = try LoopbackServer { _ in .status(200, [("Content-Type", type)], body: "x") }
+    let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
+    #expect(error.map { !"\($0)".contains("\u{1B}") && "\($0)".count < 1_000 } == true)
+  }
+
+  /// A stream of another method is over when it ends, even if its request is safe to repeat.
+  @Test(arguments: ["POST", "PUT"])
+  func reconnectsOnlyGET(_ method: String) async throws {
+    let server = try LoopbackServer { $0.index < 3 ? Self.stream("retry: 1\ndata: a\n\n") : .status(204) }
+    var request = URLRequest(url: server.url())
+    request.httpMethod = method
+    request.setValue("1", forHTTPHeaderField: "Idempotency-Key")
+    #expect(try await events(request).count == 1 && server.requests.count == 1)
+  }
+
+  /// An event shows that the server is well: only connections without one make the wait longer.
+  @Test func keepsTheWaitShortWhileEventsArrive() async throws {
+    #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
+  }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A client's transfers use its base URL, headers, middleware, policy and script, like any call.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferClientTests {
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+
+  static func authentication(_ server: LoopbackServer, _ renewals: Counter) -> Authentication<BearerToken> {
+    Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      renewals.add()
+      return BearerToken("new")
+    }
+  }
+
+  static func request(_ path: String, _ method: String = "GET") throws -> URLRequest {
+    var request = URLRequest(url: try #require(URL(string: path)))
+    request.httpMethod = method
+    return request
+  }
+
+  static func isSigned(_ request: LoopbackServer.Request) -> Bool { request.value("Authorization") == "Bearer new" }
+
+  #if os(Linux) || os(macOS)
+    /// The first process is killed at a third, and its token is revoked; the next one resumes. The size is in
+    /// megabytes: 300 take 3 GB of memory.
+    @Test func resumesAKilledDownloadWithARenewedToken() async throws {
+      let size = ProcessInfo.processInfo.environment["WYND_DOWNLOAD_SIZE"].flatMap { Int($0) } ?? 30
+      let third = size * 1_000_000 / 3
+      let bytes = someBytes(size * 1_000_000)
+      let isRevoked = Box(false)
+      let server = try LoopbackServer { request in
+        let token = isRevoked.value == true ? "Bearer new" : "Bearer old"
+        if request.value("Authorization") != token { return .status(401) }
+        if isRevoked.value == true { return .file(bytes, for: request) }
+        let head = Answer.head(200, [("ETag", "\"1\""), ("Content-Length", "\(bytes.count)")])
+        return Answer([.send(head + bytes[..<third]), .hang])
+      }
+      let folder = try Folder()
+      let child = try ChildProcess(
+        CommandTests.program,
+        ["\(server.url("/v1/film"))", "-s", "-o", folder.file().path, "--oauth2-bearer", "old"])
+      await until { folder.partialSize == third }
+      child.send(SIGKILL)
+      await child.ended()
+      isRevoked.value = true
+      let renewals = Counter()
+      let client = NetworkClient(
+        baseURL: server.url("/v1"), headers: [.userAgent("Film/1")], policy: Self.policy,
+        middleware: [Self.authentication(server, renewals)])
+      let told = Box<[TransferProgress]>([])
+      let done = try await client.performNetworkDownload(
+        Self.request("/film"), to: folder.file(),
+        options: DownloadOptions(resumes: true, onProgress: { now in told.update { $0.append(now) } }))
+      #expect(try Data(contentsOf: done.file) == Data(bytes) && folder.names == ["file.bin"])
+      #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=\(third)-", "bytes=\(third)-"])
+      #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer old", "Bearer new"])
+      #expect(server.requests.dropFirst().allSatisfy { $0.value("User-Agent") == "Film/1" })
+      #expect(renewals.value == 1 && done.attempts.count == 1)
+      #expect(told.value?.allSatisfy { $0.completed > third } == true && told.value?.last?.fraction == 1)
+    }
+  #endif
+
+  @Test func signsAndRetriesEveryTransfer() async throws {
+    let server = try LoopbackServer { request in
+      switch (request.target, Self.isSigned(request)) {
+      case (_, false): .status(401)
+      case ("/v1/events", _): ServerSentEventsTests.stream("data: a\n\n")
+      case ("/v1/file", _): .file(someBytes(100_000), for: request, cut: 60_000)
+      default: .ok(request.body)
+      }
+    }
+    let renewals = Counter()
+    let client = NetworkClient(
+      baseURL: server.url("/v1"), headers: [.init("X-App", "1")], policy: Self.policy,
+      middleware: [Self.authentication(server, renewals)])
+    let folder = try Folder()
+
+    let upload = try await client.performNetworkUpload(
+      Self.request("/up", "POST"), from: .multipart([.init(name: "a", value: "b")]))
+    #expect(String(decoding: upload.data, as: UTF8.self).contains("\r\n\r\nb\r\n"))
+    var stream = Data()
+    for try await chunk in try await client.networkBytes(for: Self.request("/bytes")) { stream += chunk }
+    #expect(stream.isEmpty)
+    var events: [String] = []
+    for try await event in client.serverSentEvents(for: try Self.request("/events"), reconnects: false) {
+      events.append(event.data)
+    }
+    #expect(events == ["a"])
+    let done = try await client.performNetworkDownload(Self.request("/file"), to: folder.file())
+    #expect(try Data(contentsOf: done.file) == Data(someBytes(100_000)))
+    #expect(renewals.value == 1 && server.requests.allSatisfy { $0.value("X-App") == "1" })
+    #expect(
+      server.requests.map(\.target) == ["/v1/up", "/v1/up", "/v1/bytes", "/v1/events", "/v1/file", "/v1/file"])
+  }
+
+  /// The session's redirect handling holds for a client's transfers too.
+  @Test(arguments: ["download", "upload", "stream", "events"])
+  func doesNotSendCredentialsToARedirect(_ kind: String) async throws {
+    let other = try LoopbackServer { _ in ServerSentEventsTests.stream("data: a\n\n") }
+    let server = try LoopbackServer { _ in .redirect(307, to: other.url("/there").absoluteString) }
+    let client = NetworkClient(
+      baseURL: server.url(), headers: [.init("X-Api-Key", "K")], policy: .never,
+      middleware: [Self.authentication(server, Counter())])
+    let folder = try Folder()
+    switch kind {
+    case "download": _ = try await client.performNetworkDownload(Self.request("/a"), to: folder.file())
+    case "upload": try await client.performNetworkUpload(Self.request("/a", "PUT"), from: .data(Data("x".utf8)))
+    case "stream": for try await _ in try await client.networkBytes(for: Self.request("/a")) {}
+    default: for try await _ in client.serverSentEvents(for: try Self.request("/a")) { break }
+    }
+    let sent = try #require(server.requests.first)
+    let got = try #require(other.requests.first)
+    #expect(sent.value("Authorization") == "Bearer old" && sent.value("X-Api-Key") == "K")
+    #expect(got.value("Authorization") == nil && got.value("X-Api-Key") == nil)
+  }
+
+  // MARK: A script
+
+  @Test func scriptSimulatesAnInterruptedDownload() async throws {
+    let bytes = someBytes(60_000)
+    let length = ["ETag": "\"1\"", "Content-Length": "60000"]
+    let script = NetworkScript.scripted([
+      .status(503, headers: ["Retry-After": "40"]),
+      .chunks(200, headers: length, [Data(bytes[..<20_000]), Data(bytes[20_000..<40_000])], isCut: true),
+      .chunks(
+        206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 40000-59999/60000"], [Data(bytes[40_000...])],
+        isCut: false),
+    ])
+    let client = NetworkClient(script: script)
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    let done = try await client.performNetworkDownload(
+      Self.request("https://example.com/file"), to: folder.file(),
+      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }))
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 3)
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "Range") } == [nil, nil, "bytes=40000-"])
+    #expect(script.elapsed >= .seconds(40) && told.value?.last == TransferProgress(completed: 60_000, total: 60_000))
+  }
+
+  /// The time of an attempt that made progress does not count, nor any time before it.
+  @Test func countsMaxRetryTimeFromTheLastProgress() async throws {
+    let bytes = someBytes(60_000)
+    let script = NetworkScript.scripted([
+      .status(503, headers: ["Retry-After": "80"]),
+      .chunks(200, headers: ["ETag": "\"1\"", "Content-Length": "60000"], [Data(bytes[..<40_000])], isCut: true),
+      .silence,
+      .chunks(
+        206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 40000-59999/60000"], [Data(bytes[40_000...])],
+        isCut: false),
+    ])
+    let folder = try Folder()
+    let policy = RetryPolicy(maxRetryAfter: .seconds(120), maxRetryTime: .seconds(100))
+    let done = try await script.performNetworkDownload(
+      Self.request("https://example.com/file"), to: folder.file(), policy: policy)
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 4)
+    #expect(script.elapsed > .seconds(140))
+  }
+
+  /// A new iteration is a new call, of the user who is signed in then.
+  @Test func eachIterationOfEventsUsesTheCurrentUser() async throws {
+    let url = try #require(URL(string: "https://a.example/events"))
+    let authentication = Authentication<BearerToken>(for: url) { _, _ in throw URLError(.timedOut) }
+    let script = NetworkScript { _, _ in
+      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: a\n\n".utf8)], isCut: false)
+    }
+    let log = EventLog()
+    let client = NetworkClient(policy: RetryPolicy(onEvent: log.add), middleware: [authentication], script: script)
+    let events = client.serverSentEvents(for: URLRequest(url: url))
+    for name in [nil, "ann", "bob"] {
+      authentication.credential = name.map { BearerToken($0) }
+      for try await event in events {
+        #expect(event.data == "a")
+        break
+      }
+    }
+    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+    #expect(sent == [nil, "Bearer ann", "Bearer bob"] && Set(log.events.map(\.callID)).count == 3)
+  }
+
+  /// The events of one user must not go on as those of another.
+  @Test(arguments: ["bob", nil]) func endsAnEventStreamWhenTheUserChanges(_ next: String?) async throws {
+    let url = try #require(URL(string: "https://a.example/events"))
+    let authentication = Authentication(for: url, BearerToken("ann")) { _, _ in throw URLError(.timedOut) }
+    let script = NetworkScript { _, _ in
+      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("id: 1\ndata: a\n\n".utf8)], isCut: false)
+    }
+    let client = NetworkClient(middleware: [authentication], script: script)
+    var data: [String] = []
+    let error = await #expect(throws: NetworkError.self) {
+      for try await event in client.serverSentEvents(for: URLRequest(url: url)) {
+        data.append(event.data)
+        if data.count == 2 { authentication.credential = next.map { BearerToken($0) } }
+      }
+    }
+    #expect(error?.urlError?.code == .userAuthenticationRequired && data == ["a", "a"])
+    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+    #expect(sent == ["Bearer ann", "Bearer ann"])
+  }
+
+  @Test func scriptSimulatesUploadsStreamsAndEvents() async throws {
+    let events = ["Content-Type": "text/event-stream"]
+    let script = NetworkScript { request, number in
+      switch (request.url?.path, number) {
+      case ("/up", 0): .dropped
+      case ("/up", _): .ok("thanks")
+      case ("/bytes", _): .chunks(200, headers: [:], [Data("one\ntw".utf8), Data("o\nthree".utf8)], isCut: true)
+      case (_, 3): .chunks(200, headers: events, [Data("id: 1\nretry: 100000\ndata: a\n\n".utf8)], isCut: false)
+      case (_, 4): .chunks(200, headers: events, [Data("data: b\n".utf8), Data("\n".utf8)], isCut: true)
+      default: .status(204)
+      }
+    }
+    let told = Box<[TransferProgress]>([])
+    let response = try await script.performNetworkUpload(
+      Self.request("https://example.com/up", "PUT"),
+      from: .bodyStream(length: 4) { InputStream(data: Data("body".utf8)) },
+      options: UploadOptions { now in told.update { $0.append(now) } })
+    #expect(response.data == Data("thanks".utf8) && told.value?.last == TransferProgress(completed: 4, total: 4))
+    var lines: [String] = []
+    await #expect(throws: NetworkError.self) {
+      for try await line in try await script.networkBytes(for: Self.request("https://example.com/bytes")).lines {
+        lines.append(line)
+      }
+    }
+    #expect(lines == ["one", "two"])
+    // The waits between connections pass in the time of the script.
+    let began = ContinuousClock.now
+    let before = script.elapsed
+    var data: [String] = []
+    for try await event in script.serverSentEvents(for: try Self.request("https://example.com/events")) {
+      data.append(event.data)
+    }
+    #expect(data == ["a", "b"] && script.elapsed - before >= .seconds(200))
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "Last-Event-ID") }.suffix(3) == [nil, "1", "1"])
+    #expect(ContinuousClock.now - began < .seconds(60))
+  }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension UploadTests {
+  // MARK: The length
+
+  /// With a wrong length the server would read the rest as the next request.
+  @Test(arguments: ["Content-Length", "content-length", "Transfer-Encoding"])
+  func sendsTheLengthOfTheBodyInsteadOfThatOfTheRequest(_ field: String) async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer { _ in .ok() }
+      let value = field == "Transfer-Encoding" ? "chunked" : "3"
+      _ = try await upload(server.url(), from: body, [field: value]).get()
+      _ = try await upload(server.url(), from: body, [field: value]).get()
+      #expect(server.requests.map { $0.body == Self.bytes } == [true, true], "\(name)")
+      for request in server.requests {
+        let isChunked = request.value("Transfer-Encoding") != nil
+        #expect(isChunked == (name == "stream") && isChunked == (request.value("Content-Length") == nil), "\(name)")
+      }
+    }
+    _ = folder
+  }
+
+  @Test func sendsContentLengthZeroForAnEmptyBody() async throws {
+    let folder = try Folder()
+    try Data().write(to: folder.file())
+    let bodies: [UploadBody] = [
+      .data(Data()), .file(folder.file()), .bodyStream(length: 0) { InputStream(data: Data()) },
+    ]
+    for (index, body) in bodies.enumerated() {
+      let server = try LoopbackServer { _ in .ok() }
+      _ = try await upload(server.url(), from: body).get()
+      let request = try #require(server.requests.first)
+      #expect(request.value("Content-Length") == "0" && request.body.isEmpty && request.method == "PUT", "\(index)")
+      #expect(request.value("Transfer-Encoding") == nil, "\(index)")
+    }
+  }
+
+  @Test func uploadsTheTargetOfALink() async throws {
+    let folder = try Folder()
+    try Data("the file".utf8).write(to: folder.file())
+    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file())
+    let server = try LoopbackServer { _ in .ok() }
+    _ = try await upload(server.url(), from: .file(folder.file("link"))).get()
+    #expect(server.requests.first?.text == "the file" && server.requests.first?.value("Content-Length") == "8")
+  }
+
+  @Test(arguments: [("GET", "PUT"), ("PUT", "PUT"), ("POST", "POST"), ("PATCH", "PATCH"), ("DELETE", "DELETE")])
+  func changesOnlyGETToPUT(_ method: String, _ sent: String) async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    _ = try await upload(server.url(), method, from: .data(Data("x".utf8)), ["Content-Type": "a/b", "X-One": "1"]).get()
+    let request = try #require(server.requests.first)
+    #expect(request.method == sent && request.text == "x")
+    #expect(request.value("Content-Type") == "a/b" && request.value("X-One") == "1")
+  }
+
+  // MARK: More than one attempt
+
+  @Test func createsABodyStreamForEachSend() async throws {
+    let made = Counter()
+    let body = UploadBody.bodyStream(length: 3) {
+      made.add()
+      return InputStream(data: Data("abc".utf8))
+    }
+    let server = try LoopbackServer { request in
+      if request.target == "/there" { return .ok() }
+      return request.index == 0 ? .status(503) : .redirect(request.target == "/307" ? 307 : 303, to: "/there")
+    }
+    _ = try await upload(server.url("/307"), from: body).get()
+    #expect(made.value == 3 && server.requests.map(\.text) == ["abc", "abc", "abc"])
+    // A redirect that turns it into a GET sends none.
+    _ = try await upload(server.url("/303"), "POST", from: body).get()
+    #expect(made.value == 4 && server.requests.map(\.text).suffix(2) == ["abc", ""])
+  }
+
+  /// A body that cannot be created again fails the call instead of being sent incomplete.
+  @Test func failsWhenTheBodyCannotBeCreatedAgain() async throws {
+    struct Gone: Error {}
+    let made = Counter()
+    let server = try LoopbackServer { _ in .status(503) }
+    let stream = UploadBody.bodyStream {
+      if made.add() > 1 { throw Gone() }
+      return InputStream(data: Data("abc".utf8))
+    }
+    guard case .failure(.transferFailed(is Gone)) = await upload(server.url(), from: stream) else {
+      Issue.record("sent again")
+      return
+    }
+    #expect(server.requests.count == 1)
+    let folder = try Folder()
+    try Data("abc".utf8).write(to: folder.file())
+    let other = try LoopbackServer { _ in
+      try? FileManager.default.removeItem(at: folder.file())
+      return .status(503)
+    }
+    guard case .failure(.transferFailed(let error)) = await upload(other.url(), from: .file(folder.file())) else {
+      Issue.record("sent again")
+      return
+    }
+    #expect("\(error)".contains("not a file that can be read") && other.requests.count == 1)
+  }
+
+  #if canImport(FoundationNetworking)
+    /// A stream that breaks off has sent something, and the rest would be missing.
+    @Test(arguments: [nil, 100], [true, false])
+    func failsWhenAStreamFailsHalfway(_ length: Int64?, saysSoAtOnce: Bool) async throws {
+      let server = try LoopbackServer { _ in .ok() }
+      let body = UploadBody.bodyStream(length: length) { HalfStream(saysSoAtOnce) }
+      let result = await upload(server.url(), from: body, policy: .never)
+      #expect(result.error != nil)
+      #expect(server.requests.filter(\.isComplete).isEmpty)
+    }
+  #endif
+
+  @Test func failsWhenAStreamCannotBeOpened() async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    let body = UploadBody.bodyStream {
+      InputStream(url: URL(fileURLWithPath: "/nowhere/file")) ?? InputStream(data: Data())
+    }
+    let result = await upload(server.url(), from: body, policy: .never)
+    #expect(result.error != nil)
+    #expect(server.requests.filter(\.isComplete).isEmpty)
+  }
+
+  /// Gives five bytes, then fails: the next read returns -1, or only the status is an error.
+  final class HalfStream: InputStream {
+    private let saysSoAtOnce: Bool
+    private var isRead = false
+    init(_ saysSoAtOnce: Bool) {
+      self.saysSoAtOnce = saysSoAtOnce
+      super.init(data: Data())
+    }
+    override func open() {}
+    override func close() {}
+    override var streamStatus: Stream.Status { isRead && !saysSoAtOnce ? .error : .open }
+    override var hasBytesAvailable: Bool { true }
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+      defer { isRead = true }
+      if isRead { return saysSoAtOnce ? -1 : 0 }
+      for index in 0..<5 { buffer[index] = 65 }
+      return 5
+    }
+  }
+
+  // MARK: Progress
+
+  @Test func reportsTheTotalIfTheLengthIsKnown() async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer { _ in .ok() }
+      let told = Box<[TransferProgress]>([])
+      let result = Box<Result<NetworkResponse, NetworkError>>()
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "PUT"
+      session.performNetworkUpload(
+        request, from: body, options: UploadOptions { now in told.update { $0.append(now) } }, policy: Self.policy
+      ) { result.value = $0 }
+      await until { result.value != nil }
+      let all = try #require(told.value)
+      let expected: Int64? = name == "stream" ? nil : 1_000_000
+      #expect(all.dropLast().allSatisfy { $0.total == expected || $0.completed == 1_000_000 }, "\(name)")
+      #expect(all.last?.completed == 1_000_000 && all.last?.fraction == 1, "\(name)")
+      #expect(all.map(\.completed) == all.map(\.completed).sorted(), "\(name)")
+    }
+    _ = folder
+  }
+
+  /// The GET after a 303 has no body, nor has the request after the next redirect.
+  @Test func doesNotSendTheBodyAgainAfterA303() async throws {
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/a": .redirect(302, to: "/b")
+      case "/b": .ok("done")
+      default: .redirect(303, to: "/a")
+      }
+    }
+    let folder = try Folder()
+    try Data(Self.bytes).write(to: folder.file())
+    #expect(try await upload(server.url(), from: .file(folder.file())).get().data == Data("done".utf8))
+    #expect(server.requests.map(\.method) == ["PUT", "GET", "GET"])
+    #expect(server.requests.map(\.body.count) == [Self.bytes.count, 0, 0])
+  }
+
+  @Test func doesNotReportAFailedUploadAsComplete() async throws {
+    let server = try LoopbackServer { _ in .status(422) }
+    let result = Box<Result<NetworkResponse, NetworkError>>()
+    let told = Box<[TransferProgress]>([])
+    session.performNetworkUpload(
+      URLRequest(url: server.url()), from: .bodyStream { InputStream(data: Data("abc".utf8)) },
+      options: UploadOptions { now in told.update { $0.append(now) } }, policy: Self.policy
+    ) { result.value = $0 }
+    await until { result.value != nil }
+    #expect(result.value?.error?.statusCode == 422 && told.value?.allSatisfy { $0.total == nil } == true)
+  }
+}

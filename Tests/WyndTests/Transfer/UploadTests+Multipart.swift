@@ -1,0 +1,135 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension UploadTests {
+  // MARK: Multipart
+
+  /// The temporary files of this process that hold a text, and whether only the user can read them.
+  static func temporaryFiles(with mark: String) -> [Bool] {
+    let folder = FileManager.default.temporaryDirectory
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return names.filter { $0.hasPrefix("wynd-") }.compactMap { name in
+      let file = folder.appending(path: name)
+      guard let data = try? Data(contentsOf: file), data.range(of: Data(mark.utf8)) != nil else { return nil }
+      let attributes = try? FileManager.default.attributesOfItem(atPath: file.path)
+      return (attributes?[.posixPermissions] as? NSNumber)?.intValue == 0o600
+    }
+  }
+
+  @Test func sendsMultipartFromDiskWithLengthAndProgress() async throws {
+    let folder = try Folder()
+    try Data(Self.bytes).write(to: folder.file("film.mp4"))
+    let mark = UUID().uuidString
+    let found = Box<[Bool]>([])
+    let server = try LoopbackServer { request in
+      if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
+      return request.index == 0 ? .status(503) : .ok("thanks")
+    }
+    let told = Box<[TransferProgress]>([])
+    let body = UploadBody.multipart([
+      .init(name: "title", value: mark),
+      .init(name: "film", file: folder.file("film.mp4"), contentType: "video/mp4"),
+    ])
+    let response = try await upload(
+      server.url(), from: body, [:], UploadOptions { now in told.update { $0.append(now) } }
+    ).get()
+    #expect(response.data == Data("thanks".utf8) && server.requests.count == 2)
+    for request in server.requests {
+      let type = try #require(request.value("Content-Type"))
+      let boundary = try #require(type.components(separatedBy: "boundary=").last)
+      #expect(type == "multipart/form-data; boundary=\(boundary)")
+      let expected =
+        Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\n\(mark)\r\n".utf8)
+        + Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"film\"; filename=\"film.mp4\"\r\n".utf8)
+        + Array("Content-Type: video/mp4\r\n\r\n".utf8) + Self.bytes + Array("\r\n--\(boundary)--\r\n".utf8)
+      #expect(request.body == expected && request.value("Content-Length") == "\(expected.count)")
+      #expect(told.value?.last == TransferProgress(completed: Int64(expected.count), total: Int64(expected.count)))
+    }
+    #expect(told.value?.allSatisfy { $0.total == told.value?.last?.total } == true)
+    #expect(found.value == [true, true])
+    await until { Self.temporaryFiles(with: mark).isEmpty }
+    #expect(folder.names == ["film.mp4"])
+  }
+
+  /// A retry sends the whole body, even if the file of a part was removed.
+  /// Only the body's own type names its boundary.
+  @Test func replacesTheContentTypeOfTheRequestForMultipart() async throws {
+    let script = NetworkScript.scripted([.ok("")])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
+    _ = try await script.performNetworkUpload(request, from: .multipart([.init(name: "a", value: "b")]))
+    let type = script.requests.first?.value(forHTTPHeaderField: "Content-Type")
+    #expect(type?.hasPrefix("multipart/form-data; boundary=") == true)
+  }
+
+  @Test func assemblesMultipartOnce() async throws {
+    let folder = try Folder()
+    try Data("the part".utf8).write(to: folder.file())
+    let server = try LoopbackServer { request in
+      try? FileManager.default.removeItem(at: folder.file())
+      return request.index == 0 ? .status(503) : .ok()
+    }
+    _ = try await upload(server.url(), from: .multipart([.init(name: "a", file: folder.file())])).get()
+    #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.text.contains("\r\n\r\nthe part\r\n--") })
+  }
+
+  @Test func namesAMissingPartAndSendsNothing() async throws {
+    let server = try LoopbackServer(script: .ok())
+    for path in ["/nowhere/photo.jpg", "/tmp", "/dev/zero"] {
+      let body = UploadBody.multipart([.init(name: "a", file: URL(fileURLWithPath: path))])
+      guard case .failure(.invalidRequest(let reason)) = await upload(server.url(), from: body) else {
+        Issue.record("\(path) was sent")
+        return
+      }
+      #expect(reason == "\(path) is not a file that can be read")
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func removesTheMultipartFileWhenCanceled() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let mark = UUID().uuidString
+    let (url, session) = (server.url(), session)
+    let task = Task {
+      try await session.performNetworkUpload(
+        URLRequest(url: url), from: .multipart([.init(name: "a", value: mark)]), policy: .never)
+    }
+    await until { !server.requests.isEmpty }
+    #expect(Self.temporaryFiles(with: mark) == [true])
+    task.cancel()
+    _ = await task.result
+    await until { Self.temporaryFiles(with: mark).isEmpty }
+  }
+
+  /// The process may end right after its result.
+  @Test func removesTheMultipartFileBeforeTheResult() async throws {
+    for usesHandler in [true, false] {
+      let mark = UUID().uuidString
+      let found = Box<[Bool]>([])
+      let server = try LoopbackServer { request in
+        if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
+        return .ok()
+      }
+      let request = URLRequest(url: server.url(), method: "POST")
+      let body = UploadBody.multipart([.init(name: "a", value: mark)])
+      if usesHandler {
+        let left: [Bool] = await withCheckedContinuation { continuation in
+          URLSession.shared.performNetworkUpload(request, from: body) { _ in
+            continuation.resume(returning: Self.temporaryFiles(with: mark))
+          }
+        }
+        #expect(left.isEmpty)
+      } else {
+        try await URLSession.shared.performNetworkUpload(request, from: body)
+        #expect(Self.temporaryFiles(with: mark).isEmpty)
+      }
+      #expect(found.value == [true])
+    }
+  }
+}

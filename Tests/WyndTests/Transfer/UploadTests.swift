@@ -1,0 +1,207 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct UploadTests {
+  let session = URLSession(configuration: .ephemeral)
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+  static let bytes = someBytes(1_000_000)
+
+  func upload(
+    _ url: URL, _ method: String = "PUT", from body: UploadBody, _ fields: [String: String] = [:],
+    _ options: UploadOptions = UploadOptions(), policy: RetryPolicy = policy
+  ) async -> Result<NetworkResponse, NetworkError> {
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    do throws(NetworkError) {
+      return .success(
+        try await session.performNetworkUpload(request, from: body, options: options, policy: policy))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// The three sources, with the folder that holds the file of one.
+  static func bodies() throws -> (Folder, [(String, UploadBody)]) {
+    let folder = try Folder()
+    try Data(bytes).write(to: folder.file())
+    let data = Data(bytes)
+    return (
+      folder,
+      [
+        ("data", .data(data)), ("file", .file(folder.file())),
+        ("stream", .bodyStream { InputStream(data: data) }),
+        ("stream of known length", .bodyStream(length: 1_000_000) { InputStream(data: data) }),
+      ]
+    )
+  }
+
+  @Test func sendsEachKindOfBodyCompletelyOnEveryRetry() async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer(script: .status(503), .reset, .status(201, [("Location", "/1")], body: "thanks"))
+      let answer = try await upload(server.url("/up"), from: body).get()
+      #expect(answer.data == Data("thanks".utf8) && answer.response.value(forHTTPHeaderField: "Location") == "/1")
+      // URLSession itself repeats a PUT there, when a connection that it kept turns out to be dead (QA1941).
+      #expect(answer.attempts.count == (isOnApplePlatforms ? 2 : 3))
+      // libcurl begins a send of its own on a dead connection, which is ended before its body.
+      let whole = server.requests.filter(\.isComplete)
+      #expect(whole.count == 3, "\(name)")
+      #expect(whole.allSatisfy { $0.body == Self.bytes && $0.method == "PUT" }, "\(name)")
+      let length = name == "stream" ? nil : "1000000"
+      #expect(server.requests.allSatisfy { $0.value("Content-Length") == length }, "\(name)")
+      #expect(server.requests.allSatisfy { ($0.value("Transfer-Encoding") == nil) == (length != nil) }, "\(name)")
+    }
+    #expect(folder.names == ["file.bin"])
+  }
+
+  /// A stream could be sent only once.
+  @Test func ignoresTheBodyStreamOfTheRequest() async throws {
+    let server = try LoopbackServer(script: .status(503), .ok("thanks"))
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "PUT"
+    request.httpBodyStream = InputStream(data: Data("own".utf8))
+    let script = NetworkScript.scripted([.status(503), .ok("thanks")])
+    for performer in [session, script] as [any NetworkPerformer] {
+      let response = try await performer.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: Self.policy)
+      #expect(response.attempts.count == 2)
+    }
+    #expect(server.requests.map(\.body) == [Array("x".utf8), Array("x".utf8)])
+  }
+
+  @Test func retriesAPOSTOnlyWithAnIdempotencyKey() async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer(script: .reset, .ok())
+      let result = await upload(server.url(), "POST", from: body)
+      #expect(result.error != nil && server.requests.count == 1, "\(name)")
+      let other = try LoopbackServer(script: .reset, .ok())
+      #expect(await upload(other.url(), "POST", from: body, ["Idempotency-Key": "1"]).error == nil, "\(name)")
+      #expect(other.requests.count == 2 && other.requests.last?.body == Self.bytes, "\(name)")
+    }
+    _ = folder
+  }
+
+  @Test func sendsTheBodyAgainAfterA308() async throws {
+    let (folder, bodies) = try Self.bodies()
+    for (name, body) in bodies {
+      let server = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(308, to: "/there") }
+      _ = try await upload(server.url(), from: body).get()
+      #expect(server.requests.map(\.target) == ["/", "/there"], "\(name)")
+      #expect(server.requests.last?.body == Self.bytes, "\(name)")
+      let other = try LoopbackServer { $0.target == "/there" ? .ok() : .redirect(303, to: "/there") }
+      _ = try await upload(other.url(), "POST", from: body).get()
+      #expect(other.requests.last?.method == "GET" && other.requests.last?.body == [], "\(name)")
+    }
+    _ = folder
+  }
+
+  @Test func progressStartsAgainOnARetry() async throws {
+    let (folder, bodies) = try Self.bodies()
+    // Reports that wait for their queue become one, so a busy machine may see two for a whole body.
+    var mostReports: [String: Int] = [:]
+    for (name, body) in bodies + bodies + bodies + bodies where mostReports[name] ?? 0 <= 3 {
+      let server = try LoopbackServer(script: .reset, .ok())
+      let told = Box<[TransferProgress]>([])
+      let options = UploadOptions { progress in told.update { $0.append(progress) } }
+      let result = Box<Result<NetworkResponse, NetworkError>>()
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "PUT"
+      session.performNetworkUpload(request, from: body, options: options, policy: Self.policy) {
+        result.value = $0
+      }
+      await until { result.value != nil }
+      let amounts = try #require(told.value).map(\.completed)
+      #expect(amounts.last == 1_000_000 && result.value?.error == nil, "\(name): \(amounts)")
+      // Progress falls at most once; not to 0 if newer progress replaces that report.
+      let falls = zip(amounts, amounts.dropFirst()).filter { $0 > $1 }
+      #expect(falls.count <= 1, "\(name): \(amounts)")
+      mostReports[name] = max(mostReports[name] ?? 0, amounts.count)
+    }
+    #expect(mostReports.values.allSatisfy { $0 > 3 }, "\(mostReports)")
+    _ = folder
+  }
+
+  @Test func sendsNothingWhenTheBodyCannotBeRead() async throws {
+    let server = try LoopbackServer(script: .ok())
+    for path in ["/nowhere/file", "/tmp", "/dev/zero"] {
+      let result = await upload(server.url(), from: .file(URL(fileURLWithPath: path)))
+      guard case .failure(.transferFailed(let error)) = result else { Issue.record("\(path): \(result)"); return }
+      #expect("\(error)".contains("not a file that can be read"))
+    }
+    struct NoStream: Error {}
+    let result = await upload(server.url(), from: .bodyStream { throw NoStream() })
+    guard case .failure(.transferFailed(is NoStream)) = result else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func errorHasItsBody() async throws {
+    let server = try LoopbackServer { $0.target == "/big" ? .ok(someBytes(5_000)) : .status(422, body: "why") }
+    let error = await upload(server.url(), from: .data(Data("x".utf8))).error
+    #expect(error?.statusCode == 422 && error?.data == Data("why".utf8))
+    // A body of the request's own would be sent instead, and a stream only once.
+    var request = URLRequest(url: server.url("/big"))
+    request.httpBodyStream = InputStream(data: Data("wrong".utf8))
+    _ = try await session.performNetworkUpload(request, from: .data(Data("right".utf8)))
+    #expect(server.requests.last?.text == "right" && server.requests.last?.method == "PUT")
+  }
+
+  /// More would be the beginning of the next request, less would leave the server waiting.
+  @Test func sendsExactlyTheDeclaredLengthOfAStream() async throws {
+    let server = try LoopbackServer { _ in .ok() }
+    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
+    guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
+      Issue.record("sent")
+      return
+    }
+    let body = UploadBody.bodyStream(length: 10) {
+      InputStream(data: Data("0123456789GET /evil HTTP/1.1\r\n\r\n".utf8))
+    }
+    // URLSession reads the stream by itself there.
+    if isOnApplePlatforms {
+      #expect(await upload(server.url(), from: body).error?.urlError?.code == .dataLengthExceedsMaximum)
+      return
+    }
+    for _ in 0..<2 {
+      _ = try await upload(server.url(), from: body).get()
+    }
+    #expect(server.requests.map(\.text) == ["0123456789", "0123456789"])
+    let short = UploadBody.bodyStream(length: 10) { InputStream(data: Data("01234".utf8)) }
+    #expect(await upload(server.url(), from: short, policy: .never).error != nil)
+    #expect(server.requests.filter(\.isComplete).count == 2)
+  }
+
+  @Test func doesNotRetryA401() async throws {
+    let server = try LoopbackServer { _ in .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") }
+    #expect(await upload(server.url(), from: .data(Data("x".utf8))).error?.statusCode == 401)
+    #expect(server.requests.count == 1)
+  }
+
+  /// On a connection that turns out dead libcurl would send it again, empty, and the server would apply that.
+  @Test func doesNotSendAConsumedStreamAsAnEmptyBody() async throws {
+    let server = try LoopbackServer(script: .ok(), .reset, .ok(), .ok())
+    for _ in 0..<2 {
+      var request = URLRequest(url: server.url())
+      request.httpMethod = "POST"
+      request.httpBodyStream = InputStream(data: Data("a body".utf8))
+      _ = await session.result(of: request, policy: Self.policy)
+    }
+    let whole = server.requests.filter(\.isComplete)
+    #expect(whole.count == 2 && whole.allSatisfy { $0.text == "a body" })
+  }
+
+  @Test func cancelsAnUpload() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let (url, session) = (server.url(), session)
+    let task = Task { try await session.performNetworkUpload(URLRequest(url: url), from: .data(Data(Self.bytes))) }
+    await until { !server.requests.isEmpty }
+    task.cancel()
+    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not cancelled"); return }
+  }
+}
