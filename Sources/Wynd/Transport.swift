@@ -180,7 +180,11 @@ nonisolated struct SessionTransport: NetworkTransport {
   /// another request.
   static func validationError(for request: URLRequest) -> String? {
     guard request.url != nil else { return "it has no URL" }
-    guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    let method = request.httpMethod ?? "GET"
+    guard isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
+    // URLSession fails such a request without sending it, and does not say why.
+    if hasBody, ["GET", "HEAD"].contains(method) { return "\(method) cannot have a body: URLSession does not send it" }
     return request.allHTTPHeaderFields?.lazy.compactMap { validationError(forField: $0, $1) }.first
   }
 
