@@ -100,6 +100,8 @@ nonisolated struct NetworkOutcome: Sendable {
 /// response as it arrives. The closures are called serially, and not after the attempt's completion. An error that one
 /// of them throws ends the attempt.
 nonisolated struct StreamedBodies: Sendable {
+  /// The request is an upload: its body is not that of a form.
+  var isUpload = false
   var file: URL?
   /// Makes a new stream each time the body is sent.
   var stream: (@Sendable () throws -> InputStream)?
@@ -139,6 +141,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     // once with such a value, or crash.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
+    if transfer?.isUpload == true { setDefaultContentType(of: &request) }
     #if canImport(FoundationNetworking)
       return LinuxAttempt(
         session: session, request: request, transfer: transfer, sessionMayHaveEnded: sessionMayHaveEnded,
@@ -154,6 +157,15 @@ nonisolated struct SessionTransport: NetworkTransport {
       task.delegate = redirects
       return task
     #endif
+  }
+
+  /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST
+  /// without a type to be form fields.
+  private func setDefaultContentType(of request: inout URLRequest) {
+    let sessionFields = session.configuration.httpAdditionalHeaders ?? [:]
+    let sessionHasType = sessionFields.keys.contains { ($0 as? String)?.lowercased() == "content-type" }
+    if sessionHasType || request.value(forHTTPHeaderField: "Content-Type") != nil { return }
+    request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
   }
 
   // MARK: Validation
