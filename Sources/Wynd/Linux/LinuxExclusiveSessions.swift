@@ -1,10 +1,10 @@
 #if canImport(FoundationNetworking)
   /// The sessions for requests that are not safe to repeat, such as a POST.
   ///
-  /// If a kept-alive connection turns out to be dead, libcurl sends the request again on its own, whatever its method: at
-  /// once if the session has another connection to the server, or can open one without waiting. A body can be withheld
-  /// then, but its header fields have been sent twice. So such a request runs on a session that runs no other request to
-  /// the same origin meanwhile, and that has at most one connection to it, or none.
+  /// If a kept-alive connection turns out to be dead, libcurl sends the request again on its own, whatever its method. A
+  /// body can be withheld then, but not the header fields. So such a request runs on a session that runs no other request
+  /// to the same origin meanwhile, and that has no connection to it. Over TLS, where a new connection is expensive, a
+  /// request with a body may use the only one: its header fields can arrive twice, but the body cannot.
   nonisolated final class LinuxExclusiveSessions: Sendable {
     /// The use of a session for one request.
     nonisolated struct Lease: Sendable {

@@ -12,8 +12,8 @@
       if let type = field?.value as? String { setValue(type, forHTTPHeaderField: "Content-Type") }
     }
 
-    /// Whether libcurl would send the request again without asking for its body once more: there is none, or it may turn
-    /// out to be empty. Without TLS, libcurl may have sent the header fields again before it asks.
+    /// Whether libcurl could send the whole request again on its own, because there is no body, or one that may turn out
+    /// to be empty. Without TLS, a new connection is cheap, so not even the header fields are sent again.
     var needsUnusedConnection: Bool {
       guard url?.scheme?.lowercased() == "https" else { return true }
       return (httpBodyStream as? LinuxBodyStream)?.length == nil
