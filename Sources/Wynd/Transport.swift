@@ -100,6 +100,8 @@ nonisolated struct NetworkOutcome: Sendable {
 /// response as it arrives. The closures are called serially, and not after the attempt's completion. An error that one
 /// of them throws ends the attempt.
 nonisolated struct StreamedBodies: Sendable {
+  /// The request is an upload: its body is not that of a form.
+  var isUpload = false
   var file: URL?
   /// Makes a new stream each time the body is sent.
   var stream: (@Sendable () throws -> InputStream)?
@@ -139,6 +141,7 @@ nonisolated struct SessionTransport: NetworkTransport {
     // fail at once with such a value, or crash; on Apple's platforms, what it does is not documented.
     if !(request.timeoutInterval > 0) { request.timeoutInterval = session.configuration.timeoutIntervalForRequest }
     if request.timeoutInterval > 1e8 { request.timeoutInterval = 1e8 }
+    if transfer?.isUpload == true { setDefaultContentType(of: &request) }
     #if canImport(FoundationNetworking)
       return LinuxAttempt(
         session: session, request: request, transfer: transfer, sessionMayHaveEnded: sessionMayHaveEnded,
@@ -154,6 +157,15 @@ nonisolated struct SessionTransport: NetworkTransport {
       task.delegate = redirects
       return task
     #endif
+  }
+
+  /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST
+  /// without a type to be form fields.
+  private func setDefaultContentType(of request: inout URLRequest) {
+    let sessionFields = session.configuration.httpAdditionalHeaders ?? [:]
+    let sessionHasType = sessionFields.keys.contains { ($0 as? String)?.lowercased() == "content-type" }
+    if sessionHasType || request.value(forHTTPHeaderField: "Content-Type") != nil { return }
+    request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
   }
 
   // MARK: Validation
@@ -180,7 +192,11 @@ nonisolated struct SessionTransport: NetworkTransport {
   /// another request.
   static func validationError(for request: URLRequest) -> String? {
     guard request.url != nil else { return "it has no URL" }
-    guard isToken(request.httpMethod ?? "GET") else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    let method = request.httpMethod ?? "GET"
+    guard isToken(method) else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
+    // URLSession fails such a request without sending it, and does not say why.
+    if hasBody, ["GET", "HEAD"].contains(method) { return "\(method) cannot have a body: URLSession does not send it" }
     return request.allHTTPHeaderFields?.lazy.compactMap { validationError(forField: $0, $1) }.first
   }
 

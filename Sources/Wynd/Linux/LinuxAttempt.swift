@@ -10,10 +10,9 @@
 
     let session: URLSession
     let transfer: StreamedBodies?
-    // The session on which the tasks of a transfer run.
-    private let transfers: LinuxTransfers?
     /// The tasks run on a session of ours.
     private let usesOwnSession: Bool
+    private let handlesCookies: Bool
     private let timeout: TimeInterval
     private let completion: @Sendable (NetworkOutcome) -> Void
 
@@ -24,6 +23,10 @@
       /// The number of redirects so far. Each one starts a new task, and callbacks of earlier tasks are ignored.
       var hop = 0
       var task: URLSessionTask?
+      /// The session of ours that runs the task; nil for the caller's.
+      var active: LinuxTransfers?
+      /// Nil if the request is safe to repeat.
+      var lease: LinuxExclusiveSessions.Lease?
       /// The body of the task is a stream.
       var sendsStream = false
       var cancelTimer: (@Sendable () -> Void)?
@@ -43,13 +46,14 @@
       self.transfer = transfer
       // On a queue that is not serial, URLSession crashes if a task is canceled while it completes.
       usesOwnSession = sessionMayHaveEnded || session.delegateQueue.maxConcurrentOperationCount != 1
-      transfers = transfer.map { _ in LinuxTransfers.of(session) }
+      handlesCookies = request.httpShouldHandleCookies
       timeout = Self.timeout(of: request, session.configuration)
       self.completion = completion
       state = NetworkLock(State(request: request))
       super.init()
       Self.removeCache(of: session)
-      if transfers != nil { addPlaceholder() }
+      let leavesSession = !handlesCookies || !Self.isSafeToRepeat(request)
+      if transfer != nil || leavesSession && !usesOwnSession { addPlaceholder() }
     }
 
     func cancel() { end(URLError(.cancelled)) }
@@ -60,38 +64,61 @@
     func resume() {
       let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
-      // URLSession drops the fraction, so 0.4 s would fail at once, and it supports lower-case schemes only.
-      if outgoing.timeoutInterval != timeout.rounded(.up) { outgoing.timeoutInterval = timeout.rounded(.up) }
+      setTimeout(of: &outgoing)
+      // URLSession supports lower-case schemes only.
       if let url = outgoing.url, let scheme = url.scheme, scheme != scheme.lowercased() {
         outgoing.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
       }
       do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
+      outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
+      if Self.isSafeToRepeat(request) { return send(outgoing, hop, on: ownSession(hop)) }
+      let isUnused = outgoing.needsUnusedConnection
+      // Most servers close the connection after that, and the session can be used again.
+      if isUnused { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
+      let sessions = LinuxTransfers.exclusive(session, handlesCookies: handlesCookies)
+      sessions.lease(outgoing.url, isUnused: isUnused) { [self, outgoing] lease in
+        if state.withLock({ $0.hasEnded }) { return lease.end() }
+        send(outgoing, hop, on: lease.transfers, lease)
+      }
+    }
+
+    /// Sends the request on a session of ours, or on the caller's.
+    private func send(
+      _ outgoing: URLRequest, _ hop: Int, on active: LinuxTransfers?, _ lease: LinuxExclusiveSessions.Lease? = nil
+    ) {
       let isStream = outgoing.httpBodyStream != nil
       // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
-      // The first one is created under the lock, so that a cancellation waits for it: the app may invalidate its session
-      // afterwards. A later one must not be, because a callback for the previous task may wait for the lock.
-      let later = hop > 0 ? makeTask(outgoing, hop) : nil
+      // On the caller's session it is created under the lock, so that a cancellation waits for it: the app may invalidate
+      // its session afterwards. A later one must not be, because a callback for the previous task may wait for the lock.
+      let later = active.map { makeTask(outgoing, hop, on: $0) }
       let task = state.withLock { state in
-        if !state.hasEnded { (state.task, state.sendsStream) = (later ?? makeTask(outgoing, hop), isStream) }
+        if !state.hasEnded {
+          state.task = later ?? makeTask(outgoing, hop)
+          (state.active, state.lease, state.sendsStream) = (active, lease, isStream)
+        }
         return state.task
       }
-      guard let task else { return Self.queue.async { later?.cancel() } }
+      guard let task else {
+        return Self.queue.async {
+          later?.cancel()
+          lease?.end()
+        }
+      }
       // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
       // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
       // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
-      if timeout != timeout.rounded(.up), request.httpBody.map({ $0.count <= 16_384 }) ?? !isStream {
+      if timeout != timeout.rounded(.up), hasSmallBody ?? !isStream {
         startTimer(hop) { task.countOfBytesExpectedToReceive == 0 }
       }
       task.resume()
     }
 
-    private func makeTask(_ request: URLRequest, _ hop: Int) -> URLSessionTask {
-      if let transfers { return transfers.task(with: request, for: self) }
-      let activeSession = activeSession(hop)
-      let task = activeSession.dataTask(with: request) { [self] data, response, error in
-        let isOurs = activeSession !== session
+    private func makeTask(_ request: URLRequest, _ hop: Int, on active: LinuxTransfers? = nil) -> URLSessionTask {
+      if transfer != nil, let active { return active.task(with: request, for: self) }
+      let isOurs = active != nil
+      let task = (active?.session ?? session).dataTask(with: request) { [self] data, response, error in
         // Canceled with its session, perhaps as a placeholder: the current task is canceled too.
         if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
         let outcome = NetworkOutcome(data: data, response: response, error: error, isOnDelegateQueue: !isOurs)
@@ -101,10 +128,21 @@
       return task
     }
 
-    /// The session that runs the task. Creating a task on an invalidated session crashes. Ours is never invalidated
-    /// while a call runs.
-    private func activeSession(_ hop: Int) -> URLSession {
-      transfers?.session ?? (usesOwnSession || hop > 0 ? LinuxTransfers.of(session).session : session)
+    /// Nil if the body is not in memory.
+    private var hasSmallBody: Bool? { state.withLock { $0.request.httpBody.map { $0.count <= 16_384 } } }
+
+    /// The response to the task has begun.
+    func receivedHead() { state.withLock { $0.lease }?.respond() }
+
+    /// The session of ours for a request that is safe to repeat; nil if the caller's can run it. Creating a task on an
+    /// invalidated session crashes. Ours is never invalidated while a call runs.
+    private func ownSession(_ hop: Int) -> LinuxTransfers? {
+      let isOurs = transfer != nil || usesOwnSession || !handlesCookies || hop > 0
+      return isOurs ? LinuxTransfers.of(session, handlesCookies: handlesCookies) : nil
+    }
+
+    private static func isSafeToRepeat(_ request: URLRequest) -> Bool {
+      RetryPolicy.default.safety(.noResponse, request, RetryCallState()).isSafe
     }
 
     /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession
@@ -121,12 +159,14 @@
           if next.httpMethod != state.request.httpMethod { state.hasBody = false }
           state.placeholder = state.placeholder ?? state.task
           (state.request, state.hop, state.task, state.cancelTimer) = (next, hop + 1, nil, nil)
+          (state.active, state.lease) = (nil, nil)
         }
         return state
       }
       guard let old else { return }
       old.cancelTimer?()
       if old.placeholder != nil { old.task?.cancel() }
+      old.lease?.end()
       resume()
     }
 
@@ -146,7 +186,7 @@
       let ended = state.withLock { state -> State? in
         if state.hasEnded || hop ?? state.hop != state.hop { return nil }
         state.hasEnded = true
-        defer { (state.task, state.cancelTimer, state.placeholder) = (nil, nil, nil) }
+        defer { (state.task, state.cancelTimer, state.placeholder, state.lease) = (nil, nil, nil, nil) }
         return state
       }
       guard let ended else { return }
@@ -161,13 +201,15 @@
     private func settle(_ outcome: NetworkOutcome, _ ended: State) {
       ended.cancelTimer?()
       var outcome = outcome
-      let activeSession = activeSession(ended.hop)
+      let activeSession = ended.active?.session ?? session
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
       // A silent connection may be reused over HTTP/2.
       let hasFailed = (outcome.error as? URLError).map { NetworkError.urlError($0).failedBeforeSending } ?? false
-      if !hasFailed, ended.task != nil { LinuxConnections.add(activeSession, ended.request.url) }
+      let mayBeReused = !hasFailed && ended.task != nil && !LinuxConnections.ends(after: outcome.response)
+      if mayBeReused { LinuxConnections.add(activeSession, ended.request.url) }
       outcome.mayHaveSent = hasFailed && LinuxConnections.mayExist(activeSession, ended.request.url)
       outcome.hasFollowedRedirect = ended.hop > 0
+      ended.lease?.end()
       completion(outcome)
       if let placeholder = ended.placeholder { Self.queue.async { placeholder.cancel() } }
     }
@@ -205,7 +247,7 @@
     ) {
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
-      LinuxConnections.add(activeSession, request.url)
+      if !LinuxConnections.ends(after: response) { LinuxConnections.add(activeSession, request.url) }
       guard let proposed = request.following(response, in: session.configuration) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
@@ -277,6 +319,15 @@
     private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
       let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
       return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
+    }
+
+    /// URLSession drops the fraction, so 0.4 s would fail at once. It uses the time-out of a request only if that was
+    /// set as a property. A value that was passed to the request's initializer has to be set again.
+    private func setTimeout(of request: inout URLRequest) {
+      let seconds = timeout.rounded(.up)
+      let isUsedAnyway =
+        request.timeoutInterval == seconds && session.configuration.timeoutIntervalForRequest == seconds
+      if !isUsedAnyway { request.timeoutInterval = seconds }
     }
 
     /// Removes the session's cache. URLSession reads it on another thread, and crashes if the task is canceled at the

@@ -10,11 +10,14 @@
       ProcessInfo.processInfo.environment[$0]?.isEmpty == false
     }
 
-    /// The key of a connection. Connections to a proxy are shared by all origins.
+    /// The origin that a connection belongs to. Connections to a proxy are shared by all origins.
+    static func origin(of url: URL?) -> NetworkOrigin { NetworkOrigin(hasProxy ? nil : url) }
+
+    /// The key of a connection.
     private static func place(_ session: URLSession, _ url: URL?) -> Int {
       var hasher = Hasher()
       hasher.combine(ObjectIdentifier(session))
-      hasher.combine(NetworkOrigin(hasProxy ? nil : url))
+      hasher.combine(origin(of: url))
       return hasher.finalize()
     }
 
@@ -24,6 +27,12 @@
         let isNew = all.updateValue(now, forKey: place) == nil
         if isNew, all.count.isMultiple(of: 1000) { all = all.filter { isFresh($0.value, now) } }
       }
+    }
+
+    /// Whether libcurl closes the connection after this response.
+    static func ends(after response: URLResponse?) -> Bool {
+      let field = (response as? HTTPURLResponse)?.value(forHTTPHeaderField: "Connection") ?? ""
+      return field.split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces).lowercased() == "close" }
     }
 
     static func mayExist(_ session: URLSession, _ url: URL?, now: ContinuousClock.Instant = .now) -> Bool {

@@ -4,6 +4,21 @@
     /// was in memory. A stream can be made unreadable instead.
     private var sendsBodyAsStream: Bool { httpBody?.isEmpty == false && url?.scheme?.lowercased() == "https" }
 
+    /// URLSession declares the body of a POST without a type to be form fields, even if the session names another type.
+    mutating func setContentType(from additionalFields: [AnyHashable: Any]?) {
+      let hasBody = httpBody?.isEmpty == false || httpBodyStream != nil
+      guard httpMethod == "POST", hasBody, value(forHTTPHeaderField: "Content-Type") == nil else { return }
+      let field = additionalFields?.first { ($0.key as? String)?.lowercased() == "content-type" }
+      if let type = field?.value as? String { setValue(type, forHTTPHeaderField: "Content-Type") }
+    }
+
+    /// Whether libcurl could send the whole request again on its own, because there is no body, or one that may turn out
+    /// to be empty. Without TLS, a new connection is cheap, so not even the header fields are sent again.
+    var needsUnusedConnection: Bool {
+      guard url?.scheme?.lowercased() == "https" else { return true }
+      return (httpBodyStream as? LinuxBodyStream)?.length == nil
+    }
+
     /// Replaces the body by a stream if URLSession would not send it correctly. For a file, URLSession's own upload
     /// crashes if the connection is lost meanwhile.
     mutating func streamBody(of transfer: StreamedBodies?) throws {
@@ -46,9 +61,9 @@
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
       else { return nil }
       // URLSession sends secure cookies over http, too. A redirect from https may have preceded this one.
-      if scheme == "http", configuration.httpCookieStorage?.cookies(for: target)?.contains(where: \.isSecure) == true {
-        return nil
-      }
+      let sendsCookies = configuration.httpShouldSetCookies && httpShouldHandleCookies
+      let cookies = sendsCookies && scheme == "http" ? configuration.httpCookieStorage?.cookies(for: target) : nil
+      if cookies?.contains(where: \.isSecure) == true { return nil }
       var next = self
       next.url = target
       if response.statusCode == 303 && httpMethod != "HEAD" || response.statusCode < 303 && httpMethod == "POST" {
@@ -68,7 +83,7 @@
   /// URLSession would send an empty body.
   nonisolated final class LinuxBodyStream: InputStream {
     private let make: () -> InputStream?
-    private let length: Int?
+    let length: Int?
     private var first, base: InputStream?
     private var left = 0
 

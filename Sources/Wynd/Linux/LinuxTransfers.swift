@@ -1,38 +1,63 @@
 #if canImport(FoundationNetworking)
   /// The session for tasks whose response is received in chunks, for requests after the first of a call, by which time
-  /// the caller's session may be invalid, and for those of a session whose delegate queue is not serial. URLSession on
-  /// Linux passes the chunks to the delegate of a session only, not to that of a task. So there is a session of ours for
-  /// each session of the caller, with the same configuration. Redirects and challenges are passed to the caller's
-  /// delegate.
+  /// the caller's session may be invalid, for requests without cookies, and for those of a session whose delegate queue
+  /// is not serial. URLSession on Linux passes the chunks to the delegate of a session only, not to that of a task. So
+  /// there is a session of ours for each session of the caller, with the same configuration. Redirects and challenges are
+  /// passed to the caller's delegate.
   nonisolated struct LinuxTransfers: Sendable {
-    private static let known = NetworkLock<[LinuxTransfers]>([])
+    private nonisolated struct Known: Sendable {
+      weak var caller: URLSession?
+      let handlesCookies: Bool
+      let transfers: LinuxTransfers
+      let exclusive: LinuxExclusiveSessions
+    }
+    private static let known = NetworkLock<[Known]>([])
 
-    private weak var caller: URLSession?
     let session: URLSession
     private let receiver = LinuxReceiver()
 
     /// Always the same for the same session. A session for each transfer would need a handshake for each, and one that
-    /// is released early can crash (swift-corelibs-foundation#5203).
-    static func of(_ session: URLSession) -> LinuxTransfers {
+    /// is released early can crash (swift-corelibs-foundation#5203). URLSession ignores the `httpShouldHandleCookies` of
+    /// a request, so one that is false needs a session without a cookie storage.
+    static func of(_ session: URLSession, handlesCookies: Bool) -> LinuxTransfers {
+      known(session, handlesCookies).transfers
+    }
+
+    /// The sessions for requests that are not safe to repeat.
+    static func exclusive(_ session: URLSession, handlesCookies: Bool) -> LinuxExclusiveSessions {
+      known(session, handlesCookies).exclusive
+    }
+
+    private static func known(_ session: URLSession, _ handlesCookies: Bool) -> Known {
       known.withLock { known in
-        known.removeAll { transfers in
-          guard transfers.caller == nil else { return false }
+        known.removeAll { entry in
+          guard entry.caller == nil else { return false }
           // A session retains its delegate until it is invalidated.
-          transfers.session.finishTasksAndInvalidate()
+          entry.transfers.session.finishTasksAndInvalidate()
+          entry.exclusive.finish()
           return true
         }
-        if let transfers = known.first(where: { $0.caller === session }) { return transfers }
-        let transfers = LinuxTransfers(like: session)
-        known.append(transfers)
-        return transfers
+        let entry = known.first { $0.caller === session && $0.handlesCookies == handlesCookies }
+        if let entry { return entry }
+        let configuration = configuration(like: session, handlesCookies)
+        let make: @Sendable () -> LinuxTransfers = { LinuxTransfers(configuration) }
+        let exclusive = LinuxExclusiveSessions(width: configuration.httpMaximumConnectionsPerHost, make)
+        let new = Known(
+          caller: session, handlesCookies: handlesCookies, transfers: make(), exclusive: exclusive)
+        known.append(new)
+        return new
       }
     }
 
-    private init(like caller: URLSession) {
-      self.caller = caller
+    private static func configuration(like caller: URLSession, _ handlesCookies: Bool) -> URLSessionConfiguration {
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
       // With a cache, URLSession keeps every body in memory, although it does not store it.
       configuration.urlCache = nil
+      if !handlesCookies { configuration.httpCookieStorage = nil }
+      return configuration
+    }
+
+    private init(_ configuration: URLSessionConfiguration) {
       session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: BoundedQueue())
     }
 
@@ -64,6 +89,7 @@
       completionHandler(.allow)
       // URLSession reports an interim response too.
       guard let head = response as? HTTPURLResponse, head.statusCode >= 200 else { return }
+      attempt(dataTask)?.receivedHead()
       pass(dataTask) { try $0.onHead(head) }
     }
 

@@ -18,7 +18,8 @@ nonisolated extension NetworkPerformer {
   /// ```
   ///
   /// - Parameters:
-  ///   - request: The request to send. Its own body is ignored, and GET becomes PUT.
+  ///   - request: The request to send. Its own body is ignored, and GET becomes PUT. Without a `Content-Type`, neither
+  ///     its own nor one of the session, the body is declared as `application/octet-stream`.
   ///   - body: The body to send.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - options: A closure that receives the progress.
@@ -78,11 +79,13 @@ nonisolated private struct Upload: Sendable {
     _ request: URLRequest, on base: any NetworkTransport, for task: NetworkTask,
     _ completion: @escaping NetworkTransport.Completion
   ) throws -> any NetworkRequestHandle {
+    if request.httpMethod == "HEAD" { throw NetworkError.invalidRequest(reason: "HEAD cannot have a body") }
     var request = request
     let received = NetworkLock((data: Data(), sent: Int64(0)))
     // On Linux, a 401 whose challenge is answered has a head and a body too.
     var transfer = StreamedBodies(
-      onHead: { _ in received.withLock { $0.data = Data() } }, onData: { new in received.withLock { $0.data += new } },
+      isUpload: true, onHead: { _ in received.withLock { $0.data = Data() } },
+      onData: { new in received.withLock { $0.data += new } },
       makeTask: TransferDelegate.makeTask)
     (request.httpBody, transfer.file, transfer.stream) = (body.data, body.file, body.stream)
     if let write = body.chunks {

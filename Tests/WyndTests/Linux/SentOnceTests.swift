@@ -1,0 +1,227 @@
+import Foundation
+import LoopbackServer
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+
+  /// A request that is not safe to repeat reaches the server once, whatever happens to its connection.
+  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct SentOnceTests {
+    enum Kind: String, CaseIterable { case empty, body, data, file, stream, streamOfUnknownLength, download, bytes }
+
+    static func session(_ delegate: (any URLSessionDelegate)? = nil) -> URLSession {
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      return URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+    }
+
+    /// The status of the response, or nil.
+    static func send(_ kind: Kind, _ request: URLRequest, _ session: URLSession) async -> Int? {
+      let data = Data("order".utf8)
+      let folder = try? Folder()
+      let file = folder?.file()
+      do {
+        switch kind {
+        case .empty: return try await session.networkResponse(for: request).response.statusCode
+        case .body:
+          var request = request
+          request.httpBody = data
+          return try await session.networkResponse(for: request).response.statusCode
+        case .data: return try await session.performNetworkUpload(request, from: .data(data)).response.statusCode
+        case .file:
+          guard let file else { return nil }
+          try data.write(to: file)
+          return try await session.performNetworkUpload(request, from: .file(file)).response.statusCode
+        case .stream:
+          let body = UploadBody.bodyStream(length: 5) { InputStream(data: data) }
+          return try await session.performNetworkUpload(request, from: body).response.statusCode
+        case .streamOfUnknownLength:
+          let body = UploadBody.bodyStream { InputStream(data: data) }
+          return try await session.performNetworkUpload(request, from: body).response.statusCode
+        case .download:
+          guard let file else { return nil }
+          return try await session.performNetworkDownload(request, to: file).response.statusCode
+        case .bytes:
+          let bytes = try await session.networkBytes(for: request)
+          for try await _ in bytes {}
+          return bytes.response.statusCode
+        }
+      } catch { return nil }
+    }
+
+    /// The server keeps its connections, whatever the request says, and ends one after it has read an order.
+    @Test(arguments: Kind.allCases, [Answer.close, .reset])
+    func aPostOnAWarmConnectionIsSentOnce(_ kind: Kind, _ end: Answer) async throws {
+      for method in ["POST", "PATCH", "ORDER"] {
+        let server = try LoopbackServer { $0.target == "/order" ? end : .ok("x") }
+        let session = Self.session()
+        // Two connections of the same session, and what earlier orders left.
+        async let first = session.performNetworkRequest(server.url("/a"))
+        async let second = session.performNetworkRequest(server.url("/b"))
+        _ = try await (first, second)
+        var warm = URLRequest(url: server.url("/warm"), method: method)
+        for kind in Kind.allCases { #expect(await Self.send(kind, warm, session) == 200, "\(kind)") }
+        warm.httpBody = Data("x".utf8)
+        let last = warm
+        async let third = session.performNetworkRequest(last)
+        async let fourth = session.performNetworkRequest(last)
+        _ = try await (third, fourth)
+        #expect(await Self.send(kind, URLRequest(url: server.url("/order"), method: method), session) == nil)
+        let orders = server.requests.filter { $0.target == "/order" }
+        #expect(orders.count == 1 && orders.first?.indexOnConnection == 0, "\(method) \(orders)")
+      }
+    }
+
+    /// The request after a 307 is as unsafe as the first one, and the connection of that one is idle.
+    @Test(arguments: Kind.allCases, [Answer.close, .reset])
+    func aPostAfterARedirectIsSentOnce(_ kind: Kind, _ end: Answer) async throws {
+      let server = try LoopbackServer { $0.target == "/order" ? end : .redirect(307, to: "/order") }
+      let session = Self.session()
+      #expect(await Self.send(kind, URLRequest(url: server.url("/hop"), method: "POST"), session) == nil)
+      #expect(server.requests.map(\.target) == ["/hop", "/order"])
+    }
+
+    /// A server that closes its connections, as it should, costs no further session.
+    @Test func manyPostsReachAServerThatKeepsItsConnections() async throws {
+      for isClosing in [true, false] {
+        let server = try LoopbackServer { request in
+          isClosing ? .status(200, [("Connection", "close")], body: request.text) : .ok(request.text)
+        }
+        let session = Self.session()
+        for number in 0..<100 {
+          var request = URLRequest(url: server.url(), method: "POST")
+          request.httpBody = Data("\(number)".utf8)
+          #expect(try await session.performNetworkRequest(request) == request.httpBody)
+        }
+        #expect(server.requests.count == 100 && Set(server.requests.map(\.connection)).count == 100)
+        #expect(server.requests.allSatisfy { $0.value("Connection") == "close" })
+      }
+    }
+
+    /// No more of them run at the same time than the session allows, and all of them end.
+    @Test func postsWaitForOneAnother() async throws {
+      let (running, most) = (Box(0), Box(0))
+      let server = try LoopbackServer { request in
+        running.update { $0 += 1 }
+        most.update { $0 = max($0, running.value ?? 0) }
+        usleep(5_000)
+        running.update { $0 -= 1 }
+        return .ok("x")
+      }
+      let session = Self.session()
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<60 {
+          group.addTask { try await session.performNetworkRequest(URLRequest(url: server.url(), method: "POST")) }
+        }
+        try await group.waitForAll()
+      }
+      #expect(server.requests.count == 60)
+      #expect((2...session.configuration.httpMaximumConnectionsPerHost).contains(most.value ?? 0), "\(most.value ?? 0)")
+    }
+
+    /// A canceled request that waits is not sent, and the others go on.
+    @Test func aPostThatWaitsCanBeCanceled() async throws {
+      let gate = Gate()
+      let server = try LoopbackServer { request in
+        if request.target == "/slow" { return .hang }
+        return .ok("x")
+      }
+      let session = Self.session()
+      let slow = (0..<6).map { _ in
+        Task { try await session.performNetworkRequest(URLRequest(url: server.url("/slow"), method: "POST")) }
+      }
+      await until { server.openRequests == 6 }
+      let canceled = Task {
+        gate.open()
+        return await session.result(of: URLRequest(url: server.url("/canceled"), method: "POST"))
+      }
+      let waiting = Task {
+        try await session.performNetworkRequest(URLRequest(url: server.url("/waiting"), method: "POST"))
+      }
+      await gate.wait()
+      canceled.cancel()
+      #expect(await canceled.value.error?.isCancelled == true)
+      for task in slow { task.cancel() }
+      #expect(try await waiting.value == Data("x".utf8))
+      #expect(!server.requests.contains { $0.target == "/canceled" })
+    }
+
+    /// Long responses do not keep others waiting.
+    @Test func streamsDoNotKeepAPostWaiting() async throws {
+      let server = try LoopbackServer { $0.target == "/stream" ? .stall : .ok("x") }
+      let session = Self.session()
+      var streams: [NetworkBytes] = []
+      for _ in 0..<10 {
+        streams.append(try await session.networkBytes(for: URLRequest(url: server.url("/stream"), method: "POST")))
+      }
+      let data = try await session.performNetworkRequest(URLRequest(url: server.url("/order"), method: "POST"))
+      #expect(data == Data("x".utf8) && streams.count == 10)
+    }
+
+    // MARK: The caller's session
+
+    @Test func aPostUsesTheCookiesAndTheFieldsOfItsSession() async throws {
+      let server = try LoopbackServer { request in
+        .status(200, [("Set-Cookie", "from=\(request.target.dropFirst()); Path=/")], body: "x")
+      }
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = ["X-App": "ours", "content-type": "application/json"]
+      let session = URLSession(configuration: configuration)
+      for path in ["/get", "/post", "/last"] {
+        var request = URLRequest(url: server.url(path), method: path == "/post" ? "POST" : "GET")
+        if path == "/post" { request.httpBody = Data("{}".utf8) }
+        _ = try await session.performNetworkRequest(request)
+      }
+      #expect(server.requests.map { $0.value("Cookie") } == [nil, "from=get", "from=post"])
+      #expect(server.requests.allSatisfy { $0.value("X-App") == "ours" })
+      let types = server.requests[1].headers.filter { $0.name.lowercased() == "content-type" }.map(\.value)
+      #expect(types == ["application/json"])
+    }
+
+    @Test func aSessionThatFinishesWaitsForItsPosts() async throws {
+      let gate = Gate()
+      let server = try LoopbackServer { _ in
+        gate.open()
+        usleep(50_000)
+        return .ok("x")
+      }
+      let delegate = TransferSessionTests.Delegate()
+      let session = Self.session(delegate)
+      let url = server.url()
+      let task = Task { try await session.performNetworkRequest(URLRequest(url: url, method: "POST")) }
+      await gate.wait()
+      session.finishTasksAndInvalidate()
+      #expect(try await task.value == Data("x".utf8))
+      await delegate.isInvalid.reaches(1)
+    }
+
+    @Test func aSessionThatIsInvalidatedEndsItsPosts() async throws {
+      let server = try LoopbackServer(script: .hang)
+      let delegate = TransferSessionTests.Delegate()
+      let session = Self.session(delegate)
+      let url = server.url()
+      let task = Task { await session.result(of: URLRequest(url: url, method: "POST"), policy: .never) }
+      await until { server.openRequests == 1 }
+      session.invalidateAndCancel()
+      #expect(await task.value.error?.urlError?.code == .cancelled)
+      await delegate.isInvalid.reaches(1)
+      await until { server.openRequests == 0 }
+    }
+
+    @Test func theDelegateOfAPostIsAskedOnItsQueue() async throws {
+      let server = try LoopbackServer { request in
+        if request.target == "/hop" { return .redirect(307, to: "/there") }
+        return request.value("Authorization") == nil
+          ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok(request.text)
+      }
+      let delegate = TransferSessionTests.Delegate()
+      let session = Self.session(delegate)
+      var request = URLRequest(url: server.url("/hop"), method: "POST")
+      request.httpBody = Data("order".utf8)
+      #expect(try await session.performNetworkRequest(request) == Data("order".utf8))
+      #expect(delegate.redirects.value == 1 && delegate.challenges.value == 1)
+      #expect(delegate.queues.value == [session.delegateQueue, session.delegateQueue])
+    }
+  }
+#endif
