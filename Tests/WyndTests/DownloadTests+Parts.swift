@@ -168,7 +168,7 @@ extension DownloadTests {
       return Answer([.send(Answer.head(206, Self.tag + [("Content-Range", "bytes 0-1/2")])), .hang])
     }
     let folder = try Folder()
-    _ = try await download(server, to: folder.file(), { $0.timeoutInterval = 3_600 }).get()
+    _ = try await download(server, to: folder.file(), DownloadOptions(), { $0.timeoutInterval = 3_600 }).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old) && server.requests.count == 3)
   }
 
