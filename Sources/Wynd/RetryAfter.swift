@@ -126,10 +126,10 @@ nonisolated enum RetryAfter {
   /// An HTTP-date in one of its three forms (RFC 9110 §5.6.7) → seconds since 1970. `now` is for the two-digit year
   /// only.
   ///
-  /// The day of the week may be wrong. Unlike in the RFC, a year before 1900 is not accepted, because calendars differ
-  /// there.
+  /// The day of the week may be wrong. Letters may have any case, as RFC 9111 §4.2 recommends for caches. Unlike in the
+  /// RFC, a year before 1900 is not accepted, because calendars differ there.
   static func httpDate(_ value: String, now: Date) -> Int? {
-    let words = value.trimmingCharacters(in: whiteSpace)
+    let words = usualCase(value).trimmingCharacters(in: whiteSpace)
       .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
     guard words.count == 2, let format = formats[words[0]] else { return nil }
     let formatter = DateFormatter()
@@ -146,6 +146,13 @@ nonisolated enum RetryAfter {
       -2_208_988_799..<253_402_300_800 ~= date.timeIntervalSince1970
     else { return nil }
     return Int(date.timeIntervalSince1970) + (usual == text ? 0 : 1)
+  }
+
+  /// The day and the month begin with a capital letter, and GMT consists of them. Not for text that is not ASCII: other
+  /// letters could become ASCII letters.
+  private static func usualCase(_ date: String) -> String {
+    guard date.utf8.allSatisfy({ $0 < 128 }) else { return date }
+    return date.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")
   }
 
   /// The format of what follows the day: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" or

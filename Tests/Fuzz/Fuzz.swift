@@ -115,7 +115,7 @@ func contentRange(_ text: String) {
       let known = DownloadState(source: "s", validator: "\"1\"", total: offset == 0 ? nil : total)
       switch DownloadDecision(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
       case .write(let start, let end, let state) where status == 206:
-        require(start == offset && end ?? 0 > offset && end ?? .max <= state.total ?? .max, "\(end ?? 0)")
+        require(start <= offset && end ?? 0 > offset && end ?? .max <= state.total ?? .max, "\(end ?? 0)")
         require(known.total == nil || state.total == known.total, "another length")
       case .write(let start, let end, let state):
         require(start == 0 && end == state.total && state.validator?.hasPrefix("W/") != true, "\(state)")

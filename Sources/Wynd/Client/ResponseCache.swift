@@ -8,8 +8,9 @@
 /// ```
 ///
 /// Until its `max-age` or `Expires` has passed, a stored response is served without a request. After that, the request
-/// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. `no-store`, `no-cache`,
-/// `Vary` and the `cachePolicy` of a request are respected. It is a private cache, so `private` responses are stored.
+/// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. If the 304 has another
+/// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a
+/// request are respected. It is a private cache, so `private` responses are stored.
 ///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
@@ -75,8 +76,18 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     let fallback = servesStaleIfError && stored?.mayReplaceError == true ? stored : nil
     call.memory.withLock { $0.hasFallback = fallback != nil }
     do {
-      let response = try await next(conditional)
-      let renewed = response.response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
+      var response = try await next(conditional)
+      var renewed = response.response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
+      switch renewed?.match(response.response) {
+      case .differs:
+        // The stored body would be served as another version from then on.
+        response = try await next(unconditional)
+        renewed = nil
+      case .confirms:
+        guard Self.key(request, call) == key else { return try await next(unconditional) }
+        return renewed?.served(as: .revalidated) ?? response
+      case .updates, nil: break
+      }
       let new = StoredResponse(response, renewing: renewed, to: request)
       // If another user has signed in since, the response could belong to either user.
       guard Self.key(request, call) == key, renewed == nil || new != nil else {

@@ -46,16 +46,15 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     ]
     // A 304 changes neither the stored body nor the fields that describe it.
     let notRenewed = old == nil ? [] : ["content-type", "content-length", "content-range"]
-    for name in notStored + notRenewed + Self.names(headers["connection"]) { headers[name] = nil }
+    // A server must not name these in Connection (RFC 9110 §7.6.1): without them, the response would appear fresher, or
+    // fit more requests.
+    let restrictions = ["cache-control", "vary", "expires", "age", "date"]
+    let hopByHop = ListField(headers["connection"]).elements.map(\.name).filter { !restrictions.contains($0) }
+    for name in notStored + notRenewed + hopByHop { headers[name] = nil }
     headers.merge((old?.headers ?? [:]).filter { !["age", "date"].contains($0.key) }) { new, _ in new }
     // If the body was decoded, its length has changed.
     if header("Content-Length") != "\(body.count)" { headers["content-length"] = nil }
     variant = variant(of: request)
-  }
-
-  /// The field names that Vary or Connection lists.
-  private static func names(_ field: String?) -> [String] {
-    (field ?? "").lowercased().split { ", \t".contains($0) }.map(String.init)
   }
 
   func header(_ name: String) -> String? { headers[name.lowercased()] }
@@ -66,16 +65,57 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// False if the response must not be stored, or could never be served. The session adds cookies after the cache has
   /// read the request, so a response that depends on them could belong to another user.
   var isStorable: Bool {
-    !control.has("no-store") && (hasValidator || lifetime > 0)
-      && Self.names(header("Vary")).allSatisfy { $0 != "*" && $0 != "cookie" }
+    if control.has("no-store") || !hasValidator && lifetime <= 0 { return false }
+    let vary = ListField(header("Vary"))
+    // What is not a field name could mean any field.
+    let namesFields = vary.elements.allSatisfy { $0.isToken && $0.name != "*" }
+    return namesFields && !vary.isMalformed && !vary.elements.contains { $0.name == "cookie" }
   }
 
   /// Returns nil if a header field that Vary lists differs, because the request may receive another response.
   func matching(_ request: URLRequest) -> StoredResponse? { variant == variant(of: request) ? self : nil }
 
   private func variant(of request: URLRequest) -> String {
-    let fields = Self.names(header("Vary")).map { "\($0):\(request.value(forHTTPHeaderField: $0) ?? "")" }
+    let names = ListField(header("Vary")).elements.map(\.name)
+    let fields = names.map { "\($0):\(request.value(forHTTPHeaderField: $0) ?? "")" }
     return StoreKey.hash(fields.joined(separator: "\n").utf8)
+  }
+
+  /// What a 304 says about a stored response.
+  enum Match: Equatable {
+    /// It is about this response, and updates its header fields.
+    case updates
+    /// The response can be served, but its header fields must not change.
+    case confirms
+    /// It is about another version of the body.
+    case differs
+  }
+
+  /// Compares the validators of a 304 with those of this response (RFC 9111 §4.3.4). Many servers repeat none.
+  func match(_ notModified: HTTPURLResponse) -> Match {
+    let tag = notModified.value(forHTTPHeaderField: "ETag") ?? ""
+    let modified = notModified.value(forHTTPHeaderField: "Last-Modified") ?? ""
+    if tag.isEmpty, modified.isEmpty { return .updates }
+    let isStrong = !tag.isEmpty && !Self.isWeak(tag)
+    if let storedTag = header("ETag"), !storedTag.isEmpty, !tag.isEmpty {
+      if Self.opaqueTag(tag) != Self.opaqueTag(storedTag) { return .differs }
+      // Some servers weaken the tag of a compressed 200, and not that of the 304. If-None-Match compares weakly (RFC
+      // 9110 §13.1.2), but a strong tag would claim that the bytes are the same.
+      return isStrong && Self.isWeak(storedTag) ? .confirms : .updates
+    }
+    let isSameDate = !modified.isEmpty && modified == header("Last-Modified")
+    if !isSameDate { return .differs }
+    // A new strong tag needs a date that is as strong: the body may have changed within the second of a weak one.
+    return isStrong && !hasStrongDate ? .differs : .updates
+  }
+
+  private static func isWeak(_ tag: String) -> Bool { tag.hasPrefix("W/") }
+  private static func opaqueTag(_ tag: String) -> Substring { isWeak(tag) ? tag.dropFirst(2) : tag[...] }
+
+  /// Whether Last-Modified is at least a second older than the response (RFC 9110 §8.8.2.2).
+  private var hasStrongDate: Bool {
+    guard let modified = seconds("Last-Modified"), let sent = seconds("Date") else { return false }
+    return modified < sent
   }
 
   /// Whether the response can be served without a request. `maxAge` is the max-age of the request, in seconds.
@@ -121,10 +161,15 @@ nonisolated struct CacheControl {
   private var directives: [String: String] = [:]
 
   init(_ field: String?) {
-    for part in (field ?? "").lowercased().split(separator: ",") {
-      let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+    let list = ListField(field)
+    for element in list.elements where directives[element.name] == nil {
       // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
-      if let name = pair.first, directives[name] == nil { directives[name] = pair.count > 1 ? pair[1] : "" }
+      directives[element.name] = element.value ?? ""
+    }
+    if list.isMalformed {
+      // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
+      directives["no-cache"] = ""
+      directives["max-age"] = ""
     }
   }
 
@@ -132,6 +177,9 @@ nonisolated struct CacheControl {
 
   /// The max-age in seconds, at most 2³¹. An invalid value is 0 (RFC 9111 §4.2.1); nil means that there is no max-age.
   var maxAge: Int? {
-    directives["max-age"].map { min(RetryAfter.digits($0.trimmingCharacters(in: ["\""])) ?? 0, 1 << 31) }
+    guard let value = directives["max-age"] else { return nil }
+    // White space inside the quotes is not part of a number.
+    guard value.utf8.allSatisfy({ $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }) else { return 0 }
+    return min(RetryAfter.digits(value) ?? 0, 1 << 31)
   }
 }

@@ -37,14 +37,17 @@ nonisolated struct DownloadState: Codable, Equatable, Sendable {
 
 /// What a response means for the partial file, according to RFC 9110 §§13–15.
 nonisolated enum DownloadDecision: Equatable, Sendable {
-  /// The body is the file from this offset: 0, or that of the request. `end` is the offset of its own end; nil if the
-  /// response does not state it.
+  /// The body is the file from this offset, which is at most that of the request. `end` is the offset of its own end;
+  /// nil if the response does not state it.
   case write(from: Int64, end: Int64?, DownloadState)
   /// The partial file is complete.
   case complete
   /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
   case startOver
-  /// The body must not be written, for this reason.
+  /// The response has the validator of the partial file, but another length. The rest cannot be appended, and neither
+  /// length is known to be right: the download starts over, and the length that is known remains the expected one.
+  case otherLength
+  /// The body must not be written, for this reason. There is no partial file that could be the cause.
   case invalid(String)
   /// The status code is an error. The partial file is kept.
   case failed
@@ -52,37 +55,61 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
   /// `offset`: the first byte that was requested; 0 if the request had no Range. `field` reads a header field. Only a
   /// GET can be continued by a request for the rest.
   init(status: Int, offset: Int64, known: DownloadState, isGET: Bool = true, field: (String) -> String?) {
-    let isEncoded = Self.isEncoded(field)
     switch status {
     case 206 where !isGET: self = .invalid("a part, which was not requested")
-    case 206 where isEncoded: self = offset > 0 ? .startOver : .invalid("a part of a compressed file")
     case 206: self = Self.part(offset, known, field)
-    case 200, 203:
-      // An offset in a compressed body is not an offset in the file, so the rest could not be requested.
-      let validator = isEncoded || !isGET ? nil : Self.validator(field)
-      let length = Self.length(field)
-      self = .write(from: 0, end: length, DownloadState(source: known.source, validator: validator, total: length))
+    case 200, 203: self = Self.file(offset, known, isGET, field)
     case 416 where offset > 0:
       let range = field("Content-Range").flatMap(ContentRange.init)
       let isWhole = range?.first == nil && range?.total == offset && known.total ?? offset == offset
       self = isWhole && !Self.isChanged(known, field, isPart: false) ? .complete : .startOver
     case 400...: self = .failed
-    default: self = .invalid("status \(status)")
+    default: self = Self.unusable("status \(status)", offset)
     }
   }
 
+  /// A response that would fail every later request for the rest in the same way, if the partial file remained.
+  private static func unusable(_ reason: String, _ offset: Int64) -> DownloadDecision {
+    offset > 0 ? .startOver : .invalid(reason)
+  }
+
+  /// The whole file.
+  private static func file(
+    _ offset: Int64, _ known: DownloadState, _ isGET: Bool, _ field: (String) -> String?
+  ) -> DownloadDecision {
+    // An offset in a compressed body is not an offset in the file, so the rest could not be requested.
+    let isEncoded = isEncoded(field)
+    let validator = isEncoded || !isGET ? nil : validator(field)
+    var length = length(field)
+    if !isEncoded, isSame(known, field), let expected = known.total {
+      // A file of the same version has the same length, even if the response does not state it.
+      length = length ?? expected
+      if length != expected {
+        return offset > 0 ? .otherLength : .invalid("\(length ?? 0) bytes, not \(expected), of the same version")
+      }
+    }
+    let state = DownloadState(source: known.source, validator: validator, total: length)
+    return .write(from: 0, end: length, state)
+  }
+
+  /// A part of the file. It may begin before the requested byte, for example if the server stores blocks.
   private static func part(_ offset: Int64, _ known: DownloadState, _ field: (String) -> String?) -> DownloadDecision {
-    guard let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first, let last = range.last
-    else { return .invalid("a 206 without a usable Content-Range") }
+    if isEncoded(field) { return unusable("a part of a compressed file", offset) }
+    let isMultipart = (field("Content-Type") ?? "").lowercased().hasPrefix("multipart/byteranges")
+    guard !isMultipart, let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first,
+      let last = range.last
+    else { return unusable("a 206 without a usable Content-Range", offset) }
     if offset > 0, isChanged(known, field, isPart: true) { return .startOver }
-    if first != offset { return .invalid("a part from byte \(first), requested was \(offset)") }
-    var state = offset > 0 ? known : DownloadState(source: known.source, validator: validator(field))
+    let hasNextByte = first <= offset && offset <= last
+    if !hasNextByte { return unusable("a part from byte \(first), requested was \(offset)", offset) }
+    let isKnown = offset > 0 || isSame(known, field)
+    var state = isKnown ? known : DownloadState(source: known.source, validator: validator(field))
     if let total = range.total, let expected = state.total, total != expected {
-      return .invalid("a part of \(total) bytes, not of \(expected)")
+      return unusable("a part of \(total) bytes, not of \(expected)", offset)
     }
     state.total = range.total ?? state.total
-    if let total = state.total, last >= total { return .invalid("a part beyond the end") }
-    return .write(from: offset, end: last + 1, state)
+    if let total = state.total, last >= total { return unusable("a part beyond the end", offset) }
+    return .write(from: first, end: last + 1, state)
   }
 
   /// Whether the file is complete with this size, after a body that ended without an error.
@@ -118,6 +145,14 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
       let sent = field("Date").flatMap({ RetryAfter.httpDate($0, now: Date()) }), sent > changed
     else { return nil }
     return modified
+  }
+
+  /// Whether the response certainly belongs to the same version as what is known. That takes a validator: without one,
+  /// the file may have changed.
+  private static func isSame(_ known: DownloadState, _ field: (String) -> String?) -> Bool {
+    guard let validator = known.validator else { return false }
+    let isTag = validator.utf8.first == UInt8(ascii: "\"")
+    return field(isTag ? "ETag" : "Last-Modified") != nil && !isChanged(known, field, isPart: false)
   }
 
   /// Whether the response may belong to another version than the partial file. With an entity tag, a part has to repeat

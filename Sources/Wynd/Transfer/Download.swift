@@ -91,7 +91,10 @@ nonisolated struct Download: Sendable {
           case .write(let offset, _, let known): try partial.begin(known, at: offset)
           case .startOver:
             try startOver(partial)
-            throw TransferError.changed(reason: "the response is a part of another version")
+            throw TransferError.changed(reason: "the response is not the rest of the file")
+          case .otherLength:
+            try startOver(partial, expecting: partial.state)
+            throw TransferError.changed(reason: "the same version has another length")
           case .invalid(let reason): throw TransferError.invalidResponse(reason: reason)
           case .complete, .failed: break
           }
@@ -106,7 +109,11 @@ nonisolated struct Download: Sendable {
     switch state.step {
     case .write(let offset, let end, _):
       if let end, partial.size + Int64(data.count) > end {
-        try partial.cut(to: offset)
+        // The partial file must not fail every later request in the same way.
+        let isRest = offset > 0
+        state.step = nil
+        try startOver(partial)
+        if isRest { throw TransferError.changed(reason: "the rest is too long") }
         throw TransferError.invalidResponse(reason: "it is too long")
       }
       try partial.handle.write(contentsOf: data)
@@ -116,9 +123,10 @@ nonisolated struct Download: Sendable {
     }
   }
 
-  private func startOver(_ partial: PartialFile) throws {
+  /// `known`: what the next response is compared with; by default nothing.
+  private func startOver(_ partial: PartialFile, expecting known: DownloadState? = nil) throws {
     progress.report(0, of: nil)
-    try partial.begin(DownloadState(source: partial.state.source))
+    try partial.begin(known ?? DownloadState(source: partial.state.source))
   }
 
   // MARK: Completion

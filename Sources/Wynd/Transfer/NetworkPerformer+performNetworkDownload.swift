@@ -53,8 +53,8 @@ nonisolated public struct NetworkDownload: Sendable {
 
 nonisolated extension NetworkPerformer {
   /// Downloads to a file, in bounded memory. After a lost connection, the next attempt requests the rest (`Range` with
-  /// `If-Range`, RFC 9110 §§13–14), checks that the response contains exactly that, and appends it. If the file on the
-  /// server has changed, or the server does not support ranges, the download starts over.
+  /// `If-Range`, RFC 9110 §§13–14), checks that the response contains it, and appends it. If the file on the server has
+  /// changed, or the server does not support ranges or sends something else, the download starts over.
   ///
   /// ```swift
   /// let file = folder.appending(path: "film.mp4")

@@ -1,4 +1,5 @@
-/// The progress of a transfer. It decreases only when the transfer starts over.
+/// The progress of a transfer. It decreases only when the transfer starts over, or when a server sends the end of a
+/// partial file again.
 ///
 /// ```swift
 /// ProgressView(value: progress.fraction)        // SwiftUI; without a known length it shows that something happens

@@ -35,6 +35,16 @@ extension ResponseCacheTests {
     #expect(head.value(forHTTPHeaderField: "X-Total") == "7")
   }
 
+  @Test func quotedTextInConnectionNamesNoField() async throws {
+    let fields = [
+      "Cache-Control": "max-age=600", "Connection": "\"a, X-Total, b\",\tX-Hop ,,", "X-Hop": "1", "X-Total": "7",
+    ]
+    let cached = CachedClient([.ok("one", headers: fields)])
+    _ = try await cached.get()
+    let head = try await cached.head()
+    #expect(["X-Hop", "X-Total"].map { head.value(forHTTPHeaderField: $0) } == [nil, "7"])
+  }
+
   @Test func servesStoredResponsesWithTheirAge() async throws {
     for (age, least) in [(nil, 100), ("20", 120)] {
       var fields = ["Cache-Control": "max-age=600"]
@@ -68,7 +78,7 @@ extension ResponseCacheTests {
   @Test func updatesHeadersFromA304() async throws {
     let old = ["ETag": "\"1\"", "X-Total": "1", "X-Old": "old", "Content-Type": "text/plain", "Age": "100"]
     let new = [
-      "ETag": "\"2\"", "X-Total": "2", "Content-Type": "text/html", "Content-Encoding": "br", "Set-Cookie": "a=b",
+      "ETag": "\"1\"", "X-Total": "2", "Content-Type": "text/html", "Content-Encoding": "br", "Set-Cookie": "a=b",
       "Cache-Control": "max-age=60",
     ]
     let cached = CachedClient([.ok("one", headers: old), .status(304, headers: new), .status(304)])
@@ -78,12 +88,12 @@ extension ResponseCacheTests {
       let got = ["ETag", "X-Total", "X-Old", "Content-Type", "Content-Encoding", "Set-Cookie"].map {
         head.value(forHTTPHeaderField: $0)
       }
-      #expect(got == ["\"2\"", "2", "old", "text/plain", nil, nil], "\(source)")
+      #expect(got == ["\"1\"", "2", "old", "text/plain", nil, nil], "\(source)")
     }
-    // Fresh from the 304 on, and then asked for by the new tag.
+    // Fresh from the 304 on.
     #expect(try await cached.get(after: 20).source == .cache)
     #expect(try await cached.get(after: 40) == ("one", .revalidated))
-    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"2\"")
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
   }
 
   /// RFC 9111 §3.2 leaves out four of the fields that begin with Content-.

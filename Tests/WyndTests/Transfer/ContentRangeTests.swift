@@ -47,15 +47,34 @@ struct ContentRangeTests {
     // The whole file.
     (200, [:], state(), 0, .fromStart(state())),
     (200, ["Content-Length": "40"], state(), 0, .fromStart(state(nil, 40))),
-    (200, tag.merging(["Content-Length": "30"]) { $1 }, known, 20, .fromStart(state("\"1\"", 30))),
-    (203, tag, known, 20, .fromStart(state("\"1\""))),
+    (203, ["ETag": "\"2\""], known, 20, .fromStart(state("\"2\""))),
+    // The version is known, and so is its length.
+    (200, tag.merging(["Content-Length": "40"]) { $1 }, known, 20, .fromStart(known)),
+    (200, tag, known, 20, .fromStart(known)), (203, tag, known, 20, .fromStart(known)),
+    (200, tag.merging(["Transfer-Encoding": "chunked"]) { $1 }, known, 20, .fromStart(known)),
+    (200, date, dated, 20, .fromStart(dated)),
+    (200, tag.merging(["Content-Length": "30"]) { $1 }, known, 20, .otherLength),
+    (200, tag.merging(["Content-Length": "20"]) { $1 }, known, 20, .otherLength),
+    (200, tag.merging(["Content-Length": "50"]) { $1 }, known, 20, .otherLength),
+    (203, tag.merging(["Content-Length": "30"]) { $1 }, known, 20, .otherLength),
+    (200, date.merging(["Content-Length": "30"]) { $1 }, dated, 20, .otherLength),
+    (
+      200, tag.merging(["Content-Length": "30"]) { $1 }, known, 0, .invalid("30 bytes, not 40, of the same version")
+    ),
+    // Perhaps another version, or the length of something else.
+    (200, ["ETag": "\"2\"", "Content-Length": "30"], known, 20, .fromStart(state("\"2\"", 30))),
+    (200, ["ETag": "W/\"1\"", "Content-Length": "30"], known, 20, .fromStart(state(nil, 30))),
+    (200, ["Content-Length": "30"], known, 20, .fromStart(state(nil, 30))),
+    (200, ["Content-Length": "30"], dated, 20, .fromStart(state(nil, 30))),
+    (200, tag.merging(["Content-Length": "30"]) { $1 }, state("\"1\""), 20, .fromStart(state("\"1\"", 30))),
+    (200, tag.merging(["Content-Encoding": "gzip", "Content-Length": "9"]) { $1 }, known, 20, .fromStart(state())),
     (200, tag.merging(["Content-Encoding": "gzip", "Content-Length": "9"]) { $1 }, state(), 0, .fromStart(state())),
     (200, ["Content-Length": "40", "Transfer-Encoding": "chunked"], state(), 0, .fromStart(state())),
     (200, ["ETag": "W/\"1\""].merging(date) { $1 }, state(), 0, .fromStart(state())),
     (200, date, state(), 0, .fromStart(state(date["Last-Modified"]))),
     // Everything else that is a success brings no file.
-    (201, tag, known, 0, .invalid("status 201")), (204, tag, known, 20, .invalid("status 204")),
-    (207, tag, known, 20, .invalid("status 207")), (304, tag, known, 20, .invalid("status 304")),
+    (201, tag, known, 0, .invalid("status 201")), (304, tag, known, 0, .invalid("status 304")),
+    (204, tag, known, 20, .startOver), (207, tag, known, 20, .startOver), (304, tag, known, 20, .startOver),
     // A part.
     (206, tag.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, known, 20, .append(upTo: 39, known)),
     (206, tag.merging(["Content-Range": "bytes 20-29/*"]) { $1 }, known, 20, .append(upTo: 29, known)),
@@ -69,20 +88,32 @@ struct ContentRangeTests {
     (206, tag.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, dated, 20, .startOver),
     (206, tag.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, state(), 20, .startOver),
     (206, tag.merging(["Content-Range": "bytes 20-39/40", "Content-Encoding": "br"]) { $1 }, known, 20, .startOver),
-    // Wrong.
-    (206, tag, known, 20, .invalid("a 206 without a usable Content-Range")),
+    // More than the rest.
+    (206, tag.merging(["Content-Range": "bytes 19-39/40"]) { $1 }, known, 20, .append(from: 19, upTo: 39, known)),
+    (206, tag.merging(["Content-Range": "bytes 0-39/40"]) { $1 }, known, 20, .append(from: 0, upTo: 39, known)),
+    (206, tag.merging(["Content-Range": "bytes 16-20/*"]) { $1 }, known, 20, .append(from: 16, upTo: 20, known)),
+    (206, ["Content-Range": "bytes 19-39/40"], known, 20, .startOver),
+    (206, ["ETag": "\"2\"", "Content-Range": "bytes 19-39/40"], known, 20, .startOver),
+    // Not the rest. Without a partial file, nothing is left to try.
+    (206, tag, known, 20, .startOver), (206, tag, state(), 0, .invalid("a 206 without a usable Content-Range")),
+    (206, tag.merging(["Content-Range": "bytes 21-39/40"]) { $1 }, known, 20, .startOver),
+    (206, tag.merging(["Content-Range": "bytes 0-19/40"]) { $1 }, known, 20, .startOver),
+    (206, tag.merging(["Content-Range": "bytes 20-40/41"]) { $1 }, known, 20, .startOver),
+    (206, tag.merging(["Content-Range": "bytes 20-40/*"]) { $1 }, known, 20, .startOver),
+    (
+      206, tag.merging(["Content-Range": "bytes 20-39/40", "Content-Type": "Multipart/Byteranges; boundary=x"]) { $1 },
+      known, 20, .startOver
+    ),
+    (
+      206, tag.merging(["Content-Range": "bytes 1-39/40"]) { $1 }, state(), 0,
+      .invalid("a part from byte 1, requested was 0")
+    ),
+    (206, tag.merging(["Content-Range": "bytes 0-9/30"]) { $1 }, known, 0, .invalid("a part of 30 bytes, not of 40")),
+    (206, ["ETag": "\"2\"", "Content-Range": "bytes 0-9/30"], known, 0, .append(from: 0, upTo: 9, state("\"2\"", 30))),
     (
       206, ["Content-Range": "bytes 0-9/40", "Content-Encoding": "br"], state(), 0,
       .invalid("a part of a compressed file")
     ),
-    (
-      206, tag.merging(["Content-Range": "bytes 19-39/40"]) { $1 }, known, 20,
-      .invalid("a part from byte 19, requested was 20")
-    ),
-    (
-      206, tag.merging(["Content-Range": "bytes 20-40/41"]) { $1 }, known, 20, .invalid("a part of 41 bytes, not of 40")
-    ),
-    (206, tag.merging(["Content-Range": "bytes 20-40/*"]) { $1 }, known, 20, .invalid("a part beyond the end")),
     // Nothing is missing, or nothing is right.
     (416, tag.merging(["Content-Range": "bytes */40"]) { $1 }, known, 40, .complete),
     (416, ["Content-Range": "bytes */40"], state("\"1\""), 40, .complete),
@@ -103,7 +134,7 @@ struct ContentRangeTests {
       (.complete, 7, true), (.fromStart(Self.state()), 7, true), (.fromStart(Self.known), 40, true),
       (.fromStart(Self.known), 39, false), (.append(upTo: 39, Self.known), 40, true),
       (.append(upTo: 29, Self.known), 30, false), (.append(upTo: 29, Self.state("\"1\"")), 30, false),
-      (.startOver, 40, false), (.invalid(""), 40, false), (.failed, 40, false),
+      (.startOver, 40, false), (.otherLength, 40, false), (.invalid(""), 40, false), (.failed, 40, false),
     ]
     for (step, size, expected) in table { #expect(step.isWhole(size) == expected, "\(step)") }
   }

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Which stored response a 304 is about (RFC 9111 §4.3.4).
+extension ResponseCacheTests {
+  private static let first = "Sun, 06 Nov 1994 08:49:37 GMT"
+  private static let second = "Sun, 06 Nov 1994 08:49:38 GMT"
+  private static let sent = "Sun, 06 Nov 2022 08:49:37 GMT"
+
+  /// The validators of the stored response, and those of the 304.
+  static let sameVersion: [(stored: [String: String], notModified: [String: String])] = [
+    (["ETag": "\"1\""], [:]), (["Last-Modified": first], [:]), (["ETag": "\"1\""], ["ETag": ""]),
+    (["ETag": "\"1\""], ["ETag": "\"1\""]), (["ETag": "W/\"1\""], ["ETag": "W/\"1\""]),
+    (["ETag": "\"1\""], ["ETag": "W/\"1\""]), (["ETag": "1"], ["ETag": "1"]),
+    (["Last-Modified": first], ["Last-Modified": first]),
+    (["ETag": "\"1\"", "Last-Modified": first], ["Last-Modified": first]),
+    (["ETag": "\"1\"", "Last-Modified": first], ["ETag": "\"1\"", "Last-Modified": second]),
+    (["Last-Modified": first], ["Last-Modified": first, "ETag": "W/\"1\""]),
+    (["Last-Modified": first, "Date": sent], ["Last-Modified": first, "ETag": "\"1\""]),
+  ]
+  static let otherVersion: [(stored: [String: String], notModified: [String: String])] = [
+    (["ETag": "\"1\""], ["ETag": "\"2\""]), (["ETag": "\"a\""], ["ETag": "\"A\""]),
+    (["ETag": "\"1\""], ["ETag": "W/\"2\""]), (["ETag": "W/\"1\""], ["ETag": "W/\"2\""]),
+    (["ETag": "W/\"1\""], ["ETag": "\"2\""]), (["ETag": "1"], ["ETag": "2"]),
+    (["ETag": "\"1\"", "Last-Modified": first], ["ETag": "\"2\"", "Last-Modified": first]),
+    (["Last-Modified": first], ["Last-Modified": second]),
+    (["ETag": "\"1\"", "Last-Modified": first], ["Last-Modified": second]),
+    (["ETag": "\"1\""], ["Last-Modified": first]), (["Last-Modified": first], ["ETag": "\"1\""]),
+    (["Last-Modified": first], ["ETag": "W/\"1\""]),
+    // The date of the stored response is not strong.
+    (["Last-Modified": first], ["Last-Modified": first, "ETag": "\"1\""]),
+    (["Last-Modified": first, "Date": first], ["Last-Modified": first, "ETag": "\"1\""]),
+  ]
+
+  @Test(arguments: sameVersion.indices) func aNotModifiedResponseRenewsItsOwnVersion(_ row: Int) async throws {
+    let (stored, notModified) = Self.sameVersion[row]
+    let renewed = notModified.merging(["Cache-Control": "max-age=600"]) { $1 }
+    let cached = CachedClient([.ok("one", headers: stored), .status(304, headers: renewed), .ok("two")])
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("one", .revalidated))
+    #expect(try await cached.get() == ("one", .cache))
+    #expect(cached.script.requests.count == 2)
+  }
+
+  @Test(arguments: otherVersion.indices) func aNotModifiedResponseChangesNoOtherVersion(_ row: Int) async throws {
+    let (stored, notModified) = Self.otherVersion[row]
+    let renewed = notModified.merging(["Cache-Control": "max-age=600"]) { $1 }
+    let cached = CachedClient([
+      .ok("one", headers: stored), .status(304, headers: renewed), .ok("two", headers: Self.fresh), .ok("three"),
+    ])
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("two", .network))
+    #expect(cached.script.requests.last?.allHTTPHeaderFields ?? [:] == [:])
+    #expect(try await cached.get() == ("two", .cache))
+    #expect(cached.script.requests.count == 3)
+  }
+
+  /// A server may weaken only the tag of a compressed 200. The stored fields remain as they are.
+  @Test func aStrongTagDoesNotReplaceAWeakOne() async throws {
+    let notModified = ["ETag": "\"1\"", "Cache-Control": "max-age=600"]
+    let cached = CachedClient([.ok("one", headers: ["ETag": "W/\"1\""]), .status(304, headers: notModified)])
+    _ = try await cached.get()
+    for _ in 0..<2 {
+      let response = try await cached.client.networkResponse(for: try Self.request())
+      #expect(String(decoding: response.data, as: UTF8.self) == "one" && response.source == .revalidated)
+      #expect(response.response.value(forHTTPHeaderField: "ETag") == "W/\"1\"")
+    }
+    #expect(cached.script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "W/\"1\"", "W/\"1\""])
+  }
+
+  /// The stored response stays until another one arrives.
+  @Test func aFailureAfterANotModifiedResponseLeavesTheStoredOne() async throws {
+    let other = ["ETag": "\"2\""]
+    let cached = CachedClient(
+      [.ok("one", headers: Self.tagged), .status(304, headers: other), .dropped, .status(304)], stale: true)
+    _ = try await cached.get()
+    let old = try await cached.client.networkResponse(for: try Self.request())
+    #expect(old.source == .cache && old.revalidationError != nil)
+    #expect(try await cached.get() == ("one", .revalidated))
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
+  }
+
+  /// A 304 to a request without conditions is an error of the server.
+  @Test func aSecondNotModifiedResponseEndsTheCall() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .status(304, headers: ["ETag": "\"2\""])])
+    _ = try await cached.get()
+    let second = try? await cached.get()
+    #expect(second?.text != "one" && cached.script.requests.count == 3)
+  }
+}
