@@ -294,6 +294,9 @@ public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _
 @discardableResult public func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }
 public typealias mode_t = UInt16
 public func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { 0 }
+public var AF_INET: Int32 { 2 }
+public var AF_INET6: Int32 { 30 }
+public func inet_pton(_ family: Int32, _ text: String, _ address: UnsafeMutableRawPointer?) -> Int32 { 0 }
 public var O_RDONLY: Int32 { 0 }
 public var O_WRONLY: Int32 { 1 }
 public var O_RDWR: Int32 { 2 }
