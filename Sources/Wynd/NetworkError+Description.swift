@@ -39,7 +39,9 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
       let got = ["string", "number", "bool", "array", "dictionary", "null"].first(where: info.debugDescription.contains)
       return "\(place(info.codingPath)): expected \(type), found \(got ?? "another type")"
     case .keyNotFound(let key, let info): return "\(place(info.codingPath + [key])): is missing"
-    case .dataCorrupted(let info): return "\(place(info.codingPath)): is not valid"
+    case .dataCorrupted(let info):
+      let cause = info.underlyingError as? any LoggableError
+      return "\(place(info.codingPath)): is not valid" + (cause.map { " (\($0))" } ?? "")
     // On Linux, `as NSError` would ask for its text.
     default: return (error as? any LoggableError)?.description ?? "\(type(of: error)), \(error._domain) \(error._code)"
     }

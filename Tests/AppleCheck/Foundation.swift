@@ -265,6 +265,20 @@ extension String {
     public static let windowsCP1252 = Encoding()
     public static let shiftJIS = Encoding()
     public static let japaneseEUC = Encoding()
+    public static let utf16BigEndian = Encoding()
+    public static let utf16LittleEndian = Encoding()
+    public static let utf32 = Encoding()
+    public static let utf32BigEndian = Encoding()
+    public static let utf32LittleEndian = Encoding()
+    public static let isoLatin2 = Encoding()
+    public static let windowsCP1250 = Encoding()
+    public static let windowsCP1251 = Encoding()
+    public static let windowsCP1253 = Encoding()
+    public static let windowsCP1254 = Encoding()
+    public static let macOSRoman = Encoding()
+    public static let iso2022JP = Encoding()
+    public init(rawValue: UInt) {}
+    init() {}
   }
   public init?(data: Data, encoding: Encoding) { nil }
 }

@@ -16,7 +16,8 @@ extension EndpointRulesTests {
     ("text/plain; Charset=\"ISO-8859-1\"", [0xE9], "é"), ("text/plain; charset=windows-1252", [0x80], "€"),
     ("text/plain; charset=utf-16", [0xFE, 0xFF, 0, 97], "a"), ("text/plain; charset=shift_jis", [0x82, 0xA0], "あ"),
     ("text/plain; charset=Shift_JIS; x=y", [0x82, 0xA0], "あ"), ("text/plain; charset=koi8-r", [97, 98], "ab"),
-    ("text/plain; charset=koi8-r", [0xC1], nil), ("text/plain; charset=koi8-r", [97, 0], nil),
+    ("text/plain; charset=koi8-r", [0xC1], "а"), ("text/plain; charset=koi8-r", [97, 0], "a\u{0}"),
+    ("text/plain; charset=x-unknown", [0xC1], nil), ("text/plain; charset=x-unknown", [97, 0], nil),
     ("text/plain; charset=utf-8", [0xFF], nil),
   ]
   @Test(arguments: texts.indices) func aTextIsReadInItsCharset(_ row: Int) async throws {

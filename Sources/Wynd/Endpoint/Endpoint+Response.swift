@@ -71,20 +71,3 @@ nonisolated extension NetworkError {
 
 /// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
 nonisolated enum ClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }
-
-nonisolated extension HTTPURLResponse {
-  private static let encodings: [Substring: String.Encoding] = [
-    "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "iso-8859-1": .isoLatin1, "latin1": .isoLatin1,
-    "windows-1252": .windowsCP1252, "utf-16": .utf16, "shift_jis": .shiftJIS,
-  ]
-
-  /// The body as text, in the charset of Content-Type if it is one of these. The default is UTF-8.
-  fileprivate func text(of data: Data) throws -> String {
-    let parameters = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
-    let charset = parameters?.dropFirst().first?.split { "; \"".contains($0) }.first ?? "utf-8"
-    // Most other charsets are supersets of ASCII.
-    let encoding = Self.encodings[charset] ?? (data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil)
-    if let encoding, let text = String(data: data, encoding: encoding) { return text }
-    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset)"))
-  }
-}
