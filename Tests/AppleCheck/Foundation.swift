@@ -69,6 +69,7 @@ public struct UUID: Sendable, Hashable {
   public var uuidString: String { "" }
 }
 public struct Decimal: Sendable, Hashable, Codable, CustomStringConvertible {
+  public init?(string: String, locale: Locale? = nil) {}
   public var description: String { "" }
 }
 public struct URLQueryItem: Sendable, Hashable {
