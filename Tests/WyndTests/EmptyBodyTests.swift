@@ -43,4 +43,14 @@ import Wynd
     #expect(try await Self.client(" \r\n{\"name\":\"B\"}\n").load(.get("/", as: User?.self)) == User(name: "B"))
     #expect(try await Self.client(" null\r\n").load(.get("/", as: User?.self)) == nil)
   }
+
+  /// The body is parsed after the last event.
+  @Test(arguments: ["<html>", "{}", " "]) func noEventClaimsThatAnUnusableBodySucceeded(_ body: String) async {
+    let log = EventLog()
+    let client = Self.client(body, onEvent: log.add)
+    await #expect(throws: NetworkError.self) { try await client.load(.get("/", as: User.self)) }
+    let lines = log.events.map(\.description)
+    #expect(lines.last?.hasSuffix(": responded with 200") == true, "\(lines)")
+    #expect(!lines.contains { $0.contains("succe") }, "\(lines)")
+  }
 }
