@@ -78,6 +78,35 @@ import Wynd
     #expect(requests.map(\.httpMethod) == ["GET", "DELETE", "DELETE", "POST", "POST", "PUT", "PUT", "PATCH", "PATCH"])
   }
 
+  @Test func jsonHasItsKeysInOrder() async throws {
+    let names = (0..<40).map { "key\($0)" }
+    let text = "{" + names.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+    let (values, other) = (
+      Dictionary(uniqueKeysWithValues: names.map { ($0, 1) }),
+      Dictionary(
+        uniqueKeysWithValues: names.reversed().map { ($0, 1 as (any Encodable & Sendable)?) })
+    )
+    let literal: JSONValue = JSONValue(values.mapValues { JSONValue($0) })
+    let script = NetworkScript.scripted([.ok("")])
+    let client = Self.client(script)
+    for body in [URLRequest.Body.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
+      try await client.load(.post("/x", body: body))
+    }
+    #expect(script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) } == [text, text, text, text])
+
+    // An encoder of the caller or the client is used as it is.
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted]
+    try await client.load(.post("/x", body: .json(["a": "1"], encoder: encoder)))
+    var own = client
+    own.encoder = encoder
+    try await own.load(.post("/x", body: .json(["a": "1"] as [String: String])))
+    for request in script.requests.suffix(2) {
+      #expect(String(decoding: request.httpBody ?? Data(), as: UTF8.self).contains("\n"))
+    }
+    #expect(encoder.outputFormatting == [.prettyPrinted])
+  }
+
   @Test func jsonOfSeveralTypesUsesItsEncoder() async throws {
     let script = NetworkScript.scripted([.ok("")])
     let encoder = JSONEncoder()
