@@ -78,6 +78,39 @@ import Wynd
     #expect(requests.map(\.httpMethod) == ["GET", "DELETE", "DELETE", "POST", "POST", "PUT", "PUT", "PATCH", "PATCH"])
   }
 
+  @Test func eachMethodTakesEachTypeOfResponse() async throws {
+    let script = NetworkScript.scripted([.response(201, headers: ["X-Page": "7"], body: Data("[1]".utf8))])
+    let client = Self.client(script)
+    try await client.load(.get("/x", as: Void.self))
+    try await client.load(.post("/x", body: .text("b"), as: Void.self))
+    try await client.load(.put("/x", as: Void.self))
+    try await client.load(.patch("/x", as: Void.self))
+    try await client.load(.delete("/x", as: Void.self))
+    let responses = [
+      try await client.load(.get("/x", query: ["a": 1], as: HTTPURLResponse.self)),
+      try await client.load(.post("/x", body: .text("b"), as: HTTPURLResponse.self)),
+      try await client.load(.put("/x", body: .text("b"), as: HTTPURLResponse.self)),
+      try await client.load(.patch("/x", body: .text("b"), as: HTTPURLResponse.self)),
+      try await client.load(.delete("/x", headers: [.init("X-A", "1")], as: HTTPURLResponse.self)),
+    ]
+    #expect(responses.map(\.statusCode) == [201, 201, 201, 201, 201])
+    #expect(responses.allSatisfy { $0.value(forHTTPHeaderField: "X-Page") == "7" })
+    let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    #expect(script.requests.map(\.httpMethod) == methods + methods)
+    #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "Accept") == nil })
+    #expect(script.requests.count { $0.httpBody == Data("b".utf8) } == 4)
+    #expect(script.requests.last?.value(forHTTPHeaderField: "X-A") == "1")
+
+    #expect(try await client.load(.get("/x", as: Data.self)) == Data("[1]".utf8))
+    #expect(try await client.load(.post("/x", as: Data?.self)) == Data("[1]".utf8))
+    #expect(try await client.load(.put("/x", as: String.self)) == "[1]")
+    #expect(try await client.load(.patch("/x", as: String?.self)) == "[1]")
+    #expect(try await client.load(.delete("/x", as: [Int]?.self)) == [1])
+    #expect(try await client.load(.delete("/x", as: JSONValue.self)) == [1])
+    let endpoint = AdHocEndpoint.get("/x", as: Void.self)
+    try await client.load(endpoint)
+  }
+
   @Test func jsonHasItsKeysInOrder() async throws {
     let names = (0..<40).map { "key\($0)" }
     let text = "{" + names.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}"
