@@ -30,8 +30,8 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
     }
   }
 
-  /// The text of an error of the app may contain anything, also a token, so only its type and code are printed, and of
-  /// a `DecodingError` the place and the types: "users[3].email: expected String, found null".
+  /// The text of an error of the app may contain anything, also a token, so only its type, case and code are printed,
+  /// and of a `DecodingError` the place and the types: "users[3].email: expected String, found null".
   private static func reason(_ error: any Error) -> String {
     switch error as? DecodingError {
     case .typeMismatch(let type, let info), .valueNotFound(let type, let info):
@@ -39,10 +39,28 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
       let got = ["string", "number", "bool", "array", "dictionary", "null"].first(where: info.debugDescription.contains)
       return "\(place(info.codingPath)): expected \(type), found \(got ?? "another type")"
     case .keyNotFound(let key, let info): return "\(place(info.codingPath + [key])): is missing"
-    case .dataCorrupted(let info): return "\(place(info.codingPath)): is not valid"
-    // On Linux, `as NSError` would ask for its text.
-    default: return (error as? any LoggableError)?.description ?? "\(type(of: error)), \(error._domain) \(error._code)"
+    case .dataCorrupted(let info):
+      let cause = info.underlyingError as? any LoggableError
+      return "\(place(info.codingPath)): is not valid" + (cause.map { " (\($0))" } ?? "")
+    default:
+      if let error = error as? any LoggableError { return error.description }
+      let name = caseName(of: error).map { ".\($0)" } ?? ""
+      // On Linux, `as NSError` would ask for its text.
+      return "\(type(of: error))\(name), \(error._domain) \(error._code)"
     }
+  }
+
+  /// The name of an enumeration's case, which is a part of the code. Its associated values may contain anything. Nil for
+  /// other types, and where only code of the app could tell the name.
+  private static func caseName(of error: any Error) -> String? {
+    if error is any CustomReflectable { return nil }
+    let mirror = Mirror(reflecting: error)
+    guard mirror.displayStyle == .enum else { return nil }
+    if let label = mirror.children.first?.label { return label }
+    let hasOwnText =
+      error is any CustomStringConvertible || error is any CustomDebugStringConvertible
+      || error is any TextOutputStreamable
+    return hasOwnText ? nil : String(describing: error)
   }
 
   static func place(_ path: [any CodingKey]) -> String {

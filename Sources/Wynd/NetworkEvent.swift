@@ -15,7 +15,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case attemptFailed(NetworkError, RepeatSafety)
     /// Another attempt will be made after a wait.
     case willRetry(after: Duration, DelaySource)
-    /// The call succeeded with this status code.
+    /// The server responded with this status code, and no further attempt is made. A `load` can still fail, because it
+    /// parses the body after this event.
     case succeeded(statusCode: Int)
     /// The call ended without success.
     case gaveUp(RetryFailure.StopReason)
@@ -52,7 +53,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       case .willRetry(let delay, .backoff): "next attempt in \(delay.logText), by backoff"
       case .willRetry(let delay, .server(let field)): "next attempt in \(delay.logText), as the server asked (\(field))"
       case .willRetry(let delay, .budget): "retry skipped while the origin fails, next attempt in \(delay.logText)"
-      case .succeeded(let status): "succeeded with \(status)"
+      case .succeeded(let status): "responded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
     // A line break in the method would forge a line of the log.

@@ -69,6 +69,7 @@ public struct UUID: Sendable, Hashable {
   public var uuidString: String { "" }
 }
 public struct Decimal: Sendable, Hashable, Codable, CustomStringConvertible {
+  public init?(string: String, locale: Locale? = nil) {}
   public var description: String { "" }
 }
 public struct URLQueryItem: Sendable, Hashable {
@@ -265,6 +266,20 @@ extension String {
     public static let windowsCP1252 = Encoding()
     public static let shiftJIS = Encoding()
     public static let japaneseEUC = Encoding()
+    public static let utf16BigEndian = Encoding()
+    public static let utf16LittleEndian = Encoding()
+    public static let utf32 = Encoding()
+    public static let utf32BigEndian = Encoding()
+    public static let utf32LittleEndian = Encoding()
+    public static let isoLatin2 = Encoding()
+    public static let windowsCP1250 = Encoding()
+    public static let windowsCP1251 = Encoding()
+    public static let windowsCP1253 = Encoding()
+    public static let windowsCP1254 = Encoding()
+    public static let macOSRoman = Encoding()
+    public static let iso2022JP = Encoding()
+    public init(rawValue: UInt) {}
+    init() {}
   }
   public init?(data: Data, encoding: Encoding) { nil }
 }
@@ -294,6 +309,9 @@ public func pthread_mutex_init(_ mutex: UnsafeMutablePointer<pthread_mutex_t>, _
 @discardableResult public func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> Int32 { 0 }
 public typealias mode_t = UInt16
 public func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { 0 }
+public var AF_INET: Int32 { 2 }
+public var AF_INET6: Int32 { 30 }
+public func inet_pton(_ family: Int32, _ text: String, _ address: UnsafeMutableRawPointer?) -> Int32 { 0 }
 public var O_RDONLY: Int32 { 0 }
 public var O_WRONLY: Int32 { 1 }
 public var O_RDWR: Int32 { 2 }

@@ -38,6 +38,14 @@ nonisolated extension Endpoint {
   public static func get<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
+  /// A GET whose response body is ignored.
+  public static func get(
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Void.Type
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil) { _, _, _ in } }
+  /// A GET that returns the response without its body.
+  public static func get(
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: HTTPURLResponse.Type
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.get, path, query, headers, nil) { $2 } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
@@ -45,8 +53,14 @@ nonisolated extension Endpoint {
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A POST whose response body is ignored.
   public static func post(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
+  /// A POST that returns the response without its body.
+  public static func post(
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: HTTPURLResponse.Type
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.post, path, query, headers, body) { $2 } }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
@@ -54,8 +68,14 @@ nonisolated extension Endpoint {
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PUT whose response body is ignored.
   public static func put(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
+  /// A PUT that returns the response without its body.
+  public static func put(
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: HTTPURLResponse.Type
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.put, path, query, headers, body) { $2 } }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
@@ -63,14 +83,24 @@ nonisolated extension Endpoint {
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PATCH whose response body is ignored.
   public static func patch(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
+  /// A PATCH that returns the response without its body.
+  public static func patch(
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    as type: HTTPURLResponse.Type
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.patch, path, query, headers, body) { $2 } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = []
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
+  /// A DELETE that returns the response without its body.
+  public static func delete(
+    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: HTTPURLResponse.Type
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.delete, path, query, headers, nil) { $2 } }
 }

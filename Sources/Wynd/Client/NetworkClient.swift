@@ -27,7 +27,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var headers: [URLRequest.Header]
   /// The retry policy of calls for which neither the call nor the endpoint has one.
   public var policy: RetryPolicy
-  /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder()`.
+  /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts the keys.
   public var encoder: JSONEncoder?
   /// Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
   public var decoder: JSONDecoder?
@@ -50,7 +50,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///   - session: The session that sends the requests.
   ///   - headers: Header fields for every request that does not already have them.
   ///   - policy: The default retry policy.
-  ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder()`.
+  ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts
+  ///     the keys.
   ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
   ///   - middleware: The middleware of every call.
   ///   - script: Replaces the session in a test.

@@ -1,3 +1,7 @@
+#if canImport(WinSDK)
+  import WinSDK
+#endif
+
 nonisolated extension Endpoint {
   /// The URL, made from scheme, host, port, path and query.
   ///
@@ -57,7 +61,7 @@ nonisolated enum EndpointURL {
     let base = host.isEmpty ? baseURL : nil
     try check(base?.query ?? base?.fragment ?? base?.user == nil, "a base URL has no query, fragment or user")
     try check(base == nil || port == nil, "the port of an endpoint goes with a host")
-    let host = base?.host ?? host
+    let host = base.map(host(of:)) ?? host
     try check(!host.isEmpty, "the call names no host, and the base URL \(base == nil ? "is nil" : "has no host")")
     let scheme = (base.map { $0.scheme ?? "" } ?? scheme).lowercased()
     try check(["https", "http"].contains(scheme), "the scheme is not http or https")
@@ -71,23 +75,44 @@ nonisolated enum EndpointURL {
     return url
   }
 
+  /// The host of a base URL, or an empty string.
+  private static func host(of base: URL) -> String {
+    // `URL.host` removes brackets, also from a host that is not an IPv6 address.
+    let written = URLComponents(url: base, resolvingAgainstBaseURL: true)?.encodedHost ?? ""
+    return written.hasPrefix("[") ? written : base.host ?? ""
+  }
+
   /// The host as it is written in a URL: in ASCII, with an IPv6 address in brackets.
   private static func host(_ host: String) throws(NetworkError) -> String {
-    let inner = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-    // A single colon precedes a port. Connecting to an address that is malformed in any other way fails.
-    if inner.utf8.filter({ $0 == 58 }).count > 1, inner.utf8.allSatisfy("0123456789ABCDEFabcdef:.".utf8.contains) {
-      return "[\(inner)]"
+    try check(!host.contains("://"), "the host has a scheme; write its name, the rest as scheme and path")
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    let address = isBracketed ? String(host.dropFirst().dropLast()) : host
+    // A single colon precedes a port.
+    if isBracketed || address.utf8.filter({ $0 == UInt8(ascii: ":") }).count > 1 {
+      // A zone is a name of this device, which URLSession does not accept on every platform (RFC 6874).
+      try check(!address.contains("%"), "an IPv6 address with a zone, such as %eth0, is not supported")
+      try check(IPAddress.isValid(address, AF_INET6), "the host is not an IPv6 address; a port goes with `port`")
+      return "[\(address)]"
     }
     // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
     var components = URLComponents()
     components.host = host
     let name = components.encodedHost ?? ""
-    // Only the last label may be empty.
-    let hasEmptyLabel = name.split(separator: ".", omittingEmptySubsequences: false).dropLast().contains("")
-    let isName = 1...254 ~= name.count && !hasEmptyLabel && PercentEncoding.text(name) == name
-    try check(isName || !host.contains("://"), "the host has a scheme; write its name, the rest as scheme and path")
+    var labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    // The last label may be empty: that of the root.
+    if labels.last?.isEmpty == true { labels.removeLast() }
+    let isName = 1...254 ~= name.utf8.count && !labels.contains("") && PercentEncoding.text(name) == name
     try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
+    // A name never ends in a number (“ends in a number” of the WHATWG URL Standard, RFC 1123 §2.1).
+    let isAddress = labels.last.map(isNumber) ?? false
+    try check(!isAddress || IPAddress.isValid(name, AF_INET), "the host ends in a number, but is not an IPv4 address")
     return name
+  }
+
+  private static func isNumber(_ label: Substring) -> Bool {
+    let digits = label.lowercased()
+    if digits.hasPrefix("0x") { return digits.utf8.dropFirst(2).allSatisfy("0123456789abcdef".utf8.contains) }
+    return digits.utf8.allSatisfy("0123456789".utf8.contains)
   }
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
@@ -100,6 +125,19 @@ nonisolated enum EndpointURL {
 
   private static func check(_ isValid: Bool, _ reason: @autoclosure () -> String) throws(NetworkError) {
     if !isValid { throw .invalidRequest(reason: reason()) }
+  }
+}
+
+/// The system's own parser of IP addresses.
+nonisolated enum IPAddress {
+  /// Whether the text is an address of this family, `AF_INET` or `AF_INET6`.
+  static func isValid(_ text: String, _ family: Int32) -> Bool {
+    // A C string ends at NUL.
+    if text.utf8.contains(0) { return false }
+    // The size of an IPv6 address.
+    return withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { address in
+      inet_pton(family, text, address.baseAddress) == 1
+    }
   }
 }
 

@@ -3,16 +3,20 @@
 nonisolated extension Endpoint where Response: Decodable {
   /// Returns the body for `Data`, and its text for `String`; any other type is decoded with ``Endpoint/decoder``. If
   /// the body is empty, the result is nil for an `Optional` and null for a ``JSONValue``, and any other type that has to
-  /// be decoded fails with ``NetworkError/noResponseData(_:)``.
+  /// be decoded fails with ``NetworkError/noResponseData(_:)``. For a type that has to be decoded, a body of white
+  /// space is empty too.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
     if let parsed = try parsed(data, response) { return parsed }
+    let isRaw = data is Response || "" is Response
+    // Some servers send a space or a line break instead of an empty body (white space of RFC 8259 §2).
+    let isEmpty = isRaw ? data.isEmpty : data.allSatisfy(" \t\r\n".utf8.contains)
     let optional = Response.self as? any ExpressibleByNilLiteral.Type
-    if data.isEmpty, let none = optional?.init(nilLiteral: ()) as? Response { return none }
+    if isEmpty, let none = optional?.init(nilLiteral: ()) as? Response { return none }
     if let data = data as? Response { return data }
     if "" is Response, let text = try response.text(of: data) as? Response { return text }
-    if data.isEmpty { throw NetworkError.noResponseData(response) }
+    if isEmpty { throw NetworkError.noResponseData(response) }
     return try decoder.decode(Response.self, from: data)
   }
 }
@@ -71,20 +75,3 @@ nonisolated extension NetworkError {
 
 /// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
 nonisolated enum ClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }
-
-nonisolated extension HTTPURLResponse {
-  private static let encodings: [Substring: String.Encoding] = [
-    "utf-8": .utf8, "utf8": .utf8, "us-ascii": .utf8, "iso-8859-1": .isoLatin1, "latin1": .isoLatin1,
-    "windows-1252": .windowsCP1252, "utf-16": .utf16, "shift_jis": .shiftJIS,
-  ]
-
-  /// The body as text, in the charset of Content-Type if it is one of these. The default is UTF-8.
-  fileprivate func text(of data: Data) throws -> String {
-    let parameters = value(forHTTPHeaderField: "Content-Type")?.lowercased().components(separatedBy: "charset=")
-    let charset = parameters?.dropFirst().first?.split { "; \"".contains($0) }.first ?? "utf-8"
-    // Most other charsets are supersets of ASCII.
-    let encoding = Self.encodings[charset] ?? (data.allSatisfy { 1..<128 ~= $0 } ? .utf8 : nil)
-    if let encoding, let text = String(data: data, encoding: encoding) { return text }
-    throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "not text in \(charset)"))
-  }
-}

@@ -43,8 +43,8 @@ nonisolated public protocol Endpoint: EndpointMemberAlternatives {
 
   /// `https` (the default) or `http`.
   var scheme: String { get }
-  /// A domain name, which may be internationalized, or an IP address, without scheme and port. Empty (the default)
-  /// means the base URL of the client.
+  /// A domain name, which may be internationalized, or an IP address, without scheme and port. An IPv6 address may be
+  /// in brackets, and has no zone (`%eth0`). Empty (the default) means the base URL of the client.
   var host: String { get }
   /// 1 to 65535. nil (the default) means the default port of the scheme.
   var port: Int? { get }

@@ -6,7 +6,9 @@
 /// ```
 nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringConvertible {
   /// A `Bool`, `Int`, `Double`, `String`, `[JSONValue]` or `[String: JSONValue]`, or nil for `null`. A number that is
-  /// decoded is an `Int` if it fits into one, even if it is written `1.0`.
+  /// decoded is an `Int` if it fits into one, even if it is written `1.0`. A larger integer is a `UInt64` or a
+  /// `Decimal`, and a fraction with more digits than a `Double` holds is a `Decimal` (38 digits), so that a number is
+  /// written as it was read.
   public let value: (any Encodable & Sendable)?
 
   /// Makes JSON of an array or an object of ``JSONValue``, or of another type of ``value``, or null of nil. Any other
@@ -21,7 +23,7 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
   private static func read(_ decoder: any Decoder, _ depth: Int, after previous: JSONValue? = nil) throws -> JSONValue {
     let json = try decoder.singleValueContainer()
     if json.decodeNil() { return nil }
-    let likely = (previous?.value).map { type(of: $0) } as? Kind ?? String.self
+    let likely = previous?.number == nil ? (previous?.value).map { type(of: $0) } as? Kind ?? String.self : Double.self
     // Each kind once: nested JSON that fails would be decoded twice on every level.
     for kind in [likely] + kinds.filter({ $0 != likely }) where depth <= 100 {
       if kind == [Self].self, var elements = try? decoder.unkeyedContainer() {
@@ -30,16 +32,46 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
         return Self(values)
       }
       guard let value = try? json.decode(kind) else { continue }
-      return Self((value as? Double).flatMap { $0 == $0.rounded() ? try? json.decode(Int.self) : nil } ?? value)
+      guard let double = value as? Double else { return Self(value) }
+      return Self(number(double, try? json.decode(Decimal.self)))
     }
-    throw DecodingError.dataCorruptedError(in: json, debugDescription: "not JSON of at most 100 levels")
+    let reason = "not JSON of at most 100 levels, or a number that is too large"
+    throw DecodingError.dataCorruptedError(in: json, debugDescription: reason)
+  }
+
+  /// A number in the simplest type that holds it exactly. The arguments are the same number, decoded twice.
+  private static func number(_ double: Double, _ decimal: Decimal?) -> any Codable & Sendable {
+    // An integer has no negative zero.
+    if double == 0, double.sign == .minus { return double }
+    // A `Decimal` has exponents to 127, and becomes zero or loses digits beyond.
+    guard let decimal, Double(decimal.description) == double else { return double }
+    let simplest = simplest(decimal)
+    // A `Double` writes large integers with an exponent.
+    return simplest is Double && double == double.rounded() ? decimal : simplest
+  }
+
+  /// The number as an `Int`, `UInt64` or `Double`, if it is exactly the same number in JSON.
+  private static func simplest(_ decimal: Decimal) -> any Codable & Hashable & Sendable {
+    let text = decimal.description
+    if let integer = Int(text) { return integer }
+    if let integer = UInt64(text) { return integer }
+    if let double = Double(text), Decimal(string: double.description) == decimal { return double }
+    return decimal
   }
 
   /// Encodes the JSON that this value represents.
   public func encode(to encoder: any Encoder) throws {
     // A container applies the encoder's date format.
     var container = encoder.singleValueContainer()
-    if let value { try container.encode(value) } else { try container.encodeNil() }
+    guard let value else { return try container.encodeNil() }
+    // JSONEncoder writes the shortest text that is the same `Double`, which is another integer.
+    if let double = value as? Double, double != 0, let integer = Int(exactly: double) {
+      try container.encode(integer)
+    } else if let double = value as? Double, double != 0, let integer = UInt64(exactly: double) {
+      try container.encode(integer)
+    } else {
+      try container.encode(value)
+    }
   }
 
   /// The member of an object, or nil if there is none or this is not an object.
@@ -50,10 +82,23 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
   public var string: String? { value as? String }
   /// The Boolean value, or nil if this is not a Boolean.
   public var bool: Bool? { value as? Bool }
-  /// The integer, or nil if this is not an integer.
-  public var integer: Int? { value as? Int }
-  /// The number, integer or not, or nil if this is not a number.
-  public var number: Double? { value as? Double ?? integer.map(Double.init) }
+  /// The integer, or nil if this is not an integer or does not fit into an `Int`.
+  public var integer: Int? {
+    // A server may write zero as `-0.0`, which only a `Double` can hold.
+    if let double = value as? Double, double == 0, double.sign == .minus { return 0 }
+    return value as? Int
+  }
+  /// The number, integer or not, or nil if this is not a number. It is rounded if a `Double` cannot hold it; ``value``
+  /// has the exact number.
+  public var number: Double? {
+    switch value {
+    case let number as Double: number
+    case let number as Int: Double(number)
+    case let number as UInt64: Double(number)
+    case let number as Decimal: Double(number.description)
+    default: nil
+    }
+  }
 
   /// The JSON, with the members of each object sorted by name.
   public var description: String {
@@ -62,9 +107,15 @@ nonisolated public struct JSONValue: Sendable, Hashable, Codable, CustomStringCo
     return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "a number that JSON does not have"
   }
   /// Compares the values, and numbers whatever their type.
-  public static func == (left: Self, right: Self) -> Bool { left.value as? AnyHashable == right.value as? AnyHashable }
+  public static func == (left: Self, right: Self) -> Bool { left.comparable == right.comparable }
   /// Hashes the value.
-  public func hash(into hasher: inout Hasher) { hasher.combine(value as? AnyHashable) }
+  public func hash(into hasher: inout Hasher) { hasher.combine(comparable) }
+
+  /// `AnyHashable` compares numbers whatever their type, except a `Decimal`.
+  private var comparable: AnyHashable? {
+    if let decimal = value as? Decimal { return AnyHashable(Self.simplest(decimal)) }
+    return value as? AnyHashable
+  }
 }
 
 nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,

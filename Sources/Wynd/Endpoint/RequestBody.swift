@@ -24,15 +24,22 @@ nonisolated extension URLRequest {
     public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> Body {
       data(Data(text.utf8), contentType: contentType)
     }
-    /// A value as JSON. The default encoder is that of the client, or a `JSONEncoder()`.
+    /// A value as JSON. The default encoder is that of the client, or else a `JSONEncoder` that sorts the keys, so that
+    /// equal values have equal bodies.
     public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> Body {
-      Body(contentType: "application/json") { try (encoder ?? $0 ?? JSONEncoder()).encode(value) }
+      Body(contentType: "application/json") { try (encoder ?? $0 ?? sortingEncoder()).encode(value) }
     }
-    /// JSON that is written as literals, with any nesting.
-    public static func json(_ value: JSONValue) -> Body { json(value, encoder: JSONEncoder()) }
-    /// Values of different types as JSON: `.json(["name": name, "age": age])`.
+    /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
+    public static func json(_ value: JSONValue) -> Body { json(value, encoder: sortingEncoder()) }
+    /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
+    /// client, or else a `JSONEncoder` that sorts the keys.
     public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> Body {
       json(values.mapValues(JSONValue.init), encoder: encoder)
+    }
+    private static func sortingEncoder() -> JSONEncoder {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = .sortedKeys
+      return encoder
     }
     /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
     public static func form(_ fields: [URLQueryItem]) -> Body { form { fields } }

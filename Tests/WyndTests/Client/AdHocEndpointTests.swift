@@ -72,6 +72,68 @@ import Wynd
     #expect(requests.map(\.httpMethod) == ["GET", "DELETE", "DELETE", "POST", "POST", "PUT", "PUT", "PATCH", "PATCH"])
   }
 
+  @Test func eachMethodTakesEachTypeOfResponse() async throws {
+    let script = NetworkScript.scripted([.response(201, headers: ["X-Page": "7"], body: Data("[1]".utf8))])
+    let client = Self.client(script)
+    try await client.load(.get("/x", as: Void.self))
+    try await client.load(.post("/x", body: .text("b"), as: Void.self))
+    try await client.load(.put("/x", as: Void.self))
+    try await client.load(.patch("/x", as: Void.self))
+    try await client.load(.delete("/x", as: Void.self))
+    let responses = [
+      try await client.load(.get("/x", query: ["a": 1], as: HTTPURLResponse.self)),
+      try await client.load(.post("/x", body: .text("b"), as: HTTPURLResponse.self)),
+      try await client.load(.put("/x", body: .text("b"), as: HTTPURLResponse.self)),
+      try await client.load(.patch("/x", body: .text("b"), as: HTTPURLResponse.self)),
+      try await client.load(.delete("/x", headers: [.init("X-A", "1")], as: HTTPURLResponse.self)),
+    ]
+    #expect(responses.map(\.statusCode) == [201, 201, 201, 201, 201])
+    #expect(responses.allSatisfy { $0.value(forHTTPHeaderField: "X-Page") == "7" })
+    let methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+    #expect(script.requests.map(\.httpMethod) == methods + methods)
+    #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "Accept") == nil })
+    #expect(script.requests.count { $0.httpBody == Data("b".utf8) } == 4)
+    #expect(script.requests.last?.value(forHTTPHeaderField: "X-A") == "1")
+
+    #expect(try await client.load(.get("/x", as: Data.self)) == Data("[1]".utf8))
+    #expect(try await client.load(.post("/x", as: Data?.self)) == Data("[1]".utf8))
+    #expect(try await client.load(.put("/x", as: String.self)) == "[1]")
+    #expect(try await client.load(.patch("/x", as: String?.self)) == "[1]")
+    #expect(try await client.load(.delete("/x", as: [Int]?.self)) == [1])
+    #expect(try await client.load(.delete("/x", as: JSONValue.self)) == [1])
+    let endpoint = AdHocEndpoint.get("/x", as: Void.self)
+    try await client.load(endpoint)
+  }
+
+  @Test func jsonHasItsKeysInOrder() async throws {
+    let names = (0..<40).map { "key\($0)" }
+    let text = "{" + names.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}"
+    let (values, other) = (
+      Dictionary(uniqueKeysWithValues: names.map { ($0, 1) }),
+      Dictionary(
+        uniqueKeysWithValues: names.reversed().map { ($0, 1 as (any Encodable & Sendable)?) })
+    )
+    let literal: JSONValue = JSONValue(values.mapValues { JSONValue($0) })
+    let script = NetworkScript.scripted([.ok("")])
+    let client = Self.client(script)
+    for body in [URLRequest.Body.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
+      try await client.load(.post("/x", body: body))
+    }
+    #expect(script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) } == [text, text, text, text])
+
+    // An encoder of the caller or the client is used as it is.
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted]
+    try await client.load(.post("/x", body: .json(["a": "1"], encoder: encoder)))
+    var own = client
+    own.encoder = encoder
+    try await own.load(.post("/x", body: .json(["a": "1"] as [String: String])))
+    for request in script.requests.suffix(2) {
+      #expect(String(decoding: request.httpBody ?? Data(), as: UTF8.self).contains("\n"))
+    }
+    #expect(encoder.outputFormatting == [.prettyPrinted])
+  }
+
   @Test func encodesJSONOfMixedTypesWithItsEncoder() async throws {
     let script = NetworkScript.scripted([.ok("")])
     let encoder = JSONEncoder()

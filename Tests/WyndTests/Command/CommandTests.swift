@@ -45,7 +45,7 @@
       #expect(run.code == 0)
       #expect(run.out == "the body")
       #expect(run.err.contains("URLError -1005"))
-      #expect(run.err.contains("succeeded with 200"))
+      #expect(run.err.contains("responded with 200"))
       #expect(!run.err.contains("SECRET"))
     }
 

@@ -82,6 +82,65 @@ extension NetworkErrorTests {
     #expect(nested.errorDescription == (try Self.status(503).errorDescription))
   }
 
+  enum Fault: Error {
+    case closed
+    case rejected(token: String)
+    case moved(String, Int)
+    indirect case caused(any Error)
+  }
+  enum Numbered: Int, Error { case late = 7 }
+  enum Worded: String, LocalizedError {
+    case gone = "SECRET"
+    var errorDescription: String? { "SECRET" }
+  }
+  enum Described: Error, CustomStringConvertible {
+    case plain
+    case detailed(String)
+    var description: String { "SECRET" }
+  }
+  enum Debugged: Error, CustomDebugStringConvertible {
+    case plain
+    var debugDescription: String { "SECRET" }
+  }
+  enum Streamed: Error, TextOutputStreamable {
+    case plain
+    func write<Target: TextOutputStream>(to target: inout Target) { target.write("SECRET") }
+  }
+  enum Reflected: Error, CustomReflectable {
+    case plain
+    case detailed(String)
+    var customMirror: Mirror { Mirror(self, children: ["SECRET": 1], displayStyle: .enum) }
+  }
+  struct Record: Error { var token = "SECRET" }
+
+  /// The name of a case is a part of the code. Its values, and whatever code of the app prints, may be secrets.
+  @Test func aLogNamesTheCaseOfAnEnumeration() throws {
+    let rows: [(any Error, String)] = [
+      (Fault.closed, "Fault.closed, "), (Fault.rejected(token: "SECRET"), "Fault.rejected, "),
+      (Fault.moved("SECRET", 4711), "Fault.moved, "), (Fault.caused(Fault.rejected(token: "SECRET")), "Fault.caused, "),
+      (Numbered.late, "Numbered.late, "), (Worded.gone, "Worded.gone, "),
+      // Only code of the app could name these.
+      (Described.plain, "Described, "), (Described.detailed("SECRET"), "Described.detailed, "),
+      (Debugged.plain, "Debugged, "), (Streamed.plain, "Streamed, "), (Reflected.plain, "Reflected, "),
+      (Reflected.detailed("SECRET"), "Reflected, "), (Record(), "Record, "),
+    ]
+    let response = try #require(Self.status(422).response)
+    for (own, name) in rows {
+      let errors: [(NetworkError, String)] = [
+        (.middlewareError(own), "The request failed: \(name)"), (.transferFailed(own), "The request failed: \(name)"),
+        (.generalError(own), "The request failed: \(name)"), (.undecodable(own, response, Data()), name),
+        (.serviceError(own, response, Data()), name),
+      ]
+      for (error, text) in errors {
+        #expect("\(error)".hasPrefix(text), "\(error)")
+        for line in ["\(error)", error.debugDescription] {
+          #expect(!line.contains("SECRET") && !line.contains("4711"), "\(line)")
+        }
+      }
+    }
+    #expect("\(NetworkError.middlewareError(Numbered.late))".hasSuffix(" 7"))
+  }
+
   /// An error of an app may ask for its text on the main thread only.
   struct Asked: LocalizedError {
     let times = NetworkLock(0)

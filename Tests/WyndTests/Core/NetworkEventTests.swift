@@ -122,7 +122,7 @@ import Wynd
     let unsafe = try await RetryRuleTests.run([.status(503)], method: "POST").log.events.map(\.description)
     #expect(unsafe[1].contains("] POST ") && unsafe[1].contains("; not safe to repeat: "))
     let fine = try await RetryRuleTests.run([.status(201, "x")], method: "PUT").log.events.map(\.description)
-    #expect(fine.last?.drop { $0 != "P" } == "PUT https://a.example/items #1 (0 s): succeeded with 201")
+    #expect(fine.last?.drop { $0 != "P" } == "PUT https://a.example/items #1 (0 s): responded with 201")
   }
 
   /// A line break in a method or a missing URL must not forge a line of the log.

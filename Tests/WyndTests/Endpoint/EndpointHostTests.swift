@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A host that cannot be a name or an address is rejected before anything is sent.
+@Suite struct EndpointHostTests {
+  struct Page: Endpoint {
+    typealias Response = Data
+    let host: String
+    let path = "/"
+  }
+
+  static let malformed = [
+    // IPv6
+    "[0:0:]", "0:0:", "[::1.]", "::1.", "[0:1:2:3:4:5:6:7:8]", "0:1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7", "1::2::3", ":::",
+    "::00001", "12345::", "::ffff:1.2.3.456", "::ffff:1.2.3", "::01.2.3.4", "1.2.3.4::", ":1:2", "[.:.:.]", "[a:b]",
+    "[::1]]", "[[::1]]", "[::1", "::1]", "[", "]", "[]", "][", "[]:80", "[garbage]", "[v1.fe]", "[1.2.3.4]", "[::1]:80",
+    "[example.com]", "::1\u{0}", "[::1\u{0}x]", " ::1", "[::1 ]", "[%3A%3A1]", "::1/64",
+    // A zone
+    "fe80::1%eth0", "[fe80::1%eth0]", "[fe80::1%25eth0]", "fe80::1%", "fe80::1%1",
+    // IPv4
+    "256.1.1.1", "1.2.3", "127.1", "1", "0", "2130706433", "0x7f.1", "0x7f000001", "0x", "1.2.3.4.5", "01.2.3.4",
+    "0177.0.0.1", "127.0.0.01", "1.2.3.", "127.0.0.1.", "4294967296", "123.456", "a.1", "a.0x1", "a.0XfF", "1.2.3.4:80",
+    "1..2", "-1.2.3.4x..", "１.２.３", "1.2.3.256",
+    // Names
+    "..", "a..", ".example",
+  ]
+
+  @Test(arguments: malformed) func rejectsWhatCannotBeAHost(_ host: String) async {
+    let script = NetworkScript.scripted([.ok("x")])
+    func reason(_ body: () async throws -> Void) async -> String? {
+      do { try await body() } catch NetworkError.invalidRequest(let reason) { return reason } catch {
+        Issue.record("\(error)")
+      }
+      return nil
+    }
+    #expect(await reason { _ = try await NetworkClient(script: script).load(Page(host: host)) }?.isEmpty == false)
+    #expect(await reason { _ = try NetworkClient.baseURL(host: host, path: "/v2") }?.isEmpty == false)
+    // Foundation rejects most of these itself.
+    if let base = URL(string: "https://\(host)/v2"), base.port == nil {
+      let client = NetworkClient(baseURL: base, script: script)
+      #expect(await reason { _ = try await client.load(.get("/x", as: Data.self)) }?.isEmpty == false)
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  static let valid: [(host: String, url: String)] = [
+    ("::1", "https://[::1]/"), ("[::1]", "https://[::1]/"), ("::", "https://[::]/"), ("fe80::1", "https://[fe80::1]/"),
+    ("::ffff:1.2.3.4", "https://[::ffff:1.2.3.4]/"), ("[::ffff:1.2.3.4]", "https://[::ffff:1.2.3.4]/"),
+    ("0:1:2:3:4:5:6:7", "https://[0:1:2:3:4:5:6:7]/"), ("2001:DB8::A", "https://[2001:DB8::A]/"),
+    ("1.2.3.4", "https://1.2.3.4/"), ("0.0.0.0", "https://0.0.0.0/"), ("255.255.255.255", "https://255.255.255.255/"),
+    ("1.2.3.4a", "https://1.2.3.4a/"), ("1.example", "https://1.example/"), ("0x1g", "https://0x1g/"),
+    ("1.2.3.4.example.", "https://1.2.3.4.example./"), ("3com", "https://3com/"), ("x0x1", "https://x0x1/"),
+  ]
+
+  @Test(arguments: valid.indices) func acceptsNamesAndAddresses(_ row: Int) async throws {
+    let (host, url) = Self.valid[row]
+    let script = NetworkScript.scripted([.ok("x")])
+    _ = try await NetworkClient(script: script).load(Page(host: host))
+    let client = NetworkClient(baseURL: try NetworkClient.baseURL(host: host), script: script)
+    _ = try await client.load(.get("/", as: Data.self))
+    #expect(script.requests.map { $0.url?.absoluteString } == [url, url])
+  }
+
+  @Test func theReasonSaysWhatIsWrong() {
+    let rows = [
+      ("[0:0:]", "IPv6"), ("::1.", "IPv6"), ("[fe80::1%eth0]", "zone"), ("256.1.1.1", "IPv4"), ("1.2.3", "IPv4"),
+      ("https://[::1]", "scheme"), ("[", "not a name"),
+    ]
+    for (host, part) in rows {
+      let error = #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: host) }
+      #expect(error?.description.contains(part) == true, "\(String(describing: error))")
+    }
+  }
+}
