@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-// The sources of Wynd, and what runs them in virtual time.
-@testable import Simulation
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

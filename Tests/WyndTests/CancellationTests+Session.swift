@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 

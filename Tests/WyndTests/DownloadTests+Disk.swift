@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -192,7 +192,7 @@ extension DownloadTests {
       // The lock ends with its process.
       first.send(SIGKILL)
       await first.ended()
-      let last = try await CommandTests.wynd(arguments)
+      let last = try await CommandTests.wyndFetch(arguments)
       #expect(last.code == 0, "\(last.err)")
       #expect(folder.text() == "the body" && folder.names == ["file.bin"])
     }

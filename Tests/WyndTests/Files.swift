@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 
 /// A folder that goes with its test.
 final class Folder: Sendable {

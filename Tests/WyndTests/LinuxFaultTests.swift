@@ -1,7 +1,7 @@
 #if canImport(FoundationNetworking)
   import Foundation
   import FoundationNetworking
-  import LoopbackServer
+  import WyndLoopbackServer
   import Testing
 
   @testable import Wynd

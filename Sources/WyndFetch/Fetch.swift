@@ -105,7 +105,7 @@ struct Fetch {
       try target.write(contentsOf: data)
       return 0
     } catch {
-      Command.note("wynd: cannot write to \(name ?? "stdout"): \(error.localizedDescription)")
+      Command.note("wynd-fetch: cannot write to \(name ?? "stdout"): \(error.localizedDescription)")
       return 23
     }
   }

@@ -1,48 +1,22 @@
 import Foundation
-import LoopbackServer
 import Simulation
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let number = arguments.dropFirst().first.flatMap { Int($0) }
 let seed = arguments.dropFirst(2).first.flatMap { UInt64($0) }
 switch arguments.first {
-case nil: try Overhead.run(rounds: 40)
-case "overhead": try Overhead.run(rounds: number ?? 40)
-case "waiting": try await Waiting.run()
-case "faults": try await Faults.run(calls: number ?? 10_000)
-case "parts": await Parts.run()
-case "growth": try await Growth.run(rounds: number ?? 10)
+case "calls": exit(randomCalls(number, seed: seed))
 case "storm":
   stormTable()
   outageTable()
-case "simulate": exit(simulate(calls: number, seed: seed))
-case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
-case "soak": exit(await Soak.run(calls: number ?? 200_000))
-case "transfers": exit(try await Transfers.run())
-// What other processes of the benchmarks do.
-case "serve": try ServerProcess.serve()
-case "proxy": try cuttingProxy(to: UInt16(clamping: number ?? 0), arguments.dropFirst(2).compactMap(Double.init))
-case "round": await Overhead.round(Array(arguments.dropFirst()))
-case "transfer": exit(try await Transfers.one(Array(arguments.dropFirst())))
-case "limited": exit(await Limited.run(Array(arguments.dropFirst())))
-case "http2": exit(await HTTP2.run(Array(arguments.dropFirst())))
-case "one": await Growth.one(Array(arguments.dropFirst()))
+case "parts": await Parts.run()
+case "waiting": try await Waiting.run()
 default:
   print(
     """
-    usage: swift run -c release Benchmarks [overhead [ROUNDS] | waiting | faults [CALLS] | parts | growth [ROUNDS]
-             | storm | simulate [CALLS [SEED]] | chaos [CALLS [SEED]] | soak [CALLS] | transfers]
+    usage: swift run --package-path Tests -c release -Xswiftc -enable-testing Simulator
+             calls [CALLS [SEED]] | storm | parts | waiting
     """)
-}
-
-/// Cuts requests, answers before their head, and answers in their body, as often as said, until its input is closed.
-func cuttingProxy(to port: UInt16, _ shares: [Double]) throws {
-  var faults = ChaosProxy.Faults()
-  (faults.cutInRequest, faults.cutBeforeAnswer, faults.cutInBody) = (shares[0], shares[1], shares[2])
-  (faults.corrupt, faults.delay) = (0, 0)
-  let proxy = try ChaosProxy(to: port, faults: faults, seed: .random(in: 0...UInt64.max))
-  FileHandle.standardOutput.write(Data("\(proxy.port)\n".utf8))
-  while readLine() != nil {}
 }
 
 func stormTable() {
@@ -76,7 +50,8 @@ func outageTable() {
   }
 }
 
-func simulate(calls: Int?, seed: UInt64?) -> Int32 {
+/// Random calls in virtual time; prints what must always hold, and returns the exit code.
+func randomCalls(_ calls: Int?, seed: UInt64?) -> Int32 {
   let run = RandomCalls(calls: calls ?? 1_000_000, seed: seed ?? .random(in: 0...UInt64.max))
   print("seed \(run.seed)")
   let began = Date()

@@ -2,12 +2,12 @@ import Dispatch
 import Foundation
 import Wynd
 
-/// `wynd`: the demonstration without arguments, otherwise one request to a URL.
+/// `wynd-fetch`: the demonstration without arguments, otherwise one request to a URL.
 enum Command {
   static let version = "1.0.0-dev"
   static let usage = """
-    usage: wynd                     watch a request survive a misbehaving server
-           wynd URL [OPTION]...     send a request, and retry it when that is useful and safe
+    usage: wynd-fetch                    watch a request survive a misbehaving server
+           wynd-fetch URL [OPTION]...    send a request, and retry it when that is useful and safe
 
     A URL without a scheme is http. The options are those of curl, except the last five:
 
@@ -41,14 +41,15 @@ enum Command {
     switch arguments {
     case []: return await Demonstration.run()
     case ["--help"], ["-h"]: say(usage)
-    case ["--version"], ["-V"]: say("wynd \(version)")
+    case ["--version"], ["-V"]: say("wynd-fetch \(version)")
     default:
       do {
         let options = try Options(arguments)
         let work = Task { await Fetch(options).run() }
         return await Interrupt.cancelling(work) { await work.value }
       } catch {
-        note("wynd: \(error.reason)" + (error.isFile ? "" : "\nusage: wynd URL [OPTION]...; see wynd --help"))
+        let usage = "\nusage: wynd-fetch URL [OPTION]...; see wynd-fetch --help"
+        note("wynd-fetch: \(error.reason)" + (error.isFile ? "" : usage))
         return error.isFile ? 23 : 2
       }
     }

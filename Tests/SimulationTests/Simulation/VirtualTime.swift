@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import Wynd
+
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif

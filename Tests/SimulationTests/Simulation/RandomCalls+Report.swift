@@ -1,3 +1,5 @@
+@testable import Wynd
+
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension RandomCalls {
   /// What must be true.

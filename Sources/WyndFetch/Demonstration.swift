@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Wynd
 
 /// A request to a server in this process that misbehaves three times.
@@ -22,7 +22,7 @@ enum Demonstration {
       Command.say("\(response.attempts.count) attempts, and the data is complete.")
       return 0
     } catch {
-      Command.note("wynd: \(error)")
+      Command.note("wynd-fetch: \(error)")
       return 1
     }
   }

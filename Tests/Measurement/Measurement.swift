@@ -2,28 +2,31 @@ import AllocationCounter
 import Foundation
 
 /// What a piece of work cost this process.
-struct Cost {
+public struct Cost {
   /// Seconds.
-  var wall = 0.0
+  public var wall = 0.0
   /// Seconds of processor, all threads, user and system.
-  var processor = 0.0
+  public var processor = 0.0
 
-  static func of(_ work: () async -> Void) async -> Cost {
-    let (began, used) = (ContinuousClock.now, processorSeconds())
+  /// Measures `work`.
+  public static func of(_ work: () async -> Void) async -> Cost {
+    let began = ContinuousClock.now
+    let used = processorSeconds()
     await work()
     let took = (ContinuousClock.now - began).components
     return Cost(
       wall: Double(took.seconds) + Double(took.attoseconds) / 1e18, processor: processorSeconds() - used)
   }
 
-  static func processorSeconds() -> Double {
+  /// What this process has used so far.
+  public static func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// Allocations and locks of the whole process during the work, each per `calls`.
-  static func counts(per calls: Int, _ work: () async -> Void) async -> (allocations: Double, locks: Double) {
+  public static func counts(per calls: Int, _ work: () async -> Void) async -> (allocations: Double, locks: Double) {
     countAllocations(1)
     await work()
     let counted = (Double(allocationCount()) / Double(calls), Double(lockCount()) / Double(calls))
@@ -33,12 +36,16 @@ struct Cost {
 }
 
 /// The median of what was measured round by round, and the interval in which the true one lies with 95 %.
-struct Median {
-  var value: Double
-  var low: Double
-  var high: Double
+public struct Median {
+  /// The median.
+  public var value: Double
+  /// The lower end of the interval.
+  public var low: Double
+  /// The upper end of the interval.
+  public var high: Double
 
-  init(_ samples: [Double]) {
+  /// The median of these.
+  public init(_ samples: [Double]) {
     let sorted = samples.sorted()
     let count = Double(sorted.count)
     // Ranks of the binomial distribution: no assumption on how the noise is distributed.

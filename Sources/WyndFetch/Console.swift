@@ -57,9 +57,9 @@ final class Console: @unchecked Sendable {
     end()
     if isJSON { return Command.note(EventJSON(error, request).text) }
     let hint = canContinue ? "; the same command with -C - continues" : ""
-    if case .cancelled = error { return Command.note("wynd: interrupted" + hint) }
+    if case .cancelled = error { return Command.note("wynd-fetch: interrupted" + hint) }
     let text = isVerbose ? error.debugDescription : error.description
-    Command.note("wynd: \(request.httpMethod ?? "GET") \(EventJSON.url(request)): \(text)\(hint)")
+    Command.note("wynd-fetch: \(request.httpMethod ?? "GET") \(EventJSON.url(request)): \(text)\(hint)")
   }
 
   private var clearing: String { bar.isEmpty ? "" : "\u{1B}[2K\r" }

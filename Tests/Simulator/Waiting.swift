@@ -1,5 +1,6 @@
 import AllocationCounter
 import Foundation
+import Measurement
 import Simulation
 
 /// What a call costs while it waits for its retry.
