@@ -1,4 +1,4 @@
-// These stand before those of the C library, for every library of the process, and pass on to it.
+// These functions replace those of the C library for the whole process. They count and call the originals.
 #define _GNU_SOURCE
 #include "AllocationCounter.h"
 #include <errno.h>

@@ -7,8 +7,8 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Calls through a proxy that delays, cuts and corrupts, to a server that does everything right: what must come true
-/// anyway. In a process of its own, so that memory and file descriptors can be counted.
+/// Calls to a correct server through a proxy that delays, cuts and corrupts, and checks of what must hold anyway. It is a
+/// process of its own, so that memory and file descriptors can be counted.
 enum Chaos {
   final class Tally: @unchecked Sendable {
     private let lock = NSLock()
@@ -30,7 +30,7 @@ enum Chaos {
     }
   }
 
-  /// Any body, which the path and its length determine.
+  /// A body that is determined by the path.
   static func body(_ target: String) -> [UInt8] {
     var state = target.utf8.reduce(UInt64(1469598103934665603)) { ($0 ^ UInt64($1)) &* 1099511628211 }
     return (0..<Int(state % 40_000 + 1)).map { _ in
@@ -42,14 +42,14 @@ enum Chaos {
   static func run(calls: Int, seed: UInt64) async -> Int32 {
     print("\(calls) calls, seed \(seed)")
     do {
-      // The first calls fill whatever is kept.
+      // The first calls fill caches and pools.
       _ = try await world(200, seed, Tally())
       let before = (descriptors(), Int(heapBytes()), residentKilobytes())
       let tally = Tally()
       let began = ContinuousClock.now
       let faults = try await world(calls, seed, tally)
       print("\(faults) faults in \(ContinuousClock.now - began): \(tally.summary)")
-      // Threads and connections end a moment after what they served.
+      // Threads and connections end a moment after the calls.
       for _ in 0..<200 where descriptors() > before.0 + 4 { try await Task.sleep(for: .milliseconds(25)) }
       let after = (descriptors(), Int(heapBytes()), residentKilobytes())
       let leak = calls * Soak.leak

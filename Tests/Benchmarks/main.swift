@@ -12,7 +12,7 @@ case "growth": try await Growth.run(rounds: number ?? 10)
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
 case "soak": exit(await Soak.run(calls: number ?? 200_000))
 case "transfers": exit(try await Transfers.run())
-// What other processes of the benchmarks do.
+// For child processes of the benchmarks and for scripts.
 case "serve": try ServerProcess.serve()
 case "proxy": try cuttingProxy(to: UInt16(clamping: number ?? 0), arguments.dropFirst(2).compactMap(Double.init))
 case "round": await Overhead.round(Array(arguments.dropFirst()))
@@ -28,7 +28,7 @@ default:
     """)
 }
 
-/// Cuts requests, answers before their head, and answers in their body, as often as said, until its input is closed.
+/// Runs a proxy that cuts these shares of requests, responses and response bodies, until standard input is closed.
 func cuttingProxy(to port: UInt16, _ shares: [Double]) throws {
   var faults = ChaosProxy.Faults()
   faults.cutInRequest = shares[0]

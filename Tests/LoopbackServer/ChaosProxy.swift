@@ -2,22 +2,22 @@ import Foundation
 
 /// A TCP proxy on 127.0.0.1 that delays, cuts and corrupts what goes through it, at random moments and in both directions.
 ///
-/// It never cuts an answer inside its head: on Linux that kills the client's process, whatever the client does. It corrupts
-/// only what a client can notice, the framing and the content coding.
+/// It never cuts a response inside its headers, because on Linux that crashes the process of any client. It corrupts only
+/// what a client can detect: the framing and the content coding.
 public final class ChaosProxy: Sendable {
-  /// How often, of all requests, each fault happens.
+  /// The probability of each fault for a request.
   public struct Faults: Sendable {
-    /// The connection ends while the request is on its way.
+    /// The connection ends while the request is being sent.
     public var cutInRequest = 0.03
-    /// The connection ends when the request has been read and no byte of the answer has been sent.
+    /// The connection ends after the request and before the response.
     public var cutBeforeAnswer = 0.05
-    /// The connection ends inside the body of the answer.
+    /// The connection ends inside the body of the response.
     public var cutInBody = 0.05
-    /// What comes is not HTTP, or not coded as it says.
+    /// The response is not HTTP, or its body is not coded as Content-Encoding says.
     public var corrupt = 0.03
-    /// A pause of up to 30 ms, somewhere.
+    /// A pause of up to 30 ms.
     public var delay = 0.1
-    /// Makes the usual mixture.
+    /// Creates the default probabilities.
     public init() {}
   }
 
@@ -25,7 +25,7 @@ public final class ChaosProxy: Sendable {
 
   /// Forwards to `target`, a port on 127.0.0.1.
   ///
-  /// - Throws: ``LoopbackServer/Failure`` if there is no socket to be had.
+  /// - Throws: ``LoopbackServer/Failure`` if no socket can be created.
   public init(to target: UInt16, faults: Faults = Faults(), seed: UInt64) throws {
     core = try ProxyCore(target: target, faults: faults, seed: seed)
     Thread.detachNewThread { [core] in core.acceptAll() }
@@ -35,9 +35,9 @@ public final class ChaosProxy: Sendable {
 
   /// The port on 127.0.0.1.
   public var port: UInt16 { core.port }
-  /// How many connections were cut or corrupted.
+  /// The number of connections that were cut or corrupted.
   public var faultCount: Int { core.lock.withLock { core.faultCount } }
-  /// Ends every connection and frees the port.
+  /// Ends all connections and frees the port.
   public func stop() { core.stop() }
 }
 
@@ -161,7 +161,7 @@ private final class ProxyCore: @unchecked Sendable {
     line.leave { lock.withLock { open[ObjectIdentifier(line)] = nil } }
   }
 
-  /// The head of an answer with its empty line, and its Content-Length.
+  /// The headers of a response with the empty line after them, and its Content-Length.
   private func readHead(_ line: Line, _ buffer: inout [UInt8]) -> ([UInt8], Int)? {
     while true {
       let text = String(decoding: buffer, as: UTF8.self)
@@ -179,7 +179,7 @@ private final class ProxyCore: @unchecked Sendable {
   }
 }
 
-/// Two sockets, closed once both threads have left.
+/// The two sockets of a connection. They are closed when both threads have called `leave`.
 private final class Line: @unchecked Sendable {
   let client: Socket
   let server: Socket

@@ -9,15 +9,15 @@
     import Darwin
   #endif
 
-  /// Another program. Foundation's `Process` reads past the end of a directory entry when it starts one on Linux, which now
-  /// and then stops the tests.
+  /// A child process. Foundation's `Process` is not used, because on Linux it reads past the end of a directory entry when it
+  /// starts a process, which sometimes crashes the tests.
   public final class ChildProcess: Sendable {
-    /// Of the process, as the system counts.
+    /// The process identifier.
     public let identifier: Int32
-    /// Holds its standard output, and its standard error.
+    /// The folder of the files with its standard output and standard error.
     private let folder: URL
 
-    /// Standard input is `input`, or empty.
+    /// Starts a program. Its standard input is `input`, or empty.
     public init(
       _ program: String, _ arguments: [String] = [], environment: [String: String] = [:], input: FileHandle? = nil
     ) throws {
@@ -43,7 +43,7 @@
         let path = folder.appending(path: name).path
         posix_spawn_file_actions_addopen(&actions, number, path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
       }
-      // A socket that the child holds as well would stay open when we close it.
+      // A socket that the child inherits would stay open when this process closes it.
       #if canImport(Darwin)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
       #else
@@ -51,7 +51,7 @@
           posix_spawn_file_actions_addclose(&actions, number)
         }
       #endif
-      // It ends by `exit` while threads of URLSession run: what only they hold would count as leaked, now and then.
+      // It calls `exit` while threads of URLSession run. The leak detector would sometimes report what only they refer to.
       let all = ProcessInfo.processInfo.environment.merging(["ASAN_OPTIONS": "detect_leaks=0"]) { $1 }
         .merging(environment) { $1 }
       let argv = ([program] + arguments).map { strdup($0) } + [nil]
@@ -65,9 +65,9 @@
 
     deinit { try? FileManager.default.removeItem(at: folder) }
 
-    /// What it has printed to standard output so far.
+    /// The text on its standard output so far.
     public var out: String { text("out") }
-    /// What it has printed to standard error so far.
+    /// The text on its standard error so far.
     public var err: String { text("err") }
     private func text(_ name: String) -> String {
       // `Data(contentsOf:)` leaks a page for each empty file on Linux.
@@ -75,17 +75,17 @@
       return String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
     }
 
-    /// Sends it a signal, such as SIGKILL.
+    /// Sends a signal, such as SIGKILL.
     public func send(_ signal: Int32) { kill(identifier, signal) }
 
-    /// Waits for its end, once: the exit code, or the number of the signal that ended it, negative.
+    /// Waits until it exits; may be called once. Returns the exit code, or the negated number of the signal that ended it.
     @discardableResult public func wait() -> Int32 {
       var status: Int32 = 0
       while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
       return status & 0x7f == 0 ? status >> 8 & 0xff : -(status & 0x7f)
     }
 
-    /// The same, without keeping a thread of the concurrency runtime.
+    /// Like `wait()`, without blocking a thread of the concurrency runtime.
     @discardableResult public func ended() async -> Int32 {
       await withCheckedContinuation { continuation in
         Thread.detachNewThread { continuation.resume(returning: self.wait()) }

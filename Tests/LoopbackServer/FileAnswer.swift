@@ -1,6 +1,6 @@
 nonisolated extension Answer {
-  /// What a right server answers for a file (RFC 9110 §14): whole, a part that If-Range allows, or 416. With `cut`, the
-  /// connection ends after so many bytes of the body.
+  /// The correct response for a file (RFC 9110 §14): all of it, the range if If-Range allows it, or 416. With `cut`, the
+  /// connection ends after that many bytes of the body.
   public static func file(
     _ bytes: [UInt8], for request: LoopbackServer.Request, _ headers: [(String, String)] = [("ETag", "\"1\"")],
     cut: Int? = nil

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// An HTTP/1.1 server on a free port of 127.0.0.1 that misbehaves on command. One per test; it is gone with its object.
+/// An HTTP/1.1 server on a free port of 127.0.0.1 whose faults are scripted. Each test makes its own; it stops when the
+/// object is released.
 ///
 /// ```swift
 /// let server = try LoopbackServer(script: .reset, .status(503), .ok("hello"))
@@ -8,7 +9,7 @@ public import Foundation
 /// #expect(server.requests.count == 3)
 /// ```
 public final class LoopbackServer: Sendable {
-  /// Why a server could not be made.
+  /// Why a server could not be started.
   public enum Failure: Error {
     /// `socket`, `bind` or `getsockname` failed with this errno.
     case noSocket(Int32)
@@ -16,15 +17,15 @@ public final class LoopbackServer: Sendable {
 
   private let core: Core
 
-  /// Answers each request by what `respond` returns, which may take its time: each connection has its own thread.
+  /// Starts a server that sends what `respond` returns. `respond` may block, because each connection has its own thread.
   ///
   /// - Parameters:
-  ///   - isListening: False refuses connections until ``listen()``.
-  ///   - isRecording: False forgets each request, for long runs.
-  ///   - onConnect: Asked when a connection (counted from 0) has come and no byte of it is read; nil reads on.
-  ///   - beforeBody: Asked when the head has come and the body has not; nil reads on.
-  ///   - respond: Asked when the whole request has come.
-  /// - Throws: ``Failure`` if there is no socket to be had.
+  ///   - isListening: If false, connections are refused until ``listen()`` is called.
+  ///   - isRecording: If false, ``requests`` stays empty, so that long runs need no memory for it.
+  ///   - onConnect: Called for each connection (counted from 0) before anything is read; nil reads the request.
+  ///   - beforeBody: Called when the headers have been read and the body has not; nil reads the body.
+  ///   - respond: Called when the whole request has been read.
+  /// - Throws: ``Failure`` if no socket can be created.
   public init(
     isListening: Bool = true, isRecording: Bool = true, onConnect: @escaping @Sendable (Int) -> Answer? = { _ in nil },
     beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
@@ -34,31 +35,31 @@ public final class LoopbackServer: Sendable {
     if isListening { listen() }
   }
 
-  /// Answers the first request by the first answer, and so on; the last answer is for all that follow.
+  /// Sends the first response to the first request, and so on. All further requests get the last response.
   public convenience init(script: Answer...) throws {
     try self.init { $0.index < script.count ? script[$0.index] : script.last ?? .ok() }
   }
 
   deinit { stop() }
 
-  /// Begins to accept connections.
+  /// Starts to accept connections.
   public func listen() { core.listen() }
-  /// Ends every connection and frees the port.
+  /// Ends all connections and frees the port.
   public func stop() { core.stop() }
   /// The port on 127.0.0.1.
   public var port: UInt16 { core.port }
-  /// Every request whose head has come, in the order in which they came.
+  /// All requests whose headers have been read, in the order of their arrival.
   public var requests: [Request] { core.lock.withLock { core.requests } }
-  /// How many requests are under way: the head has come, and the answer has not ended.
+  /// The number of requests whose headers have been read and whose response has not ended.
   public var openRequests: Int { core.lock.withLock { core.openRequests } }
 
-  /// The address of a path.
+  /// The URL of a path.
   public func url(_ path: String = "/") -> URL {
     URL(string: "http://127.0.0.1:\(port)\(path)") ?? URL(fileURLWithPath: "/")
   }
 }
 
-/// What the threads share; the server's own object may be gone before them.
+/// The state that the threads share. They may outlive the server object.
 private final class Core: @unchecked Sendable {
   let port: UInt16
   let lock = NSLock()
@@ -99,7 +100,7 @@ private final class Core: @unchecked Sendable {
       guard !isStopped else { return }
       isStopped = true
       for socket in connections.values { socket.shutDown() }
-      // A thread in `accept` closes the listener itself, so that its number is not taken by another meanwhile.
+      // A thread that waits in `accept` closes the listener itself. Otherwise its descriptor could be reused meanwhile.
       if isListening { listener.shutDown() } else { listener.end(reset: false) }
     }
   }
@@ -152,7 +153,7 @@ private final class Core: @unchecked Sendable {
 
   private enum End { case gone, close, reset }
 
-  /// nil if the connection is still good.
+  /// Performs the steps; nil if the connection can be used further.
   private func perform(_ steps: [Answer.Step], on socket: Socket) -> End? {
     for step in steps {
       switch step {
@@ -169,7 +170,7 @@ private final class Core: @unchecked Sendable {
   }
 }
 
-/// Reads requests off a connection.
+/// Reads requests from a connection.
 private struct RequestReader {
   let socket: Socket
   var buffer: [UInt8] = []

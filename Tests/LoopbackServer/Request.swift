@@ -1,24 +1,24 @@
 extension LoopbackServer {
-  /// One request, as it came over the wire.
+  /// A request, as the server received it.
   public struct Request: Sendable {
-    /// As in the request line.
+    /// The method in the request line.
     public var method: String
-    /// Path and query, as in the request line.
+    /// Path and query in the request line.
     public var target: String
-    /// In order, names as they were sent.
+    /// The headers in order, with their names as they were sent.
     public var headers: [(name: String, value: String)]
-    /// Decoded if it was chunked.
+    /// The body, decoded if it was chunked.
     public var body: [UInt8]
-    /// The connection it came on, counted from 0.
+    /// The number of its connection, counted from 0.
     public var connection: Int
-    /// Which request of the server it is, counted from 0.
+    /// Its number among all requests to the server, counted from 0.
     public var index: Int
-    /// Which request of its connection it is, counted from 0.
+    /// Its number among the requests of its connection, counted from 0.
     public var indexOnConnection: Int
-    /// The whole body has come. A request that stays incomplete cannot have been acted on.
+    /// Whether the whole body was received. The server does not act on an incomplete request.
     public var isComplete = false
 
-    /// The value of a field, whatever the case of its name; nil if it was not sent.
+    /// The value of a header, by its name in any case; nil if it was not sent.
     public func value(_ name: String) -> String? {
       headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }

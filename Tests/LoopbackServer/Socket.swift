@@ -10,11 +10,11 @@ import Foundation
   import Darwin
 #endif
 
-/// A TCP socket on 127.0.0.1, with what differs between the platforms.
+/// A TCP socket on 127.0.0.1, the same on all platforms.
 struct Socket: Sendable {
   let descriptor: Int32
 
-  /// Bound to a free port, and not yet listening: a connection to it is refused.
+  /// A socket that is bound to a free port and does not listen yet, so connections to it are refused.
   static func bound() throws -> (Socket, port: UInt16) {
     #if canImport(Glibc)
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -111,7 +111,8 @@ struct Socket: Sendable {
     return true
   }
 
-  /// Waits until the peer is gone or the time is over; true if it is gone. What it still sends is thrown away.
+  /// Waits until the peer has closed the connection or the time is over, and returns whether it has closed it. Discards
+  /// everything that the peer sends.
   func isGone(within milliseconds: Int32) -> Bool {
     let end = ContinuousClock.now + .milliseconds(milliseconds)
     while true {
@@ -125,13 +126,13 @@ struct Socket: Sendable {
     }
   }
 
-  /// Ends whatever another thread does with it; the descriptor stays taken until `close`.
+  /// Ends reads and writes of other threads. The descriptor stays in use until `end(reset:)`.
   func shutDown() { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-  /// The same without FIN, so that RST can follow.
+  /// Like `shutDown()` without FIN, so that RST can follow.
   func shutDownReading() { _ = shutdown(descriptor, Int32(SHUT_RD)) }
 
-  /// FIN, or with `reset` RST.
+  /// Closes the socket with FIN, or with RST if `reset` is true.
   func end(reset: Bool) {
     if reset {
       var linger = linger(l_onoff: 1, l_linger: 0)

@@ -1,11 +1,11 @@
 import AllocationCounter
 import Foundation
 
-/// What a piece of work cost this process.
+/// The time that some work took in this process.
 public struct Cost {
   /// Seconds.
   public var wall = 0.0
-  /// Seconds of processor, all threads, user and system.
+  /// Seconds of processor time, all threads, user and system.
   public var processor = 0.0
 
   /// Measures `work`.
@@ -18,7 +18,7 @@ public struct Cost {
       wall: Double(took.seconds) + Double(took.attoseconds) / 1e18, processor: processorSeconds() - used)
   }
 
-  /// What this process has used so far.
+  /// The processor time of this process so far, in seconds.
   public static func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -35,7 +35,7 @@ public struct Cost {
   }
 }
 
-/// The median of what was measured round by round, and the interval in which the true one lies with 95 %.
+/// The median of samples, and its 95 % confidence interval.
 public struct Median {
   /// The median.
   public var value: Double
@@ -48,7 +48,7 @@ public struct Median {
   public init(_ samples: [Double]) {
     let sorted = samples.sorted()
     let count = Double(sorted.count)
-    // Ranks of the binomial distribution: no assumption on how the noise is distributed.
+    // Ranks of the binomial distribution, which needs no assumption about the distribution of the noise.
     let rank = Int((count / 2 - 0.98 * count.squareRoot()).rounded(.down))
     value = (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
     low = sorted[max(0, rank)]
