@@ -1,6 +1,6 @@
 import Foundation
-import WyndLoopbackServer
 import Wynd
+import WyndLoopbackServer
 
 /// A request to a server in this process that misbehaves three times.
 enum Demonstration {
@@ -9,7 +9,8 @@ enum Demonstration {
     for name in ["no_proxy", "NO_PROXY"] { setenv(name, "127.0.0.1", 1) }
     do {
       let server = try LoopbackServer(
-        script: Answer(Answer.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]), .reset, .truncated,
+        script: ScriptedResponse(ScriptedResponse.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]),
+        .reset, .truncated,
         .ok("Here is your data.\n"))
       Command.say(
         "A server on 127.0.0.1:\(server.port) will send 503, reset a connection, cut a response short, and then work.\n"

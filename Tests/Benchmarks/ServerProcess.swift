@@ -5,7 +5,7 @@ import LoopbackServer
 private final class Bytes: @unchecked Sendable {
   private let lock = NSLock()
   private(set) var total = 0
-  func count(_ answer: Answer) -> Answer {
+  func count(_ answer: ScriptedResponse) -> ScriptedResponse {
     for case .send(let bytes) in answer.steps { lock.withLock { total += bytes.count } }
     return answer
   }
@@ -43,7 +43,7 @@ final class ServerProcess {
     let bodies = [40: Array(json.utf8)].merging(
       [1, 1_000_000, 10_000_000, 100_000_000].map { ($0, [UInt8](repeating: 65, count: $0)) }
     ) { $1 }
-    let faults: [Answer] = [.reset, .close, .status(503), .truncated]
+    let faults: [ScriptedResponse] = [.reset, .close, .status(503), .truncated]
     let film = Transfers.film
     let sent = Bytes()
     let server = try LoopbackServer(isRecording: false) { request in

@@ -13,7 +13,7 @@ enum Soak {
 
   static func run(calls: Int) async -> Int32 {
     do {
-      let faults: [Answer] = [.reset, .close, .status(503), .truncated, .garbage]
+      let faults: [ScriptedResponse] = [.reset, .close, .status(503), .truncated, .garbage]
       let server = try LoopbackServer(isRecording: false) { request in
         request.index % 100 == 99
           ? faults[request.index / 100 % faults.count] : .ok("0123456789012345678901234567890123456789")

@@ -32,7 +32,7 @@ default:
 func cuttingProxy(to port: UInt16, _ shares: [Double]) throws {
   var faults = ChaosProxy.Faults()
   faults.cutInRequest = shares[0]
-  faults.cutBeforeAnswer = shares[1]
+  faults.cutBeforeResponse = shares[1]
   faults.cutInBody = shares[2]
   faults.corrupt = 0
   faults.delay = 0

@@ -10,7 +10,7 @@ public final class ChaosProxy: Sendable {
     /// The connection ends while the request is being sent.
     public var cutInRequest = 0.03
     /// The connection ends after the request and before the response.
-    public var cutBeforeAnswer = 0.05
+    public var cutBeforeResponse = 0.05
     /// The connection ends inside the body of the response.
     public var cutInBody = 0.05
     /// The response is not HTTP, or its body is not coded as Content-Encoding says.
@@ -74,7 +74,7 @@ private final class ProxyCore: @unchecked Sendable {
       }
       if isStopped { line.end(reset: false) }
       Thread.detachNewThread { self.forwardRequests(line) }
-      Thread.detachNewThread { self.forwardAnswers(line) }
+      Thread.detachNewThread { self.forwardResponses(line) }
     }
     listener.end(reset: false)
   }
@@ -121,11 +121,11 @@ private final class ProxyCore: @unchecked Sendable {
     line.leave { lock.withLock { open[ObjectIdentifier(line)] = nil } }
   }
 
-  private func forwardAnswers(_ line: Line) {
+  private func forwardResponses(_ line: Line) {
     var buffer: [UInt8] = []
-    answers: while let (head, length) = readHead(line, &buffer) {
+    responses: while let (head, length) = readHead(line, &buffer) {
       pause()
-      if chance(faults.cutBeforeAnswer) {
+      if chance(faults.cutBeforeResponse) {
         fault(line)
         break
       }
@@ -142,7 +142,7 @@ private final class ProxyCore: @unchecked Sendable {
       var left = length
       while left > 0 {
         if buffer.isEmpty {
-          guard let more = line.server.read() else { break answers }
+          guard let more = line.server.read() else { break responses }
           buffer = more
         }
         let piece = Array(buffer.prefix(min(left, buffer.count)))
@@ -150,10 +150,10 @@ private final class ProxyCore: @unchecked Sendable {
         if let cut, length - left + piece.count > cut {
           _ = line.client.write(Array(piece.prefix(max(0, cut - (length - left)))))
           fault(line)
-          break answers
+          break responses
         }
         pause()
-        if !line.client.write(piece) { break answers }
+        if !line.client.write(piece) { break responses }
         left -= piece.count
       }
     }

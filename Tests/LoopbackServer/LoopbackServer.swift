@@ -27,16 +27,17 @@ public final class LoopbackServer: Sendable {
   ///   - respond: Called when the whole request has been read.
   /// - Throws: ``Failure`` if no socket can be created.
   public init(
-    isListening: Bool = true, isRecording: Bool = true, onConnect: @escaping @Sendable (Int) -> Answer? = { _ in nil },
-    beforeBody: @escaping @Sendable (Request) -> Answer? = { _ in nil },
-    respond: @escaping @Sendable (Request) -> Answer
+    isListening: Bool = true, isRecording: Bool = true,
+    onConnect: @escaping @Sendable (Int) -> ScriptedResponse? = { _ in nil },
+    beforeBody: @escaping @Sendable (Request) -> ScriptedResponse? = { _ in nil },
+    respond: @escaping @Sendable (Request) -> ScriptedResponse
   ) throws {
     core = try Core(isRecording: isRecording, onConnect: onConnect, beforeBody: beforeBody, respond: respond)
     if isListening { listen() }
   }
 
   /// Sends the first response to the first request, and so on. All further requests get the last response.
-  public convenience init(script: Answer...) throws {
+  public convenience init(script: ScriptedResponse...) throws {
     try self.init { $0.index < script.count ? script[$0.index] : script.last ?? .ok() }
   }
 
@@ -65,9 +66,9 @@ private final class Core: @unchecked Sendable {
   let lock = NSLock()
   private let listener: Socket
   private let isRecording: Bool
-  private let onConnect: @Sendable (Int) -> Answer?
-  private let beforeBody: @Sendable (LoopbackServer.Request) -> Answer?
-  private let respond: @Sendable (LoopbackServer.Request) -> Answer
+  private let onConnect: @Sendable (Int) -> ScriptedResponse?
+  private let beforeBody: @Sendable (LoopbackServer.Request) -> ScriptedResponse?
+  private let respond: @Sendable (LoopbackServer.Request) -> ScriptedResponse
   // Under the lock.
   var requests: [LoopbackServer.Request] = []
   private var connections: [Int: Socket] = [:]
@@ -78,9 +79,9 @@ private final class Core: @unchecked Sendable {
   private var isStopped = false
 
   init(
-    isRecording: Bool, onConnect: @escaping @Sendable (Int) -> Answer?,
-    beforeBody: @escaping @Sendable (LoopbackServer.Request) -> Answer?,
-    respond: @escaping @Sendable (LoopbackServer.Request) -> Answer
+    isRecording: Bool, onConnect: @escaping @Sendable (Int) -> ScriptedResponse?,
+    beforeBody: @escaping @Sendable (LoopbackServer.Request) -> ScriptedResponse?,
+    respond: @escaping @Sendable (LoopbackServer.Request) -> ScriptedResponse
   ) throws {
     (listener, port) = try Socket.bound()
     self.isRecording = isRecording
@@ -135,15 +136,15 @@ private final class Core: @unchecked Sendable {
         requestCount += 1
         if isRecording { requests.append(request) }
       }
-      var answer = beforeBody(request)
-      if answer == nil {
+      var response = beforeBody(request)
+      if response == nil {
         guard let body = reader.body(of: request) else { break }
         request.body = body
         request.isComplete = true
         if isRecording { lock.withLock { requests[request.index] = request } }
-        answer = respond(request)
+        response = respond(request)
       }
-      end = perform(answer?.steps ?? [], on: socket)
+      end = perform(response?.steps ?? [], on: socket)
     }
     lock.withLock {
       connections[id] = nil
@@ -154,7 +155,7 @@ private final class Core: @unchecked Sendable {
   private enum End { case gone, close, reset }
 
   /// Performs the steps; nil if the connection can be used further.
-  private func perform(_ steps: [Answer.Step], on socket: Socket) -> End? {
+  private func perform(_ steps: [ScriptedResponse.Step], on socket: Socket) -> End? {
     for step in steps {
       switch step {
       case .send(let bytes): if !socket.write(bytes) { return .gone }

@@ -1,7 +1,7 @@
 import Foundation
-import WyndLoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

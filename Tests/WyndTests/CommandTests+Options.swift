@@ -1,13 +1,13 @@
 #if os(Linux) || os(macOS)
   import Foundation
-  import WyndLoopbackServer
   import Testing
   import Wynd
+  import WyndLoopbackServer
 
   /// The options of curl that `wynd-fetch` has, and what it says about others.
   extension CommandTests {
     /// The request as text: method and target, the fields that a row looks at, and the body.
-    private static func echo(_ request: LoopbackServer.Request) -> Answer {
+    private static func echo(_ request: LoopbackServer.Request) -> ScriptedResponse {
       if request.target.hasSuffix("/404") { return .status(404, body: "not here") }
       let names = ["Authorization", "User-Agent", "Referer", "Content-Type", "X-One", "X-Two"]
       let fields = names.compactMap { name in request.value(name).map { "\n\(name): \($0)" } }

@@ -1,8 +1,8 @@
 #if os(Linux) || os(macOS)
   import Foundation
-  import WyndLoopbackServer
   import Testing
   import Wynd
+  import WyndLoopbackServer
 
   /// The `wynd-fetch` command, as a process of its own.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CommandTests {
@@ -177,7 +177,9 @@
 
     @Test func aStreamComesAsItComes() async throws {
       let server = try LoopbackServer(
-        script: Answer([.send(Answer.head(200, [("Content-Length", "10")])), Answer.text("first"), .hang]))
+        script: ScriptedResponse([
+          .send(ScriptedResponse.head(200, [("Content-Length", "10")])), ScriptedResponse.text("first"), .hang,
+        ]))
       let child = try ChildProcess(Self.program, ["-N", "-s", "\(server.url())"])
       await until { child.out == "first" }
       child.send(SIGINT)
@@ -190,8 +192,8 @@
       let isUp = Box(false)
       let server = try LoopbackServer { request in
         if isUp.value == true { return .file(bytes, for: request) }
-        let head = Answer.head(200, [("ETag", "\"1\""), ("Content-Length", "400000")])
-        return Answer([.send(head + bytes[..<150_000]), .hang])
+        let head = ScriptedResponse.head(200, [("ETag", "\"1\""), ("Content-Length", "400000")])
+        return ScriptedResponse([.send(head + bytes[..<150_000]), .hang])
       }
       let folder = try Folder()
       let child = try ChildProcess(Self.program, ["\(server.url("/f"))", "-o", folder.file().path])
@@ -211,11 +213,11 @@
       let bytes = someBytes(2_000_000)
       let server = try LoopbackServer { request in
         // 50 KB each 2 ms, so that a moment is somewhere in the body.
-        let whole = Answer.file(bytes, for: request)
+        let whole = ScriptedResponse.file(bytes, for: request)
         guard case .send(let wire)? = whole.steps.first else { return whole }
-        return Answer(
+        return ScriptedResponse(
           stride(from: 0, to: wire.count, by: 50_000).flatMap {
-            [.pause(milliseconds: 2), .send(Array(wire[$0..<min($0 + 50_000, wire.count)]))] as [Answer.Step]
+            [.pause(milliseconds: 2), .send(Array(wire[$0..<min($0 + 50_000, wire.count)]))] as [ScriptedResponse.Step]
           })
       }
       let folder = try Folder()

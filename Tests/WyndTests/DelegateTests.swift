@@ -1,6 +1,6 @@
 import Foundation
-import WyndLoopbackServer
 import Testing
+import WyndLoopbackServer
 
 @testable import Wynd
 

@@ -1,7 +1,7 @@
 import Foundation
-import WyndLoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 /// What an app's delegate sees of Wynd's tasks on Apple's platforms, where each of them has a delegate of its own.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleDelegateTests {

@@ -1,7 +1,7 @@
 import Foundation
-import WyndLoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 /// Sessions that take no calls, sessions that end, and what a call leaves behind.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleSessionTests {
