@@ -1,28 +1,21 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// An app that depends on this package shares its names of products and targets, so all of them begin with the library's
+// name. Benchmarks are in a package of their own, Tests/Package.swift.
 let package = Package(
   name: "Wynd",
   platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
   products: [
     .library(name: "Wynd", targets: ["Wynd"]),
-    .executable(name: "wynd", targets: ["Demo"]),
+    .executable(name: "wynd-fetch", targets: ["WyndFetch"]),
   ],
   dependencies: [],
   targets: [
     .target(name: "Wynd"),
-    .target(name: "LoopbackServer"),
-    // The sources of Wynd once more, through a link, so that its inner parts can be driven without opening them to anybody.
-    .target(
-      name: "Simulation",
-      exclude: [
-        "Wynd/Apple", "Wynd/Client", "Wynd/Endpoint", "Wynd/Transfer", "Wynd/Wynd.docc",
-        "Wynd/NetworkPerformer+performNetworkRequest.swift",
-      ]),
-    .target(name: "AllocationCounter"),
-    .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation", "AllocationCounter"]),
-    .executableTarget(name: "Demo", dependencies: ["Wynd", "LoopbackServer"]),
-    .testTarget(name: "WyndTests", dependencies: ["Wynd", "LoopbackServer"]),
-    .testTarget(name: "SimulationTests", dependencies: ["Simulation"]),
+    .executableTarget(name: "WyndFetch", dependencies: ["Wynd", "WyndLoopbackServer"]),
+    .target(name: "WyndLoopbackServer", path: "Tests/LoopbackServer"),
+    .testTarget(name: "WyndTests", dependencies: ["Wynd", "WyndLoopbackServer"]),
+    .testTarget(name: "WyndSimulationTests", dependencies: ["Wynd"], path: "Tests/SimulationTests"),
   ]
 )

@@ -62,7 +62,7 @@ import Foundation
     let build = try workspace.build()
     guard build.passed else { throw TableError(description: "the sources do not compile:\n\(build.output)") }
     // Tests of several suites start it.
-    _ = try workspace.build("wynd")
+    _ = try workspace.build("wynd-fetch")
     try checkSuites()
     // In place they have just passed.
     if !workspace.isInPlace { try checkUnchanged() }
@@ -101,11 +101,11 @@ import Foundation
     let named = try workspace.test(mutant.suites, limit: 30, isShort: true)
     if !named.passed { return (true, named.verdict) }
     if isQuick { return (false, "NOT BY ITS SUITES") }
-    _ = try workspace.build("wynd")
+    _ = try workspace.build("wynd-fetch")
     defer {
       // The next mutant is not to be asked for this mistake.
       try? workspace.plant(original, in: mutant.file)
-      _ = try? workspace.build("wynd")
+      _ = try? workspace.build("wynd-fetch")
     }
     let all = try workspace.testTwice(limit: 300)
     return all.passed ? (false, "SURVIVED") : (true, "whole suite: \(all.verdict)")

@@ -28,7 +28,7 @@ struct Workspace {
 
   private func paths(in folder: URL, _ item: String) -> [String] {
     let inner = (try? manager.subpathsOfDirectory(atPath: folder.appendingPathComponent(item).path)) ?? []
-    return [item] + inner.map { "\(item)/\($0)" }
+    return [item] + inner.filter { !$0.hasPrefix(".build") }.map { "\(item)/\($0)" }
   }
 
   private func copyItem(_ path: String) throws {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 // The sources of Wynd, with a virtual clock and a simulated transport.
-@testable import Simulation
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 /// A device without a network, and an app that is suspended.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleConnectivityTests {

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 /// The delegate methods of the app that are called for Wynd's tasks, which have their own delegate on Apple's platforms.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleDelegateTests {

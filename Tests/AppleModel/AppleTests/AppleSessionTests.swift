@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 /// Background sessions, invalidated sessions, and objects retained by a call.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleSessionTests {

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 /// Transfers on a URLSession that serves from its cache, takes a truncated body for whole, and counts suspensions.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleTransferTests {
@@ -15,13 +15,13 @@ import Wynd
     let server = try LoopbackServer { request in
       let start = request.value("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0
       let end = min(start + 100_000, bytes.count)
-      let head = Answer.head(
+      let head = ScriptedResponse.head(
         206,
         [
           ("ETag", "\"1\""), ("Cache-Control", "max-age=3600"), ("Accept-Ranges", "bytes"),
           ("Content-Range", "bytes \(start)-\(end - 1)/\(bytes.count)"), ("Content-Length", "\(end - start)"),
         ])
-      return Answer([.send(head + Array(bytes[start..<end]))])
+      return ScriptedResponse([.send(head + Array(bytes[start..<end]))])
     }
     let folder = try Folder()
     let session = URLSession(configuration: .default)
@@ -33,14 +33,17 @@ import Wynd
 
   // MARK: A chunked body without its last chunk is a success there (expo#49324)
 
-  private static func chunked(_ bytes: ArraySlice<UInt8>, _ headers: [(String, String)], isCut: Bool) -> Answer {
+  private static func chunked(_ bytes: ArraySlice<UInt8>, _ headers: [(String, String)], isCut: Bool)
+    -> ScriptedResponse
+  {
     let size = String(bytes.count, radix: 16)
     var steps = [
-      Answer.Step.send(Answer.head(200, headers + [("Transfer-Encoding", "chunked")])), Answer.text("\(size)\r\n"),
-      .send(Array(bytes)), Answer.text("\r\n"),
+      ScriptedResponse.Step.send(ScriptedResponse.head(200, headers + [("Transfer-Encoding", "chunked")])),
+      ScriptedResponse.text("\(size)\r\n"),
+      .send(Array(bytes)), ScriptedResponse.text("\r\n"),
     ]
-    steps += isCut ? [.close] : [Answer.text("0\r\n\r\n")]
-    return Answer(steps)
+    steps += isCut ? [.close] : [ScriptedResponse.text("0\r\n\r\n")]
+    return ScriptedResponse(steps)
   }
 
   /// If the server supports ranges, a request for the missing end shows that the body was cut off.
@@ -53,9 +56,10 @@ import Wynd
       }
       if start == bytes.count { return .status(416, [("Content-Range", "bytes */\(bytes.count)")]) }
       let range = ("Content-Range", "bytes \(start)-\(bytes.count - 1)/\(bytes.count)")
-      return Answer([
+      return ScriptedResponse([
         .send(
-          Answer.head(206, headers + [range, ("Content-Length", "\(bytes.count - start)")]) + Array(bytes[start...]))
+          ScriptedResponse.head(206, headers + [range, ("Content-Length", "\(bytes.count - start)")])
+            + Array(bytes[start...]))
       ])
     }
     let folder = try Folder()

@@ -70,7 +70,8 @@ extension ResponseCacheTests {
       #expect(String(decoding: response.data, as: UTF8.self) == "one" && response.source == .revalidated)
       #expect(response.response.value(forHTTPHeaderField: "ETag") == "W/\"1\"")
     }
-    #expect(cached.script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "W/\"1\"", "W/\"1\""])
+    #expect(
+      cached.script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "W/\"1\"", "W/\"1\""])
   }
 
   /// The stored response stays until another one arrives.

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -27,7 +27,9 @@ import Wynd
     }
     func count(_ token: String) -> Int { lock.withLock { counts[token] ?? 0 } }
 
-    func server(beforeRenewal: @escaping @Sendable (Service) -> Answer? = { _ in nil }) throws -> LoopbackServer {
+    func server(beforeRenewal: @escaping @Sendable (Service) -> ScriptedResponse? = { _ in nil }) throws
+      -> LoopbackServer
+    {
       try LoopbackServer(isRecording: false) { [self] request in
         if request.target == "/token" {
           if let answer = beforeRenewal(self) { return answer }

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -96,7 +96,7 @@ final class Expenses: Sendable {
     func goOut() { lock.withLock { isOut = true } }
     func fail(_ times: Int) { lock.withLock { failures = times } }
 
-    func answer(_ request: LoopbackServer.Request) -> Answer {
+    func answer(_ request: LoopbackServer.Request) -> ScriptedResponse {
       lock.withLock {
         if isOut { return .reset }
         switch request.target {
@@ -114,7 +114,7 @@ final class Expenses: Sendable {
       }
     }
 
-    private func create(_ request: LoopbackServer.Request) -> Answer {
+    private func create(_ request: LoopbackServer.Request) -> ScriptedResponse {
       let key = request.value("Idempotency-Key") ?? UUID().uuidString
       if keys[key] == nil, var new = (try? JSONSerialization.jsonObject(with: Data(request.body))) as? [String: Any] {
         new["id"] = expenses.count + 1

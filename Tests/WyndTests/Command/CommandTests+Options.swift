@@ -4,10 +4,10 @@
   import Testing
   import Wynd
 
-  /// The options of curl that `wynd` supports, and its messages about others.
+  /// The options of curl that `wynd-fetch` supports, and its messages about others.
   extension CommandTests {
     /// The request as text: method and target, the fields that a row looks at, and the body.
-    private static func echo(_ request: LoopbackServer.Request) -> Answer {
+    private static func echo(_ request: LoopbackServer.Request) -> ScriptedResponse {
       if request.target.hasSuffix("/404") { return .status(404, body: "not here") }
       let names = ["Authorization", "User-Agent", "Referer", "Content-Type", "X-One", "X-Two"]
       let fields = names.compactMap { name in request.value(name).map { "\n\(name): \($0)" } }
@@ -70,7 +70,7 @@
             .replacingOccurrences(of: "FILE", with: folder.file("data.txt").path)
             .replacingOccurrences(of: "FIELDS", with: folder.file("fields").path)
         }
-        let run = try await Self.wynd(arguments)
+        let run = try await Self.wyndFetch(arguments)
         #expect(run.code == 0 && run.err.isEmpty, "\(row): \(run)")
         for text in texts {
           let isExpected = !text.hasPrefix("!")
@@ -83,15 +83,16 @@
       let server = try LoopbackServer(respond: Self.echo)
       let address = "127.0.0.1:\(server.port)/404"
       for arguments in [[address], ["-s", address], ["-f", address]] {
-        let run = try await Self.wynd(arguments)
+        let run = try await Self.wyndFetch(arguments)
         #expect(run.code == 22 && run.out == (arguments[0] == "-f" ? "" : "not here"), "\(run)")
-        #expect(run.err.split(separator: "\n").count == 1 && run.err.hasPrefix("wynd: GET http://\(address): 404 "))
+        #expect(
+          run.err.split(separator: "\n").count == 1 && run.err.hasPrefix("wynd-fetch: GET http://\(address): 404 "))
       }
       // With -v every event too.
-      let run = try await Self.wynd("-v", address)
+      let run = try await Self.wyndFetch("-v", address)
       #expect(run.err.contains(": started\n") && run.err.contains(": failed with 404 "), "\(run.err)")
-      let lost = try await Self.wynd(address, "-d", "@/nowhere/file")
-      #expect(lost.code == 23 && lost.err == "wynd: /nowhere/file cannot be read\n")
+      let lost = try await Self.wyndFetch(address, "-d", "@/nowhere/file")
+      #expect(lost.code == 23 && lost.err == "wynd-fetch: /nowhere/file cannot be read\n")
     }
 
     /// The name of -O is that of the URL, without its query; a program starts in the folder of the tests.
@@ -101,7 +102,7 @@
       let file = URL(filePath: FileManager.default.currentDirectoryPath).appending(path: name)
       defer { try? FileManager.default.removeItem(at: file) }
       for option in ["-O", "-sO", "--remote-name"] {
-        let run = try await Self.wynd(option, "127.0.0.1:\(server.port)/a/\(name)?x=1", "-C", "-")
+        let run = try await Self.wyndFetch(option, "127.0.0.1:\(server.port)/a/\(name)?x=1", "-C", "-")
         #expect(run.code == 0 && run.out.isEmpty && run.err.isEmpty, "\(run)")
         #expect(try String(contentsOf: file, encoding: .utf8).hasPrefix("GET /a/\(name)?x=1\n"))
       }
@@ -127,7 +128,7 @@
 
     @Test(arguments: refused.indices) func rejectsUnsupportedOptionsAndNamesAnAlternative(_ row: Int) async throws {
       let (arguments, reason) = Self.refused[row]
-      let run = try await Self.wynd(arguments)
+      let run = try await Self.wyndFetch(arguments)
       #expect(run.code == (reason.contains("cannot be read") ? 23 : 2) && run.out.isEmpty)
       #expect(run.err.contains(reason) && !run.err.contains("secret"), "\(arguments): \(run.err)")
     }

@@ -4,7 +4,7 @@
   import Testing
   import Wynd
 
-  /// The `wynd` command, as a process of its own.
+  /// The `wynd-fetch` command, as a process of its own.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CommandTests {
     struct Run {
       var code: Int32
@@ -12,9 +12,9 @@
       var err: String
     }
 
-    static func wynd(_ arguments: String...) async throws -> Run { try await wynd(arguments) }
+    static func wyndFetch(_ arguments: String...) async throws -> Run { try await wyndFetch(arguments) }
 
-    static func wynd(_ arguments: [String]) async throws -> Run {
+    static func wyndFetch(_ arguments: [String]) async throws -> Run {
       let child = try ChildProcess(program, arguments)
       return Run(code: await child.ended(), out: child.out, err: child.err)
     }
@@ -26,11 +26,11 @@
       #else
         let products = Bundle.main.bundleURL
       #endif
-      return products.appending(path: "wynd").path
+      return products.appending(path: "wynd-fetch").path
     }
 
     @Test func showsARetriedRequestWithoutArguments() async throws {
-      let run = try await Self.wynd()
+      let run = try await Self.wyndFetch()
       #expect(run.code == 0)
       for text in [
         "503", "as the server asked (Retry-After)", "URLError -1005", "Here is your data.", "4 attempts",
@@ -41,7 +41,7 @@
 
     @Test func printsBodyToStdoutAndEventsToStderr() async throws {
       let server = try LoopbackServer(script: .reset, .ok("the body"))
-      let run = try await Self.wynd("-v", "\(server.url("/x?token=SECRET"))")
+      let run = try await Self.wyndFetch("-v", "\(server.url("/x?token=SECRET"))")
       #expect(run.code == 0)
       #expect(run.out == "the body")
       #expect(run.err.contains("URLError -1005"))
@@ -53,16 +53,16 @@
       let server = try LoopbackServer(script: .ok("the body"))
       let file = FileManager.default.temporaryDirectory.appending(path: "wynd-\(UUID().uuidString)")
       defer { try? FileManager.default.removeItem(at: file) }
-      let run = try await Self.wynd("\(server.url())", "-o", file.path, "--quiet")
+      let run = try await Self.wyndFetch("\(server.url())", "-o", file.path, "--quiet")
       #expect(run.code == 0)
       #expect(run.out.isEmpty)
       #expect(run.err.isEmpty)
       #expect(try String(contentsOf: file, encoding: .utf8) == "the body")
-      let lost = try await Self.wynd("\(server.url())", "-o", "/nowhere/file", "--quiet")
+      let lost = try await Self.wyndFetch("\(server.url())", "-o", "/nowhere/file", "--quiet")
       #expect(lost.code == 23)
       #expect(lost.err.contains("/nowhere/file: its folder does not exist"))
       // A device file is not replaced.
-      #expect(try await Self.wynd("\(server.url())", "-o", "/dev/null", "--quiet").code == 0)
+      #expect(try await Self.wyndFetch("\(server.url())", "-o", "/dev/null", "--quiet").code == 0)
       let type = try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
       #expect(type == .typeCharacterSpecial)
     }
@@ -73,12 +73,12 @@
       let folder = try Folder()
       try Data("old".utf8).write(to: folder.file("target"))
       try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("target"))
-      #expect(try await Self.wynd("\(server.url())", "-o", folder.file("link").path, "-s").code == 0)
+      #expect(try await Self.wyndFetch("\(server.url())", "-o", folder.file("link").path, "-s").code == 0)
       #expect(try String(contentsOf: folder.file("target"), encoding: .utf8) == "the body")
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link").path).hasSuffix("target"))
       let name = FileManager.default.fileExists(atPath: "/dev/stdout") ? "/dev/stdout" : "-"
       for name in [name, "-"] {
-        let run = try await Self.wynd("\(server.url())", "-o", name, "-s")
+        let run = try await Self.wyndFetch("\(server.url())", "-o", name, "-s")
         #expect(run.code == 0 && run.out == "the body", "\(name): \(run)")
       }
       #expect(folder.names == ["link", "target"])
@@ -86,7 +86,7 @@
 
     @Test func sendsMethodHeadersAndData() async throws {
       let server = try LoopbackServer(script: .ok())
-      let run = try await Self.wynd(
+      let run = try await Self.wyndFetch(
         "-X", "PUT", "-d", "a=ü", "-H", "X-One: 1", "-H", "X-One:2", "-H", "X-Empty:", "\(server.url("/put"))")
       #expect(run.code == 0)
       let request = try #require(server.requests.first)
@@ -94,17 +94,17 @@
       #expect(request.target == "/put")
       #expect(request.text == "a=ü")
       #expect(request.value("X-One") == "1,2")
-      _ = try await Self.wynd("-d", "x", "\(server.url("/post"))")
+      _ = try await Self.wyndFetch("-d", "x", "\(server.url("/post"))")
       #expect(server.requests.last?.method == "POST")
     }
 
     @Test func exitsWith22AfterAnHTTPErrorAndWith1AfterOthers() async throws {
       let server = try LoopbackServer { $0.target == "/404" ? .status(404, body: "not here") : .reset }
-      let missing = try await Self.wynd("\(server.url("/404"))")
+      let missing = try await Self.wyndFetch("\(server.url("/404"))")
       #expect(missing.code == 22)
       #expect(missing.out == "not here")
       #expect(missing.err.contains("404") && missing.err.contains("GET \(server.url("/404"))"))
-      let head = try await Self.wynd("\(server.url("/404"))", "-i", "--json")
+      let head = try await Self.wyndFetch("\(server.url("/404"))", "-i", "--json")
       #expect(head.out.hasPrefix("HTTP 404\r\n") && head.out.hasSuffix("\r\n\r\nnot here"))
       // Every line is JSON, including the last.
       for line in head.err.split(separator: "\n") {
@@ -112,11 +112,11 @@
         #expect(object?["event"] is String && object?["url"] as? String == "\(server.url("/404"))", "\(line)")
       }
       #expect(head.err.contains("\"event\":\"failed\""))
-      let reset = try await Self.wynd("\(server.url("/reset"))", "--max-retries", "2")
+      let reset = try await Self.wyndFetch("\(server.url("/reset"))", "--max-retries", "2")
       #expect(reset.code == 1)
       #expect(reset.err.contains("gave up after attempt 3"))
       #expect(server.requests.count == 5)
-      let late = try await Self.wynd("\(server.url("/reset"))", "--deadline", "0.2")
+      let late = try await Self.wyndFetch("\(server.url("/reset"))", "--deadline", "0.2")
       #expect(late.code == 1)
       #expect(late.err.contains("deadline"))
     }
@@ -140,23 +140,23 @@
 
     @Test(arguments: wrong.indices) func printsUsageForInvalidArguments(_ row: Int) async throws {
       let (arguments, reason) = Self.wrong[row]
-      let run = try await Self.wynd(arguments)
+      let run = try await Self.wyndFetch(arguments)
       #expect(run.code == 2)
       #expect(run.out.isEmpty)
       #expect(run.err.contains(reason) && !run.err.contains("secret"))
-      #expect(run.err.contains("usage: wynd"))
+      #expect(run.err.contains("usage: wynd-fetch"))
     }
 
     @Test func printsHeadersBeforeTheBodyOnRequest() async throws {
       let server = try LoopbackServer(script: .status(201, [("X-One", "1")], body: "the body"))
-      let run = try await Self.wynd("-i", "-s", "-L", "\(server.url())")
+      let run = try await Self.wyndFetch("-i", "-s", "-L", "\(server.url())")
       #expect(run.out.hasPrefix("HTTP 201\r\n") && run.out.hasSuffix("X-One: 1\r\n\r\nthe body"))
     }
 
     @Test func printsEventsAsJSONOnRequest() async throws {
       struct Event: Decodable { var event: String, attempt: Int, elapsed: Double, delay: Double?, status: Int? }
       let server = try LoopbackServer(script: .status(503), .ok())
-      let run = try await Self.wynd("--json", "\(server.url("/x?token=SECRET"))")
+      let run = try await Self.wyndFetch("--json", "\(server.url("/x?token=SECRET"))")
       let events = try run.err.split(separator: "\n").map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
       let names = ["attemptStarted", "attemptFailed", "willRetry", "attemptStarted", "succeeded"]
       #expect(events.map(\.event) == names)
@@ -168,16 +168,18 @@
       let server = try LoopbackServer(script: .reset, .status(201, body: "thanks"))
       let folder = try Folder()
       try Data(someBytes(300_000)).write(to: folder.file())
-      let run = try await Self.wynd("-s", "--upload", folder.file().path, "\(server.url("/up"))")
+      let run = try await Self.wyndFetch("-s", "--upload", folder.file().path, "\(server.url("/up"))")
       #expect(run.code == 0 && run.out == "thanks")
       #expect(server.requests.last?.method == "PUT" && server.requests.last?.body == someBytes(300_000))
-      let lost = try await Self.wynd("-s", "--upload", folder.file("none").path, "\(server.url("/up"))")
+      let lost = try await Self.wyndFetch("-s", "--upload", folder.file("none").path, "\(server.url("/up"))")
       #expect(lost.code == 23 && server.requests.count == 2)
     }
 
     @Test func printsAStreamAsItArrives() async throws {
       let server = try LoopbackServer(
-        script: Answer([.send(Answer.head(200, [("Content-Length", "10")])), Answer.text("first"), .hang]))
+        script: ScriptedResponse([
+          .send(ScriptedResponse.head(200, [("Content-Length", "10")])), ScriptedResponse.text("first"), .hang,
+        ]))
       let child = try ChildProcess(Self.program, ["-N", "-s", "\(server.url())"])
       await until { child.out == "first" }
       child.send(SIGINT)
@@ -190,17 +192,17 @@
       let isUp = Box(false)
       let server = try LoopbackServer { request in
         if isUp.value == true { return .file(bytes, for: request) }
-        let head = Answer.head(200, [("ETag", "\"1\""), ("Content-Length", "400000")])
-        return Answer([.send(head + bytes[..<150_000]), .hang])
+        let head = ScriptedResponse.head(200, [("ETag", "\"1\""), ("Content-Length", "400000")])
+        return ScriptedResponse([.send(head + bytes[..<150_000]), .hang])
       }
       let folder = try Folder()
       let child = try ChildProcess(Self.program, ["\(server.url("/f"))", "-o", folder.file().path])
       await until { folder.partialSize == 150_000 }
       child.send(SIGINT)
       #expect(await child.ended() == 130)
-      #expect(child.err == "wynd: interrupted; the same command with -C - continues\n")
+      #expect(child.err == "wynd-fetch: interrupted; the same command with -C - continues\n")
       isUp.value = true
-      let run = try await Self.wynd("\(server.url("/f"))", "-C", "-o", folder.file().path)
+      let run = try await Self.wyndFetch("\(server.url("/f"))", "-C", "-o", folder.file().path)
       #expect(run.code == 0)
       #expect(server.requests.last?.value("Range") == "bytes=150000-")
       #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
@@ -211,11 +213,11 @@
       let bytes = someBytes(2_000_000)
       let server = try LoopbackServer { request in
         // 50 KB each 2 ms, so that a moment is somewhere in the body.
-        let whole = Answer.file(bytes, for: request)
+        let whole = ScriptedResponse.file(bytes, for: request)
         guard case .send(let wire)? = whole.steps.first else { return whole }
-        return Answer(
+        return ScriptedResponse(
           stride(from: 0, to: wire.count, by: 50_000).flatMap {
-            [.pause(milliseconds: 2), .send(Array(wire[$0..<min($0 + 50_000, wire.count)]))] as [Answer.Step]
+            [.pause(milliseconds: 2), .send(Array(wire[$0..<min($0 + 50_000, wire.count)]))] as [ScriptedResponse.Step]
           })
       }
       let folder = try Folder()
@@ -235,16 +237,16 @@
           try FileManager.default.removeItem(at: folder.file())
         }
       }
-      #expect(try await Self.wynd(arguments).code == 0)
+      #expect(try await Self.wyndFetch(arguments).code == 0)
       #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
       #expect(server.requests.contains { $0.value("Range") != nil })
     }
 
     @Test func helpExitsWithZero() async throws {
-      #expect(try await Self.wynd("--version").out.hasPrefix("wynd "))
-      let run = try await Self.wynd("--help")
+      #expect(try await Self.wyndFetch("--version").out.hasPrefix("wynd-fetch "))
+      let run = try await Self.wyndFetch("--help")
       #expect(run.code == 0)
-      #expect(run.out.hasPrefix("usage: wynd"))
+      #expect(run.out.hasPrefix("usage: wynd-fetch"))
     }
   }
 #endif

@@ -1,6 +1,6 @@
 import Foundation
-import LoopbackServer
 import Testing
+import WyndLoopbackServer
 
 @testable import Wynd
 

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -14,7 +14,7 @@ import Wynd
     case reset, close, resetInBody, truncated, truncatedChunk, brokenChunk, garbage, badGzip, hang, stall
     case s500, s502, s503, s504, s408, s429, s425, s421
 
-    var answer: Answer {
+    var answer: ScriptedResponse {
       switch self {
       case .reset: .reset
       case .close: .close

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -102,10 +102,13 @@ import Wynd
     }
     for status in [204, 205, 300, 304] {
       let server = try LoopbackServer(
-        script: Answer([.send(Answer.head(status, status == 204 || status == 304 ? [] : [("Content-Length", "0")]))]))
+        script: ScriptedResponse([
+          .send(ScriptedResponse.head(status, status == 204 || status == 304 ? [] : [("Content-Length", "0")]))
+        ]))
       #expect(try await session.result(of: URLRequest(url: server.url())).get().isEmpty, "\(status)")
     }
-    let server = try LoopbackServer(script: Answer([.send(Answer.head(200, [("Content-Length", "9")]))]))
+    let server = try LoopbackServer(
+      script: ScriptedResponse([.send(ScriptedResponse.head(200, [("Content-Length", "9")]))]))
     #expect(try await session.result(of: URLRequest(url: server.url(), method: "HEAD")).get().isEmpty)
   }
 

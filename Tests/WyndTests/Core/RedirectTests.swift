@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -57,7 +57,8 @@ import Wynd
     for status in [301, 302, 303, 307] {
       let server = try LoopbackServer { request in
         request.target == "/a"
-          ? .redirect(status, to: "/b") : Answer([.send(Answer.head(200, [("Content-Length", "5")]))])
+          ? .redirect(status, to: "/b")
+          : ScriptedResponse([.send(ScriptedResponse.head(200, [("Content-Length", "5")]))])
       }
       var request = URLRequest(url: server.url("/a"))
       request.httpMethod = "HEAD"

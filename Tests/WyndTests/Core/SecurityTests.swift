@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -57,17 +57,21 @@ import Wynd
   @Test func failsForEndlessHeaders() async throws {
     let line = "X-Filler: " + String(repeating: "x", count: 8000) + "\r\n"
     let server = try LoopbackServer(
-      script: Answer([Answer.text("HTTP/1.1 200 OK\r\n")] + Array(repeating: Answer.text(line), count: 100) + [.hang]))
+      script: ScriptedResponse(
+        [ScriptedResponse.text("HTTP/1.1 200 OK\r\n")] + Array(repeating: ScriptedResponse.text(line), count: 100) + [
+          .hang
+        ]))
     let error = await session.result(of: URLRequest(url: server.url()), policy: .never).error
     #expect(error?.urlError?.code == .cannotParseResponse, "\(String(describing: error))")
   }
 
   /// A body without an end is bounded by the deadline of the call, and by nothing else here: URLSession gathers it.
   @Test func deadlineEndsAnEndlessBody() async throws {
-    let piece = Answer.text("1000\r\n" + String(repeating: "x", count: 4096) + "\r\n")
+    let piece = ScriptedResponse.text("1000\r\n" + String(repeating: "x", count: 4096) + "\r\n")
     let pieces = Array(repeating: [piece, .pause(milliseconds: 20)], count: 2000).flatMap { $0 }
     let server = try LoopbackServer(
-      script: Answer([.send(Answer.head(200, [("Transfer-Encoding", "chunked")]))] + pieces + [.close]))
+      script: ScriptedResponse(
+        [.send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")]))] + pieces + [.close]))
     let began = ContinuousClock.now
     let policy = RetryPolicy(deadline: .seconds(1))
     let error = await session.result(of: URLRequest(url: server.url()), policy: policy).error

@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -13,7 +13,7 @@ import Wynd
 
   // MARK: Faults
 
-  static let faults: [(String, Answer, URLError.Code)] = [
+  static let faults: [(String, ScriptedResponse, URLError.Code)] = [
     ("FIN before the answer", .close, .networkConnectionLost),
     ("RST before the answer", .reset, .networkConnectionLost),
     ("RST in the body", .resetInBody, .networkConnectionLost),
@@ -21,8 +21,11 @@ import Wynd
     ("last chunk missing", .truncatedChunk, .networkConnectionLost),
     ("chunk size is no number", .brokenChunk, .cannotParseResponse),
     ("not HTTP", .garbage, .cannotParseResponse),
-    ("HTTP/3.7", Answer([Answer.text("HTTP/3.7 200 OK\r\n\r\n"), .close]), .cannotParseResponse),
-    ("line without colon", Answer([Answer.text("HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), .close]), .cannotParseResponse),
+    ("HTTP/3.7", ScriptedResponse([ScriptedResponse.text("HTTP/3.7 200 OK\r\n\r\n"), .close]), .cannotParseResponse),
+    (
+      "line without colon", ScriptedResponse([ScriptedResponse.text("HTTP/1.1 200 OK\r\nnonsense\r\n\r\n"), .close]),
+      .cannotParseResponse
+    ),
     ("bad gzip", .badGzip, isOnApplePlatforms ? .cannotDecodeRawData : .cannotDecodeContentData),
     ("silence", .hang, .timedOut),
     ("silence in the body", .stall, .timedOut),
@@ -98,7 +101,7 @@ import Wynd
 
   @Test(arguments: ["POST", "PUT", "PATCH"]) func reportsADeadConnectionAtOnce(_ method: String) async throws {
     try await Turn.take {
-      for end in [Answer.close, .reset] {
+      for end in [ScriptedResponse.close, .reset] {
         // The machine may be busy, so the best of five counts: a wait for the time-out would show in every one.
         var best = Duration.seconds(60)
         for _ in 0..<5 {
@@ -139,7 +142,7 @@ import Wynd
     // A response that arrives before the body was sent is used.
     let refusing = try LoopbackServer(
       beforeBody: { _ in
-        Answer(Answer.status(413, [("Connection", "close")], body: "too large").steps + [.hang])
+        ScriptedResponse(ScriptedResponse.status(413, [("Connection", "close")], body: "too large").steps + [.hang])
       }, respond: { _ in .ok() })
     request.url = refusing.url()
     #expect(await session.result(of: request).error?.statusCode == 413)

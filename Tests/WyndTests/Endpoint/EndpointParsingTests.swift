@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -35,7 +35,8 @@ extension LocalEndpoint {
   struct MaybeJSON: LocalEndpoint { typealias Response = JSONValue?; let server: LoopbackServer }
 
   @Test(arguments: [200, 204]) func acceptsAnEmptyBodyForTypesThatCanBeEmpty(_ status: Int) async throws {
-    let server = try LoopbackServer(script: status == 204 ? Answer([.send(Answer.head(204))]) : .status(status))
+    let server = try LoopbackServer(
+      script: status == 204 ? ScriptedResponse([.send(ScriptedResponse.head(204))]) : .status(status))
     #expect(try await session.load(Bytes(server: server)).isEmpty)
     #expect(try await session.load(MaybeBytes(server: server)) == nil)
     #expect(try await session.load(Text(server: server)).isEmpty)

@@ -1,8 +1,8 @@
 #if canImport(FoundationNetworking)
   import Foundation
   import FoundationNetworking
-  import LoopbackServer
   import Testing
+  import WyndLoopbackServer
 
   @testable import Wynd
 

@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -51,8 +51,8 @@ import Wynd
     }
 
     /// The server keeps its connections, whatever the request says, and ends one after it has read an order.
-    @Test(arguments: Kind.allCases, [Answer.close, .reset])
-    func aPostOnAWarmConnectionIsSentOnce(_ kind: Kind, _ end: Answer) async throws {
+    @Test(arguments: Kind.allCases, [ScriptedResponse.close, .reset])
+    func aPostOnAWarmConnectionIsSentOnce(_ kind: Kind, _ end: ScriptedResponse) async throws {
       for method in ["POST", "PATCH", "ORDER"] {
         let server = try LoopbackServer { $0.target == "/order" ? end : .ok("x") }
         let session = Self.session()
@@ -74,8 +74,8 @@ import Wynd
     }
 
     /// The request after a 307 is as unsafe as the first one, and the connection of that one is idle.
-    @Test(arguments: Kind.allCases, [Answer.close, .reset])
-    func aPostAfterARedirectIsSentOnce(_ kind: Kind, _ end: Answer) async throws {
+    @Test(arguments: Kind.allCases, [ScriptedResponse.close, .reset])
+    func aPostAfterARedirectIsSentOnce(_ kind: Kind, _ end: ScriptedResponse) async throws {
       let server = try LoopbackServer { $0.target == "/order" ? end : .redirect(307, to: "/order") }
       let session = Self.session()
       #expect(await Self.send(kind, URLRequest(url: server.url("/hop"), method: "POST"), session) == nil)

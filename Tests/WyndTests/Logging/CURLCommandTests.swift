@@ -1,8 +1,8 @@
 #if os(Linux) || os(macOS)
   import Foundation
-  import LoopbackServer
   import Testing
   import Wynd
+  import WyndLoopbackServer
 
   #if canImport(FoundationNetworking)
     import FoundationNetworking

@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 
 /// A temporary folder that is removed with its last reference.
 final class Folder: Sendable {
@@ -33,15 +33,15 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
 }
 private let pattern = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
 
-extension Answer {
+extension ScriptedResponse {
   /// A body that is sent in chunks of this size.
   static func pieces(
     _ bytes: [UInt8], of size: Int, _ headers: [(String, String)] = []
-  ) -> Answer {
+  ) -> ScriptedResponse {
     var steps = [Step.send(head(200, headers + [("Content-Length", "\(bytes.count)")]))]
     for start in stride(from: 0, to: bytes.count, by: max(1, size)) {
       steps += [.pause(milliseconds: 1), .send(Array(bytes[start..<min(start + max(1, size), bytes.count)]))]
     }
-    return Answer(steps)
+    return ScriptedResponse(steps)
   }
 }

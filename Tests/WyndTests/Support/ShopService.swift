@@ -1,6 +1,6 @@
 import Foundation
-import LoopbackServer
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -92,7 +92,7 @@ final class Shop: @unchecked Sendable {
   var photo: [UInt8]? { lock.withLock { photos.last } }
   var count: Int { lock.withLock { pets.count } }
 
-  static let faults: [Answer] = [
+  static let faults: [ScriptedResponse] = [
     .reset, .status(503), .truncated, .close, .garbage, .status(502, body: "<html>bad gateway</html>"), .brokenChunk,
   ]
 
@@ -104,7 +104,7 @@ final class Shop: @unchecked Sendable {
     }
   }
 
-  private func answer(to request: LoopbackServer.Request) -> Answer {
+  private func answer(to request: LoopbackServer.Request) -> ScriptedResponse {
     lock.withLock {
       let parts = request.target.split { $0 == "/" || $0 == "?" }.map(String.init)
       let id = parts.count > 1 ? Int(parts[1]) : nil
@@ -136,7 +136,7 @@ final class Shop: @unchecked Sendable {
     }
   }
 
-  static func json(_ value: some Encodable, _ headers: [(String, String)] = []) -> Answer {
+  static func json(_ value: some Encodable, _ headers: [(String, String)] = []) -> ScriptedResponse {
     let data = (try? JSONEncoder().encode(value)) ?? Data()
     return .status(200, headers + [("Content-Type", "application/json")], body: String(decoding: data, as: UTF8.self))
   }

@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 
 @testable import Wynd
@@ -14,11 +14,12 @@ extension DownloadTests {
   /// The old file stays unchanged until the new one is complete.
   @Test(arguments: [
     [.status(404, body: "no")], [.truncated], [.resetInBody], [.status(500)], [.garbage], [.badGzip],
-    [Answer([.send(Answer.head(206, [("Content-Length", "3")])), Answer.text("new")])], [.status(304)],
+    [ScriptedResponse([.send(ScriptedResponse.head(206, [("Content-Length", "3")])), ScriptedResponse.text("new")])],
+    [.status(304)],
     // URLSession takes the end of the connection for the last chunk there.
     [isOnApplePlatforms ? .truncated : .truncatedChunk], [.brokenChunk], [.redirect(to: "ftp://example.com/")],
   ])
-  func failureKeepsTheExistingFile(_ script: [Answer]) async throws {
+  func failureKeepsTheExistingFile(_ script: [ScriptedResponse]) async throws {
     let server = try LoopbackServer { script[min($0.index, script.count - 1)] }
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file())
@@ -28,9 +29,10 @@ extension DownloadTests {
 
   @Test func putsFileInPlaceOnlyWhenComplete() async throws {
     let server = try LoopbackServer { _ in
-      Answer([
-        .send(Answer.head(200, [("Content-Length", "9")])), Answer.text("new "), .pause(milliseconds: 20),
-        Answer.text("bytes"),
+      ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "9")])), ScriptedResponse.text("new "),
+        .pause(milliseconds: 20),
+        ScriptedResponse.text("bytes"),
       ])
     }
     let stalled = try LoopbackServer(script: .stall)
@@ -113,9 +115,10 @@ extension DownloadTests {
       switch request.index {
       case 0: .file(Self.old, for: request, cut: 20_000)
       case 1:
-        Answer([
+        ScriptedResponse([
           .send(
-            Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-29999/40000"), ("Content-Length", "20000")])),
+            ScriptedResponse.head(
+              206, Self.tag + [("Content-Range", "bytes 20000-29999/40000"), ("Content-Length", "20000")])),
           .send(someBytes(9_000, seed: 7)), .pause(milliseconds: 50), .send(someBytes(11_000, seed: 7)),
         ])
       default: .file(Self.old, for: request)
@@ -159,8 +162,8 @@ extension DownloadTests {
     @Test func releasesLockDespiteACopiedDescriptor() async throws {
       let server = try LoopbackServer { request in
         if request.index > 0 { return .file(Self.old, for: request) }
-        let head = Answer.head(200, Self.tag + [("Content-Length", "40000")])
-        return Answer([.send(head + Self.old[..<20_000]), .hang])
+        let head = ScriptedResponse.head(200, Self.tag + [("Content-Length", "40000")])
+        return ScriptedResponse([.send(head + Self.old[..<20_000]), .hang])
       }
       let folder = try Folder()
       let options = DownloadOptions(resumes: true)
@@ -253,8 +256,8 @@ extension DownloadTests {
 
   /// Without a validator it is unknown whether a partial file belongs to the same version.
   @Test func doesNotKeepAPartialFileWithoutValidator() async throws {
-    let head = Answer.head(200, [("Content-Length", "9")])
-    let server = try LoopbackServer(script: Answer([.send(head), Answer.text("part"), .close]))
+    let head = ScriptedResponse.head(200, [("Content-Length", "9")])
+    let server = try LoopbackServer(script: ScriptedResponse([.send(head), ScriptedResponse.text("part"), .close]))
     let folder = try Folder()
     #expect(await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never).error != nil)
     #expect(folder.names.isEmpty)
@@ -273,8 +276,9 @@ extension DownloadTests {
   /// A part in another folder could be on another file system, where it cannot be renamed to its destination.
   @Test func keepsPartialFileBesideADestinationBehindALink() async throws {
     let server = try LoopbackServer(
-      script: Answer([
-        .send(Answer.head(200, [("Content-Length", "9"), ("ETag", "\"1\"")])), Answer.text("part"), .close,
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "9"), ("ETag", "\"1\"")])), ScriptedResponse.text("part"),
+        .close,
       ]))
     let (folder, other) = (try Folder(), try Folder())
     try FileManager.default.createDirectory(at: other.file("inner"), withIntermediateDirectories: true)

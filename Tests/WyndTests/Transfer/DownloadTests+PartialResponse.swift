@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -20,14 +20,17 @@ extension DownloadTests {
   static let new = someBytes(30_000, seed: 2)
   /// Name, headers of the first response (20,000 of 40,000 bytes), the responses after it, the end, and the file.
   typealias Row = (
-    name: String, first: [(String, String)], then: [@Sendable (LoopbackServer.Request) -> Answer], end: End,
+    name: String, first: [(String, String)], then: [@Sendable (LoopbackServer.Request) -> ScriptedResponse], end: End,
     file: [UInt8]
   )
   static let tag = [("ETag", "\"1\"")]
   static let longAgo = [("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"), ("Date", "Sun, 06 Nov 2022 08:49:37 GMT")]
 
-  static func part(_ range: String, _ body: [UInt8], _ fields: [(String, String)] = tag) -> Answer {
-    Answer([.send(Answer.head(206, fields + [("Content-Range", range), ("Content-Length", "\(body.count)")]) + body)])
+  static func part(_ range: String, _ body: [UInt8], _ fields: [(String, String)] = tag) -> ScriptedResponse {
+    ScriptedResponse([
+      .send(
+        ScriptedResponse.head(206, fields + [("Content-Range", range), ("Content-Length", "\(body.count)")]) + body)
+    ])
   }
   static let rest = Array(old[20_000...])
   static let modified = [longAgo[0]]
@@ -98,7 +101,7 @@ extension DownloadTests {
     (
       "no Content-Range", tag,
       [
-        { _ in Answer([.send(Answer.head(206, tag + [("Content-Length", "20000")]) + rest)]) },
+        { _ in ScriptedResponse([.send(ScriptedResponse.head(206, tag + [("Content-Length", "20000")]) + rest)]) },
         { .file(old, for: $0) },
       ], .file(requests: 3, lastRange: nil), old
     ),
@@ -113,7 +116,7 @@ extension DownloadTests {
           let body =
             Array("--x\r\nContent-Range: bytes 20000-39999/40000\r\n\r\n".utf8) + rest + Array("\r\n--x--".utf8)
           let fields = [("Content-Type", "multipart/byteranges; boundary=x"), ("Content-Length", "\(body.count)")]
-          return Answer([.send(Answer.head(206, tag + fields) + body)])
+          return ScriptedResponse([.send(ScriptedResponse.head(206, tag + fields) + body)])
         },
         { .file(old, for: $0) },
       ], .file(requests: 3, lastRange: nil), old
@@ -241,8 +244,8 @@ extension DownloadTests {
   func expectEnd(of row: Row) async throws {
     let server = try LoopbackServer { request in
       if request.index > 0 { return row.then[min(request.index - 1, row.then.count - 1)](request) }
-      let head = Answer.head(200, row.first + [("Content-Length", "40000")])
-      return Answer([.send(head + Self.old[..<20_000]), .close])
+      let head = ScriptedResponse.head(200, row.first + [("Content-Length", "40000")])
+      return ScriptedResponse([.send(head + Self.old[..<20_000]), .close])
     }
     let folder = try Folder()
     let result = await download(server, to: folder.file())
@@ -282,8 +285,8 @@ extension DownloadTests {
       if request.value("Range") != nil { return .status(416, fields + [("Content-Range", range)]) }
       if request.index > 0 { return .ok(Self.new) }
       // All of it, and a chunk that does not come.
-      let head = Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
-      return Answer([.send(head + Array("9c40\r\n".utf8) + Self.old + Array("\r\n5\r\n".utf8)), .close])
+      let head = ScriptedResponse.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
+      return ScriptedResponse([.send(head + Array("9c40\r\n".utf8) + Self.old + Array("\r\n5\r\n".utf8)), .close])
     }
     let options = DownloadOptions(resumes: true)
     #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
@@ -328,9 +331,9 @@ extension DownloadTests {
   @Test func downloadsChunkedCompressedAndEmptyFiles() async throws {
     let folder = try Folder()
     let chunked = try LoopbackServer(
-      script: Answer([
-        .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("4\r\nabcd\r\n"),
-        Answer.text("3\r\nefg\r\n0\r\n\r\n"),
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])), ScriptedResponse.text("4\r\nabcd\r\n"),
+        ScriptedResponse.text("3\r\nefg\r\n0\r\n\r\n"),
       ]))
     var file = try await download(chunked, to: folder.file()).get().file
     #expect(try String(contentsOf: file, encoding: .utf8) == "abcdefg")
@@ -346,7 +349,7 @@ extension DownloadTests {
     #expect(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0)
   }
 
-  static func file(_ status: Int) -> Answer {
-    Answer([.send(Answer.head(status, [("Content-Length", "\(new.count)")]) + new)])
+  static func file(_ status: Int) -> ScriptedResponse {
+    ScriptedResponse([.send(ScriptedResponse.head(status, [("Content-Length", "\(new.count)")]) + new)])
   }
 }

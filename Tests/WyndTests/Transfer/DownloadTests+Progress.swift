@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -17,7 +17,10 @@ extension DownloadTests {
     let server = try LoopbackServer { _ in
       if hasLength { return .ok(bytes) }
       let chunk = size > 0 ? Array("\(String(size, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8) : []
-      return Answer([.send(Answer.head(200, [("Transfer-Encoding", "chunked")]) + chunk), Answer.text("0\r\n\r\n")])
+      return ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")]) + chunk),
+        ScriptedResponse.text("0\r\n\r\n"),
+      ])
     }
     let folder = try Folder()
     let told = Box<[TransferProgress]>([])
@@ -66,8 +69,8 @@ extension DownloadTests {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0:
-        return Answer([
-          .send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close,
+        return ScriptedResponse([
+          .send(ScriptedResponse.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close,
         ])
       case 1:
         // A report that still waits for its queue would be replaced by the next.
@@ -108,8 +111,8 @@ extension DownloadTests {
       let server = try LoopbackServer { request in
         switch request.index {
         case 0:
-          Answer([
-            .send(Answer.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]),
+          ScriptedResponse([
+            .send(ScriptedResponse.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]),
             .pause(milliseconds: 1_100), .close,
           ])
         case 1: .status(503)
@@ -128,7 +131,7 @@ extension DownloadTests {
   @Test func keepsAMegabyteOfAnErrorBody() async throws {
     let body = someBytes(2_000_000)
     let server = try LoopbackServer { _ in
-      Answer([.send(Answer.head(422, [("Content-Length", "2000000"), ("X-One", "1")]) + body)])
+      ScriptedResponse([.send(ScriptedResponse.head(422, [("Content-Length", "2000000"), ("X-One", "1")]) + body)])
     }
     let folder = try Folder()
     let error = await download(server, to: folder.file()).error

@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -12,18 +12,19 @@ extension DownloadTests {
   static let large = someBytes(200_000)
 
   /// A part, with the bytes that its Content-Range states.
-  static func block(_ first: Int, _ last: Int, _ total: String = "200000", _ fields: [(String, String)] = tag) -> Answer
+  static func block(_ first: Int, _ last: Int, _ total: String = "200000", _ fields: [(String, String)] = tag)
+    -> ScriptedResponse
   {
     part("bytes \(first)-\(last)/\(total)", Array(large[first...last]), fields)
   }
-  static func response(_ status: Int, _ count: Int, _ fields: [(String, String)] = tag) -> Answer {
+  static func response(_ status: Int, _ count: Int, _ fields: [(String, String)] = tag) -> ScriptedResponse {
     let bytes = (large + large).prefix(count)
-    return Answer([.send(Answer.head(status, fields + [("Content-Length", "\(count)")]) + bytes)])
+    return ScriptedResponse([.send(ScriptedResponse.head(status, fields + [("Content-Length", "\(count)")]) + bytes)])
   }
 
   /// A server that sends 101,000 bytes first, then `rest` to each request for a range, and `whole` to others.
   func serverWithKeptPart(
-    in folder: Folder, fields: [(String, String)] = tag, rest: Answer, whole: Answer? = nil
+    in folder: Folder, fields: [(String, String)] = tag, rest: ScriptedResponse, whole: ScriptedResponse? = nil
   ) async throws -> LoopbackServer {
     let server = try LoopbackServer { request in
       if request.index == 0 { return .file(Self.large, for: request, fields, cut: 101_000) }
@@ -36,7 +37,7 @@ extension DownloadTests {
   }
 
   /// What the server sends for the rest, and whether it can be used.
-  static let rests: [(name: String, answer: Answer, isUsed: Bool)] = [
+  static let rests: [(name: String, answer: ScriptedResponse, isUsed: Bool)] = [
     ("block that begins earlier", block(65_536, 199_999), true), ("whole file", block(0, 199_999), true),
     ("block of an unknown total", block(65_536, 199_999, "*"), true), ("exact rest", block(101_000, 199_999), true),
     ("block without Content-Range", response(206, 99_000), false),
@@ -115,7 +116,7 @@ extension DownloadTests {
 
   /// The first response has no byte, so the second request has no Range.
   @Test func halfAFileIsNoSuccessWithoutARange() async throws {
-    let head = Answer([.send(Answer.head(200, Self.tag + [("Content-Length", "200000")])), .close])
+    let head = ScriptedResponse([.send(ScriptedResponse.head(200, Self.tag + [("Content-Length", "200000")])), .close])
     for second in [Self.response(200, 99_000), Self.part("bytes 0-98999/99000", Array(Self.large[..<99_000]))] {
       let server = try LoopbackServer(script: head, second)
       let folder = try Folder()
@@ -126,9 +127,9 @@ extension DownloadTests {
 
   /// Without Content-Length, the length of the version is known from before.
   @Test(arguments: [99_000, 200_000]) func chunkedBodyOfAKnownVersionHasItsLength(_ count: Int) async throws {
-    let head = Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
+    let head = ScriptedResponse.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
     let chunk = Array("\(String(count, radix: 16))\r\n".utf8) + Self.large.prefix(count) + Array("\r\n0\r\n\r\n".utf8)
-    let chunked = Answer([.send(head + chunk)])
+    let chunked = ScriptedResponse([.send(head + chunk)])
     let folder = try Folder()
     let server = try await serverWithKeptPart(in: folder, rest: chunked)
     let result = await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never)

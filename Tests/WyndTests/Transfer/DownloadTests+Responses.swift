@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -37,7 +37,9 @@ extension DownloadTests {
       // gzip, one block that is stored as it is, of which half comes.
       let start: [UInt8] = [31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 1, 0x40, 0x9c, 0xbf, 0x63]
       let fields = Self.tag + [("Content-Encoding", "gzip"), ("Content-Length", "40023")]
-      return Answer([.send(Answer.head(200, fields) + start + Self.old[..<20_000]), .pause(milliseconds: 20), .close])
+      return ScriptedResponse([
+        .send(ScriptedResponse.head(200, fields) + start + Self.old[..<20_000]), .pause(milliseconds: 20), .close,
+      ])
     }
     let folder = try Folder()
     _ = try await download(server, to: folder.file()).get()
@@ -50,7 +52,7 @@ extension DownloadTests {
     let server = try LoopbackServer { request in
       if request.index == 0 { return .file(Self.old, for: request, cut: 20_000) }
       if request.index > 1 { return .file(Self.old, for: request) }
-      return Answer([.send(Answer.head(206, Self.tag + [("Content-Range", "bytes 0-1/2")])), .hang])
+      return ScriptedResponse([.send(ScriptedResponse.head(206, Self.tag + [("Content-Range", "bytes 0-1/2")])), .hang])
     }
     let folder = try Folder()
     _ = try await download(server, to: folder.file(), DownloadOptions(), { $0.timeoutInterval = 3_600 }).get()
@@ -60,10 +62,13 @@ extension DownloadTests {
   /// The first response comes in chunks, and only the second says how long the file is, also for a later process.
   @Test func keepsLengthFromAContentRange() async throws {
     let chunk = Array("4e20\r\n".utf8) + Self.old[..<20_000] + Array("\r\n5\r\n".utf8)
-    let head = Answer.head(206, Self.tag + [("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "20000")])
+    let head = ScriptedResponse.head(
+      206, Self.tag + [("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "20000")])
     let server = try LoopbackServer(
-      script: Answer([.send(Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close]),
-      Answer([.send(head + Self.old[20_000..<30_000]), .close]),
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close,
+      ]),
+      ScriptedResponse([.send(head + Self.old[20_000..<30_000]), .close]),
       Self.part("bytes 30000-39999/*", Array(Self.old[30_000...])))
     let folder = try Folder()
     let options = DownloadOptions(resumes: true)

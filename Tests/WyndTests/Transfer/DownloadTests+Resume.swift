@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -12,7 +12,9 @@ extension DownloadTests {
 
   struct Damaged: Error {}
   /// As `.stall`, with a tag.
-  static let stall = Answer([.send(Answer.head(200, tag + [("Content-Length", "100")])), Answer.text("a part"), .hang])
+  static let stall = ScriptedResponse([
+    .send(ScriptedResponse.head(200, tag + [("Content-Length", "100")])), ScriptedResponse.text("a part"), .hang,
+  ])
 
   @Test func resumesAKeptPartialFile() async throws {
     let bytes = someBytes(300_000)
@@ -164,7 +166,9 @@ extension DownloadTests {
     let server = try LoopbackServer { request in
       guard let range = request.value("Range") else {
         let chunk = Array("4e20\r\n".utf8) + bytes[..<20_000] + Array("\r\n5\r\n".utf8)
-        return Answer([.send(Answer.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close])
+        return ScriptedResponse([
+          .send(ScriptedResponse.head(200, Self.tag + [("Transfer-Encoding", "chunked")]) + chunk), .close,
+        ])
       }
       let start = Int(range.dropFirst(6).dropLast()) ?? 0
       if start >= bytes.count { return .status(416, [("Content-Range", "bytes */40000")]) }
@@ -182,11 +186,12 @@ extension DownloadTests {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0:
-        let head = Answer.head(200, [("Content-Length", "40000")])
-        return Answer([.send(head + someBytes(20_000, seed: 9)), .close])
+        let head = ScriptedResponse.head(200, [("Content-Length", "40000")])
+        return ScriptedResponse([.send(head + someBytes(20_000, seed: 9)), .close])
       case 1:
-        let head = Answer.head(206, Self.tag + [("Content-Range", "bytes 0-39999/40000"), ("Content-Length", "40000")])
-        return Answer([.send(head + bytes[..<10_000]), .close])
+        let head = ScriptedResponse.head(
+          206, Self.tag + [("Content-Range", "bytes 0-39999/40000"), ("Content-Length", "40000")])
+        return ScriptedResponse([.send(head + bytes[..<10_000]), .close])
       default: return .file(bytes, for: request)
       }
     }

@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -24,7 +24,7 @@ import Wynd
     let server = try LoopbackServer(
       script: .reset, .status(503),
       // A head without a byte is no start yet.
-      Answer([.send(Answer.head(200, [("Content-Length", "9")])), .close]),
+      ScriptedResponse([.send(ScriptedResponse.head(200, [("Content-Length", "9")])), .close]),
       .status(200, [("X-One", "1")], body: "the bytes"))
     let bytes = try await bytes(server)
     #expect(bytes.response.value(forHTTPHeaderField: "X-One") == "1")
@@ -42,7 +42,9 @@ import Wynd
 
   @Test func deliversDataWhileTheConnectionIsOpen() async throws {
     let server = try LoopbackServer(
-      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .hang]))
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("first"), .hang,
+      ]))
     let bytes = try await bytes(server)
     var iterator = bytes.makeAsyncIterator()
     #expect(try await iterator.next() == Data("first".utf8))
@@ -50,9 +52,10 @@ import Wynd
 
   @Test func throwsAfterTheReceivedDataWhenTheConnectionIsLost() async throws {
     let server = try LoopbackServer(
-      script: Answer([
-        .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("first"), .pause(milliseconds: 50),
-        Answer.text("second"), .pause(milliseconds: 50), .close,
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("first"),
+        .pause(milliseconds: 50),
+        ScriptedResponse.text("second"), .pause(milliseconds: 50), .close,
       ]))
     var data = Data()
     do {
@@ -75,10 +78,11 @@ import Wynd
   }
 
   @Test func totalIsTheContentLength() async throws {
-    let chunked = Answer([
-      .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\na\r\n0\r\n\r\n"),
+    let chunked = ScriptedResponse([
+      .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])),
+      ScriptedResponse.text("1\r\na\r\n0\r\n\r\n"),
     ])
-    for (answer, total) in [(Answer.ok("abc"), Int64(3)), (chunked, nil)] {
+    for (answer, total) in [(ScriptedResponse.ok("abc"), Int64(3)), (chunked, nil)] {
       #expect(try await bytes(try LoopbackServer(script: .status(503), answer)).total == total)
     }
   }
@@ -128,7 +132,9 @@ import Wynd
 
   @Test func throwsCancelledWhenTheReaderIsCanceled() async throws {
     let server = try LoopbackServer(
-      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("x"), .hang,
+      ]))
     let bytes = try await bytes(server)
     let begun = Gate()
     let reader = Task {
@@ -142,8 +148,9 @@ import Wynd
   /// Also if there is more to read: one read takes at most the megabyte that is in memory.
   @Test func cancelledReaderGetsNoMoreData() async throws {
     let server = try LoopbackServer(
-      script: Answer([
-        .send(Answer.head(200, [("Content-Length", "5000000")])), .send([UInt8](repeating: 0, count: 4_000_000)), .hang,
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "5000000")])),
+        .send([UInt8](repeating: 0, count: 4_000_000)), .hang,
       ]))
     let bytes = try await bytes(server)
     let reader = Task {
@@ -167,9 +174,9 @@ import Wynd
 
   @Test func waitingReaderReceivesTheEnd() async throws {
     let server = try LoopbackServer(
-      script: Answer([
-        .send(Answer.head(200, [("Transfer-Encoding", "chunked")])), Answer.text("1\r\nx\r\n"),
-        .pause(milliseconds: 200), Answer.text("0\r\n\r\n"),
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])), ScriptedResponse.text("1\r\nx\r\n"),
+        .pause(milliseconds: 200), ScriptedResponse.text("0\r\n\r\n"),
       ]))
     var data = Data()
     for try await chunk in try await bytes(server) { data += chunk }
@@ -216,8 +223,9 @@ import Wynd
 
   @Test func doesNotDeliverALineCutOffByALostConnection() async throws {
     let server = try LoopbackServer(
-      script: Answer([
-        .send(Answer.head(200, [("Content-Length", "100")])), Answer.text("one\ntwo"), .pause(milliseconds: 20), .close,
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("one\ntwo"),
+        .pause(milliseconds: 20), .close,
       ]))
     var iterator = try await bytes(server).lines.makeAsyncIterator()
     #expect(try await iterator.next() == "one")
@@ -240,7 +248,9 @@ import Wynd
   /// Even if the sequence is still retained.
   @Test func cancelledReaderEndsTheRequest() async throws {
     let server = try LoopbackServer(
-      script: Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("x"), .hang]))
+      script: ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("x"), .hang,
+      ]))
     let bytes = try await bytes(server)
     let begun = Gate()
     let reader = Task {
@@ -269,7 +279,10 @@ import Wynd
       }
     }
     let server = try LoopbackServer { request in
-      Answer([.send(Answer.head(200, [("Content-Length", "100")])), Answer.text("\(request.index)"), .hang])
+      ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("\(request.index)"),
+        .hang,
+      ])
     }
     let policy = RetryPolicy(backoff: .constant(.zero))
     let client = NetworkClient(policy: policy, middleware: [RejectFirst(server: server)])

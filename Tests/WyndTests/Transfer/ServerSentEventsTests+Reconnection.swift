@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -81,7 +81,7 @@ extension ServerSentEventsTests {
   }
 
   @Test func doesNotReconnectIfDisabled() async throws {
-    for more in [Answer.Step.close, .reset] {
+    for more in [ScriptedResponse.Step.close, .reset] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", [.pause(milliseconds: 20), more]) }
       var iterator = session.serverSentEvents(
         for: URLRequest(url: server.url()), reconnects: false, policy: .never
@@ -112,7 +112,9 @@ extension ServerSentEventsTests {
     let endless = [UInt8](repeating: 65, count: 16 * 1_048_576 + 1)
     let server = try LoopbackServer { request in
       if request.index > 0 { return .status(204) }
-      return Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream")]) + endless), .hang])
+      return ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Type", "text/event-stream")]) + endless), .hang,
+      ])
     }
     let error = await #expect(throws: NetworkError.self) { try await events(URLRequest(url: server.url())) }
     guard case .responseTooLarge? = error else { Issue.record("\(String(describing: error))"); return }
@@ -124,7 +126,9 @@ extension ServerSentEventsTests {
     let line =
       Array("data: ".utf8) + [UInt8](repeating: 65, count: 4 * 1_048_576) + Array(isOne ? "\n".utf8 : "\n\n".utf8)
     let server = try LoopbackServer { _ in
-      Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream")]) + line + line + line + line), .close])
+      ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Type", "text/event-stream")]) + line + line + line + line), .close,
+      ])
     }
     if isOne {
       let error = await #expect(throws: NetworkError.self) { try await events(Self.once(server.url())) }

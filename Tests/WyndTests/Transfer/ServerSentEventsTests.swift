@@ -1,5 +1,5 @@
 import Foundation
-import LoopbackServer
+import WyndLoopbackServer
 import Testing
 import Wynd
 
@@ -101,8 +101,12 @@ import Wynd
     #expect(server.requests.count == 5)
   }
 
-  static func stream(_ text: String, _ more: [Answer.Step] = [.close]) -> Answer {
-    Answer([.send(Answer.head(200, [("Content-Type", "text/event-stream; charset=utf-8")])), Answer.text(text)] + more)
+  static func stream(_ text: String, _ more: [ScriptedResponse.Step] = [.close]) -> ScriptedResponse {
+    ScriptedResponse(
+      [
+        .send(ScriptedResponse.head(200, [("Content-Type", "text/event-stream; charset=utf-8")])),
+        ScriptedResponse.text(text),
+      ] + more)
   }
 
   @Test func reconnectsWithLastEventID() async throws {
@@ -131,7 +135,7 @@ import Wynd
 
   /// The POST of a chat: its response is its end, and a lost connection is an error, unless the caller says otherwise.
   @Test func doesNotReconnectAPOSTByDefault() async throws {
-    for (more, isError) in [([Answer.Step.close], false), ([.pause(milliseconds: 20), .reset], true)] {
+    for (more, isError) in [([ScriptedResponse.Step.close], false), ([.pause(milliseconds: 20), .reset], true)] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", more) }
       var request = URLRequest(url: server.url())
       request.httpMethod = "POST"
@@ -150,7 +154,9 @@ import Wynd
   }
 
   @Test func failsForResponsesThatAreNoEventStream() async throws {
-    for answer in [Answer.ok("data: a\n\n"), .status(404), .status(206, [("Content-Type", "text/event-stream")])] {
+    for answer in [
+      ScriptedResponse.ok("data: a\n\n"), .status(404), .status(206, [("Content-Type", "text/event-stream")]),
+    ] {
       let server = try LoopbackServer(script: answer)
       var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
       await #expect(throws: NetworkError.self) { try await iterator.next() }

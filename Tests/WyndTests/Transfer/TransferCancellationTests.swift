@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -23,9 +23,9 @@ import Wynd
       case "/free": .ok("free")
       case "/silent": .hang
       default:
-        Answer([
-          .send(Answer.head(200, [("Content-Type", "text/event-stream"), ("Content-Length", "100")])),
-          Answer.text("data: a\n\n"), .hang,
+        ScriptedResponse([
+          .send(ScriptedResponse.head(200, [("Content-Type", "text/event-stream"), ("Content-Length", "100")])),
+          ScriptedResponse.text("data: a\n\n"), .hang,
         ])
       }
     }
@@ -143,7 +143,7 @@ import Wynd
       guard request.value("Range") != nil else { return .hang }
       hasRestarted.value?.open()
       let fields = [("ETag", "\"2\""), ("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "0")]
-      return Answer([.send(Answer.head(206, fields))])
+      return ScriptedResponse([.send(ScriptedResponse.head(206, fields))])
     }
     for round in 0..<100 {
       let folder = try Folder()

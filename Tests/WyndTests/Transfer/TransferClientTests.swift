@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -38,8 +38,8 @@ import Wynd
         let token = isRevoked.value == true ? "Bearer new" : "Bearer old"
         if request.value("Authorization") != token { return .status(401) }
         if isRevoked.value == true { return .file(bytes, for: request) }
-        let head = Answer.head(200, [("ETag", "\"1\""), ("Content-Length", "\(bytes.count)")])
-        return Answer([.send(head + bytes[..<third]), .hang])
+        let head = ScriptedResponse.head(200, [("ETag", "\"1\""), ("Content-Length", "\(bytes.count)")])
+        return ScriptedResponse([.send(head + bytes[..<third]), .hang])
       }
       let folder = try Folder()
       let child = try ChildProcess(

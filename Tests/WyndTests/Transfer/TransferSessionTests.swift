@@ -1,7 +1,7 @@
 import Foundation
-import LoopbackServer
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -150,7 +150,9 @@ import Wynd
   @Test(arguments: kinds) func ignoresInterimResponses(_ kind: String) async throws {
     let hints = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
     let server = try LoopbackServer { _ in
-      Answer([.send(Array(hints.utf8) + Answer.head(200, [("Content-Length", "2")]) + Array("ok".utf8))])
+      ScriptedResponse([
+        .send(Array(hints.utf8) + ScriptedResponse.head(200, [("Content-Length", "2")]) + Array("ok".utf8))
+      ])
     }
     let (session, _) = Self.session(Delegate())
     #expect(try await Self.run(kind, session, server.url()) == 200)

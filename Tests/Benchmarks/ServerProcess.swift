@@ -1,0 +1,67 @@
+import Foundation
+import LoopbackServer
+
+/// What the server has sent for films.
+private final class Bytes: @unchecked Sendable {
+  private let lock = NSLock()
+  private(set) var total = 0
+  func count(_ answer: ScriptedResponse) -> ScriptedResponse {
+    for case .send(let bytes) in answer.steps { lock.withLock { total += bytes.count } }
+    return answer
+  }
+}
+
+/// The server in a process of its own, so that what it costs is not counted.
+final class ServerProcess {
+  let url: URL
+  private let process: ChildProcess
+  /// The child ends when this is closed.
+  private let input = Pipe()
+
+  init() throws {
+    process = try ChildProcess(CommandLine.arguments[0], ["serve"], input: input.fileHandleForReading)
+    while !process.out.hasSuffix("\n") { Thread.sleep(forTimeInterval: 0.005) }
+    guard let url = URL(string: process.out.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+      throw CocoaError(.fileReadUnknown)
+    }
+    self.url = url
+  }
+
+  deinit { process.send(SIGTERM) }
+
+  /// What another process of the benchmarks prints.
+  static func output(of arguments: [String]) throws -> String {
+    let process = try ChildProcess(CommandLine.arguments[0], arguments)
+    process.wait()
+    return process.out
+  }
+
+  /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:
+  /// `/BYTES/PERCENT`, or `/BYTES/PERCENT/STATUS`; or it is one of those for large files.
+  static func serve() throws {
+    let json = #"{"id":12345,"name":"an item","ok":true}"#
+    let bodies = [40: Array(json.utf8)].merging(
+      [1, 1_000_000, 10_000_000, 100_000_000].map { ($0, [UInt8](repeating: 65, count: $0)) }
+    ) { $1 }
+    let faults: [ScriptedResponse] = [.reset, .close, .status(503), .truncated]
+    let film = Transfers.film
+    let sent = Bytes()
+    let server = try LoopbackServer(isRecording: false) { request in
+      switch request.target {
+      case "/film": return sent.count(.file(film, for: request))
+      // The line drops every 10 MB.
+      case "/dropping": return sent.count(.file(film, for: request, cut: 10_000_000))
+      case "/sent": return .ok("\(sent.total)")
+      case "/upload": return .ok("\(request.body.count)")
+      default: break
+      }
+      let numbers = request.target.split(separator: "/").compactMap { Int($0) }
+      if numbers.count > 1, request.index % 100 < numbers[1] {
+        return numbers.count > 2 ? .status(numbers[2]) : faults[request.index % faults.count]
+      }
+      return .ok(bodies[numbers.first ?? 40] ?? [], [("Content-Type", "application/json")])
+    }
+    FileHandle.standardOutput.write(Data("\(server.url())\n".utf8))
+    while readLine() != nil {}
+  }
+}
