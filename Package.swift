@@ -16,8 +16,8 @@ let package = Package(
     .target(
       name: "Simulation",
       exclude: [
-        "Wynd/Apple", "Wynd/Client", "Wynd/Endpoint", "Wynd/Transfer", "Wynd/Wynd.docc",
-        "Wynd/NetworkPerformer+performNetworkRequest.swift",
+        "Wynd/Cache", "Wynd/Client", "Wynd/Combine", "Wynd/Endpoint", "Wynd/Logging", "Wynd/Testing", "Wynd/Transfer",
+        "Wynd/Wynd.docc", "Wynd/Core/NetworkPerformer+performNetworkRequest.swift",
       ]),
     .target(name: "AllocationCounter"),
     .executableTarget(name: "Benchmarks", dependencies: ["Wynd", "LoopbackServer", "Simulation", "AllocationCounter"]),

@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func fieldsThatFrameABodyAreTheSessionsOwn() throws {
-    let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
+    let transport = NetworkSessionTransport(session: URLSession(configuration: .ephemeral))
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.httpBody = Data("abc".utf8)
     for (name, value, isValid) in [
@@ -81,49 +81,40 @@ import Testing
     let configuration = URLSessionConfiguration.ephemeral
     for fields in [["X-A": "1\r\nX-B: 2"], ["content-length": "3"], ["Transfer-Encoding": "chunked"]] {
       configuration.httpAdditionalHeaders = fields
-      let session = SessionTransport(session: URLSession(configuration: configuration))
+      let session = NetworkSessionTransport(session: URLSession(configuration: configuration))
       #expect(session.validationError(for: request) != nil, "\(fields)")
     }
     configuration.httpAdditionalHeaders = nil
     configuration.timeoutIntervalForRequest = -1
-    let negative = SessionTransport(session: URLSession(configuration: configuration))
+    let negative = NetworkSessionTransport(session: URLSession(configuration: configuration))
     // A crash on Linux only.
     #expect((negative.validationError(for: request) == nil) == isOnApplePlatforms)
     #if canImport(FoundationNetworking)
       // On Apple's platforms, that of a background session; on Linux it has no meaning.
       configuration.timeoutIntervalForRequest = 60
       configuration.identifier = "a"
-      let named = SessionTransport(session: URLSession(configuration: configuration))
+      let named = NetworkSessionTransport(session: URLSession(configuration: configuration))
       #expect(named.validationError(for: request) == nil)
     #endif
   }
 
   // MARK: An attempt that ends at once
 
-  /// Ends each attempt in `resume()`.
+  /// Ends each attempt before `begin` returns.
   struct Hasty: NetworkTransport {
-    final class Handle: NetworkRequestHandle {
-      let completion: NetworkTransport.Completion
-      init(_ completion: @escaping NetworkTransport.Completion) { self.completion = completion }
-      func resume() {
-        guard let url = URL(string: "https://a.example/") else { return }
-        let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
-        completion(NetworkOutcome(data: Data("x".utf8), response: response))
-      }
-      func cancel() {}
-    }
-    var forLaterAttempts: (any NetworkTransport)? { self }
     func validationError(for request: URLRequest) -> String? { nil }
-    func prepare(
-      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
-    ) -> any NetworkRequestHandle { Handle(completion) }
+    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      guard let url = URL(string: "https://a.example/") else { return }
+      let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+      reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
+    }
   }
 
   @Test func anAttemptThatEndsAtOnceIsReportedInOrderOnTheQueue() async throws {
     let queue = OperationQueue()
     let log = EventLog()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(onEvent: log.add))
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(onEvent: log.add))
     let isOnQueue = await withCheckedContinuation { continuation in
       _ = RetryLoop(plan, on: Hasty()).start(on: queue) { result in
         continuation.resume(returning: OperationQueue.current === queue && (try? result.get()) != nil)
@@ -133,7 +124,7 @@ import Testing
     #expect(try await RetryLoop(plan, on: Hasty()).run().get().data == Data("x".utf8))
     let names = log.events.map { "\($0.kind)".prefix(9) }
     #expect(names == ["attemptSt", "succeeded", "attemptSt", "succeeded"])
-    let plain = NetworkCallPlan(request: request)
+    let plain = NetworkCallPlan(request)
     await withCheckedContinuation { continuation in
       _ = RetryLoop(plain, on: Hasty()).start(on: queue) { _ in
         #expect(OperationQueue.current === queue)
@@ -144,10 +135,12 @@ import Testing
 
   @Test func anAttemptThatWasCanceledBeforeItStartsEndsAndSendsNothing() async throws {
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let attempt = RetryAttempt(request, Hasty(), nil)
-    attempt.cancel()
-    let outcome = await attempt.run(clock: ContinuousRetryClock())
-    #expect(outcome.interruption == .cancelled && outcome.response == nil)
+    let outgoing = NetworkOutgoing(request: request, clock: ContinuousRetryClock())
+    let outcome = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await Hasty().send(outgoing)
+    }.value
+    #expect(outcome.end == .cancelled && outcome.response == nil)
   }
 
   // MARK: A call that is canceled
@@ -156,13 +149,9 @@ import Testing
   struct Scripted: NetworkTransport {
     let outcomes: [NetworkOutcome]
     let prepared = Counter()
-    var forLaterAttempts: (any NetworkTransport)? { self }
     func validationError(for request: URLRequest) -> String? { nil }
-    func prepare(
-      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
-    ) -> any NetworkRequestHandle {
-      let outcome = outcomes[min(prepared.add(), outcomes.count) - 1]
-      return DeferredRequestHandle { _ in completion(outcome) }
+    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      reply.end(outcomes[min(prepared.add(), outcomes.count) - 1])
     }
   }
 
@@ -173,7 +162,7 @@ import Testing
     let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
     let early = Task {
       await mayStart.wait()
-      return await RetryLoop(NetworkCallPlan(request: request), on: transport).run()
+      return await RetryLoop(NetworkCallPlan(request), on: transport).run()
     }
     early.cancel()
     mayStart.open()
@@ -184,7 +173,7 @@ import Testing
       mayAnswer.wait()
       return true
     })
-    let late = Task { await RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport).run() }
+    let late = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
     await isAsked.wait()
     late.cancel()
     mayAnswer.signal()
@@ -194,7 +183,7 @@ import Testing
 
   @Test func theTaskOfACanceledCallIsCanceled() async {
     for _ in 0..<2000 {
-      let task = NetworkTask()
+      let task = NetworkTask(waitingFor: NetworkReply())
       task.cancel()
       let isCanceled = await withCheckedContinuation { continuation in
         task.run { continuation.resume(returning: Task.isCancelled) }
@@ -212,7 +201,7 @@ import Testing
     let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
-    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(backoff: .none, budget: nil))
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .none, budget: nil))
     let result = await RetryLoop(plan, on: transport).run()
     #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
     #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))
@@ -237,15 +226,15 @@ import Testing
   #if canImport(FoundationNetworking)
     /// Cancels an attempt, on another thread, while it creates its task.
     private final class Interrupting: URLSession, @unchecked Sendable {
-      let attempt = Box<any NetworkRequestHandle>()
+      let reply = NetworkReply()
       let endedFirst = Box(false)
 
       override func dataTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
       ) -> URLSessionDataTask {
         let hasEnded = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async { [attempt] in
-          attempt.value?.cancel()
+        DispatchQueue.global().async { [reply] in
+          reply.cancel()
           hasEnded.signal()
         }
         endedFirst.value = hasEnded.wait(timeout: .now() + .milliseconds(200)) == .success
@@ -257,27 +246,22 @@ import Testing
     @Test func aCancellationWaitsForTheTaskThatIsBeingCreated() async throws {
       let session = Interrupting(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
-      let outcome = await withCheckedContinuation { continuation in
-        let attempt = SessionTransport(session: session).prepare(request, nil) { continuation.resume(returning: $0) }
-        session.attempt.value = attempt
-        attempt.resume()
-      }
-      // The attempt holds the session.
-      session.attempt.value = nil
-      #expect((outcome.error as? URLError)?.code == .cancelled && session.endedFirst.value == false)
+      let outgoing = NetworkOutgoing(request: request, isInsideCall: true, clock: ContinuousRetryClock())
+      NetworkSessionTransport(session: session).begin(outgoing, session.reply)
+      let outcome = await session.reply.outcome()
+      #expect(outcome.end == .cancelled && session.endedFirst.value == false)
     }
 
     /// A task cannot be created on a session that was invalidated: URLSession would crash.
     @Test func anAttemptThatWasCanceledCreatesNoTask() async throws {
       let session = URLSession(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
-      let outcome = await withCheckedContinuation { continuation in
-        let attempt = SessionTransport(session: session).prepare(request, nil) { continuation.resume(returning: $0) }
-        attempt.cancel()
-        session.invalidateAndCancel()
-        attempt.resume()
-      }
-      #expect((outcome.error as? URLError)?.code == .cancelled)
+      let reply = NetworkReply()
+      reply.cancel()
+      session.invalidateAndCancel()
+      let outgoing = NetworkOutgoing(request: request, isInsideCall: true, clock: ContinuousRetryClock())
+      NetworkSessionTransport(session: session).begin(outgoing, reply)
+      #expect(await reply.outcome().end == .cancelled)
     }
   #endif
 }
