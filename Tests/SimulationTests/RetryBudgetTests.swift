@@ -37,7 +37,7 @@ extension SimulationTests {
         }
         time.timer(after: .bounded(seconds: start)) { [self] in
           let loop = RetryLoop(
-            NetworkCallPlan(request: URLRequest(url: url), policy: policy), on: transport, clock: time)
+            NetworkCallPlan(URLRequest(url: url), policy: policy), on: transport, clock: time)
           time.start { [self] in
             let error = await loop.run().error
             results[path, default: []].append((error, time.now.secondsAsDouble - start))
@@ -214,7 +214,7 @@ extension SimulationTests {
       let url = try #require(URL(string: "http://simulated.example/"))
       for _ in 0..<200 {
         let loop = RetryLoop(
-          NetworkCallPlan(request: URLRequest(url: url), policy: RetryPolicy(budget: RetryBudget())), on: transport,
+          NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(budget: RetryBudget())), on: transport,
           clock: time)
         time.start { errors.append(await loop.run().error) }
       }
@@ -238,7 +238,7 @@ extension SimulationTests {
           let response = responses.response(503, retryAfter: retryAfter)
           time.timer(after: .milliseconds(20)) { completion(NetworkOutcome(data: Data(), response: response)) }
         }
-        let loop = RetryLoop(NetworkCallPlan(request: URLRequest(url: url), policy: policy), on: transport, clock: time)
+        let loop = RetryLoop(NetworkCallPlan(URLRequest(url: url), policy: policy), on: transport, clock: time)
         time.start { _ = await loop.run() }
       }
       time.run()

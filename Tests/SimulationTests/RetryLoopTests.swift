@@ -51,7 +51,7 @@ extension SimulationTests {
         var policy = policy
         policy.budget = RetryBudget()
         let loop = RetryLoop(
-          NetworkCallPlan(request: URLRequest(url: url), policy: policy), on: transport, clock: clock ?? time)
+          NetworkCallPlan(URLRequest(url: url), policy: policy), on: transport, clock: clock ?? time)
         nonisolated(unsafe) var results: [RetryLoop.CallResult] = []
         let task = time.start { results.append(await loop.run()) }
         if let cancelAfter { time.timer(after: cancelAfter) { task.cancel() } }

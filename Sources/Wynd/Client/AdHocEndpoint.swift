@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// An endpoint without a type of its own, made by `get`, `post`, `put`, `patch` or `delete`.
 ///
 /// ```swift

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A credential that authenticates requests and is sent in a header field.
 ///
 /// ```swift
@@ -24,6 +30,11 @@ nonisolated extension NetworkCredential {
   public var expiresAt: Date? { nil }
   /// True for status 401.
   public func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 401 }
+
+  fileprivate var hasExpired: Bool {
+    guard let expiresAt else { return false }
+    return expiresAt <= Date()
+  }
 }
 
 /// A bearer token (RFC 6750).
@@ -33,7 +44,10 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
   /// When the token expires, if that is known.
   public var expiresAt: Date?
   /// Makes a credential from a token.
-  public init(_ token: String, expiresAt: Date? = nil) { (self.token, self.expiresAt) = (token, expiresAt) }
+  public init(_ token: String, expiresAt: Date? = nil) {
+    self.token = token
+    self.expiresAt = expiresAt
+  }
   /// `Authorization: Bearer …`
   public var header: URLRequest.Header { .authorization(bearer: token) }
   /// A description without the token, for logs.
@@ -102,7 +116,10 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     onSessionEnd: @escaping @Sendable (any Error) -> Void = { _ in },
     renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
   ) {
-    (self.origin, self.onChange, self.onSessionEnd, self.renew) = (NetworkOrigin(origin), onChange, onSessionEnd, renew)
+    self.origin = NetworkOrigin(origin)
+    self.onChange = onChange
+    self.onSessionEnd = onSessionEnd
+    self.renew = renew
     let first = credential?.header.value
     state = NetworkLock(State(credential: credential, account: account, first: first, epoch: 1))
   }
@@ -144,7 +161,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) {
       throw .invalidRequest(reason: "a renewal cannot wait for itself")
     }
-    return try await renewed(after: state.withLock { $0 }, client, within: .infinity)
+    return try await renewed(after: state.withLock { $0 }, client, within: .infinity, ContinuousRetryClock())
   }
 
   /// Sends the request with the credential. If the credential is rejected, sends it once more with a renewed one.
@@ -161,17 +178,27 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
     if epoch == 0 { return try await next(request) }
     guard let credential = now.credential, epoch == now.epoch else { throw URLError(.userAuthenticationRequired) }
-    if credential.expiresAt.map({ $0 > Date() }) ?? true {
+    if !credential.hasExpired {
       do {
         return try await next(signed(request, credential))
-      } catch NetworkError.endpointError(let response, _)
-        where credential.isRejected(by: response) && request.httpBodyStream == nil
-        && NetworkOrigin(response.url) == origin
-        && (!call.memory.withLock { $0.hasFollowedRedirect }
-          || RetryPolicy.default.safety(.noResponse, request, RetryCallState()).isSafe)
-      {}
+      } catch NetworkError.endpointError(let response, _) where mayRenew(credential, after: response, to: request, call) {
+        // The request is sent once more, with a renewed credential.
+      }
     }
-    return try await next(signed(request, renewed(after: now, call.client, within: request.timeoutInterval)))
+    let renewed = try await renewed(after: now, call.client, within: request.timeoutInterval, call.clock)
+    return try await next(signed(request, renewed))
+  }
+
+  /// Whether a rejected credential is renewed, and the request sent again.
+  private func mayRenew(
+    _ credential: Credential, after response: HTTPURLResponse, to request: URLRequest, _ call: NetworkCall
+  ) -> Bool {
+    // The rejection has to come from the service itself, not from another server after a redirect.
+    let isRejected = credential.isRejected(by: response) && NetworkOrigin(response.url) == origin
+    if !isRejected || request.httpBodyStream != nil { return false }
+    // A server before the redirect may have applied the request.
+    let hasFollowedRedirect = call.memory.withLock { $0.hasFollowedRedirect }
+    return !hasFollowedRedirect || RepeatSafety.regardlessOfFailure(request) != nil
   }
 
   /// Identifies the user, so that cached responses are not served to another user.
@@ -188,7 +215,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// The credential that replaces that of `known`. Calls that need it at the same time share one renewal.
   private func renewed(
-    after known: State, _ client: NetworkClient, within limit: TimeInterval
+    after known: State, _ client: NetworkClient, within limit: TimeInterval, _ clock: any RetryClock
   ) async throws(NetworkError) -> Credential {
     let renewal = state.withLock { state -> Task<Credential, any Error>? in
       guard state.epoch == known.epoch, let current = state.credential else { return nil }
@@ -202,7 +229,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       // block it.
       let (results, continuation) = AsyncStream<Result<Credential, any Error>>.makeStream()
       Task { continuation.yield(await renewal.result) }
-      let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
+      let cancelTimer = clock.timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
         continuation.yield(.failure(URLError(.timedOut)))
       }
       defer { cancelTimer() }

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Sends requests to one web service with shared settings. It is a value type: to change a setting, copy the client.
 ///
 /// ```swift
@@ -70,8 +76,13 @@ nonisolated public struct NetworkClient: NetworkPerformer {
     self.script = script
   }
 
-  /// Starts the calls of this client.
-  public var networkCaller: NetworkCaller { NetworkCaller(source: script ?? session, client: self) }
+  /// The queue of the session.
+  public var delegateQueue: OperationQueue { performer.delegateQueue }
+
+  private var performer: any NetworkPerformer {
+    if let script { return script }
+    return session
+  }
 
   /// Makes a base URL from its components: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
@@ -89,36 +100,41 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   }
 }
 
-// Runs a call through the middleware.
-nonisolated extension NetworkClient: EndpointCallRunner {
+nonisolated extension NetworkClient {
+  /// Carries out a call with the settings and the middleware of this client.
   #if compiler(>=6.2)
     @concurrent
   #endif
-  func run(_ plan: NetworkCallPlan) async -> RetryLoop.CallResult {
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
     do {
       var plan = plan
       try complete(&plan.request)
-      // The call runs in its own task, so its session may have been invalidated since it began.
-      plan.sessionMayHaveEnded = true
       plan.policy = plan.policy ?? policy
       let call = NetworkCall(
-        client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.makeAttempt != nil,
+        client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.isTransfer,
         signIns: plan.signIns ?? NetworkLock([:]))
       let ofAttempt = middleware.filter { $0.stage == .attempt }
-      if !ofAttempt.isEmpty { plan.makeAttempt = plan.attempt(through: ofAttempt, in: call) }
-      let next = NetworkMiddlewareNext(middleware.filter { $0.stage == .call }, in: call) { [plan] request in
+      if !ofAttempt.isEmpty { plan.addMiddleware(ofAttempt, in: call) }
+      let ofCall = middleware.filter { $0.stage == .call }
+      // The app may invalidate its session while they work.
+      if !ofCall.isEmpty { plan.isInsideCall = false }
+      let next = NetworkMiddlewareNext(ofCall, in: call) { [plan, performer] request in
         var plan = plan
         plan.request = request
         if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
-        let loop = networkCaller.source.loop(for: plan)
-        // The session has been invalidated.
-        if !Task.isCancelled, loop.transport.forLaterAttempts == nil {
-          throw NetworkError.urlError(URLError(.cancelled))
-        }
-        return try await loop.run().get()
+        return try await performer.perform(plan).get()
       }
       return .success(try await next(plan.request))
     } catch { return .failure(NetworkError(thrown: error)) }
+  }
+
+  /// Carries out a call in a task.
+  public func perform(
+    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask {
+    var plan = plan
+    plan.isInsideCall = false
+    return start(completionHandler) { [plan] in await perform(plan) }
   }
 
   /// Adds the base URL and the header fields.
@@ -134,6 +150,9 @@ nonisolated extension NetworkClient: EndpointCallRunner {
     }
   }
 
+}
+
+nonisolated extension NetworkClient: EndpointContext {
   func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
     let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
     let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }

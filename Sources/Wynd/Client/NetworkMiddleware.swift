@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or
 /// replace the response or the error, or send the request again.
 ///
@@ -92,6 +98,8 @@ nonisolated public struct NetworkCall: Sendable {
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
+  /// The clock of the call, which is simulated in a test.
+  var clock: any RetryClock = ContinuousRetryClock()
 }
 
 /// Passes a request on to the middleware that follows, and finally to the session.
@@ -130,45 +138,74 @@ nonisolated extension NetworkError {
 }
 
 nonisolated extension NetworkCallPlan {
-  /// Makes attempts that run through middleware. For the retry loop they are ordinary attempts. The deadline and a
-  /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
-  func attempt(through middleware: [any NetworkMiddleware], in call: NetworkCall) -> NetworkTransport.MakeAttempt {
-    { [makeAttempt, allowEmptyData] base, request, completion in
-      // Combines the outcomes of all requests of this attempt for the retry decision.
-      let facts = NetworkLock(NetworkOutcome())
-      let next = NetworkMiddlewareNext(middleware, in: call) { request in
-        if let error = base.validationError(for: request) { throw NetworkError.invalidRequest(reason: error) }
-        if Task.isCancelled { throw NetworkError.cancelled }
-        // The session has been invalidated.
-        if base.forLaterAttempts == nil { throw NetworkError.urlError(URLError(.cancelled)) }
-        let outcome = await RetryAttempt(request, base, makeAttempt).run(clock: ContinuousRetryClock())
-        let result = outcome.result(isHead: request.httpMethod == "HEAD", allowEmptyData: allowEmptyData)
-        let mayBeApplied = Self.mayBeApplied(outcome, result)
-        facts.withLock {
-          $0.hasProgressed = $0.hasProgressed || outcome.hasProgressed
-          // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
-          $0.hasFollowedRedirect = $0.hasFollowedRedirect || outcome.hasFollowedRedirect || mayBeApplied
-        }
-        call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
-        return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
-      }
-      return DeferredRequestHandle { task in
-        task.run {
-          do {
-            let response = try await next(request)
-            facts.withLock { ($0.data, $0.response, $0.isAccepted) = (response.data, response.response, true) }
-          } catch { facts.withLock { $0.error = NetworkError(thrown: error) } }
-          completion(facts.withLock { $0 })
-        }
+  /// Puts middleware around each attempt. For the retry loop it is still one attempt: the deadline and a cancellation
+  /// apply to the middleware too, and additional requests that a middleware sends do not count as retries.
+  mutating func addMiddleware(_ middleware: [any NetworkMiddleware], in call: NetworkCall) {
+    let inner = around
+    let allowEmptyData = allowEmptyData
+    around = { send in
+      let send = inner?(send) ?? send
+      return { outgoing in
+        let attempt = MiddlewareAttempt(outgoing, allowEmptyData: allowEmptyData, send)
+        return await attempt.run(through: middleware, in: call)
       }
     }
+  }
+}
+
+/// An attempt that middleware carries out, perhaps with several requests.
+nonisolated private struct MiddlewareAttempt: Sendable {
+  private let outgoing: NetworkOutgoing
+  private let allowEmptyData: Bool
+  private let send: NetworkSend
+  /// Combines what the retry decision has to know about all requests of the attempt.
+  private let combined = NetworkLock(NetworkOutcome())
+
+  init(_ outgoing: NetworkOutgoing, allowEmptyData: Bool, _ send: @escaping NetworkSend) {
+    self.outgoing = outgoing
+    self.allowEmptyData = allowEmptyData
+    self.send = send
+  }
+
+  func run(through middleware: [any NetworkMiddleware], in call: NetworkCall) async -> NetworkOutcome {
+    var call = call
+    call.clock = outgoing.clock
+    let next = NetworkMiddlewareNext(middleware, in: call) { [call] request in
+      try await response(to: request, in: call)
+    }
+    do {
+      let response = try await next(outgoing.request)
+      var outcome = combined.withLock { $0 }
+      outcome.data = response.data
+      outcome.response = response.response
+      outcome.isAccepted = true
+      return outcome
+    } catch {
+      var outcome = combined.withLock { $0 }
+      outcome.error = NetworkError(thrown: error)
+      return outcome
+    }
+  }
+
+  private func response(to request: URLRequest, in call: NetworkCall) async throws -> NetworkResponse {
+    var outgoing = outgoing
+    outgoing.request = request
+    let outcome = await send(outgoing)
+    let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: allowEmptyData)
+    let mayBeApplied = mayBeApplied(outcome, result)
+    combined.withLock { combined in
+      if outcome.hasProgressed { combined.hasProgressed = true }
+      // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
+      if outcome.hasFollowedRedirect || mayBeApplied { combined.hasFollowedRedirect = true }
+    }
+    call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
+    return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
   }
 
   /// Whether the server may have applied the request, assuming a POST without an Idempotency-Key. A 401 means that it
   /// has not.
-  private static func mayBeApplied(_ send: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) -> Bool {
+  private func mayBeApplied(_ outcome: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) -> Bool {
     guard case .failure(let error) = result else { return true }
-    let state = RetryCallState(hasFollowedRedirect: send.hasFollowedRedirect, mayHaveSent: send.mayHaveSent)
-    return error.statusCode != 401 && state.proof(in: error) == nil
+    return error.statusCode != 401 && RepeatSafety.proven(by: error, in: outcome) == nil
   }
 }

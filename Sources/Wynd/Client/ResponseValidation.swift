@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Rejects responses that are not acceptable. A status of 400 and up is an error even without it.
 ///
 /// ```swift

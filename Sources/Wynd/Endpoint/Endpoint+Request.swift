@@ -1,3 +1,8 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 #if canImport(WinSDK)
   import WinSDK
 #endif
@@ -26,7 +31,7 @@ nonisolated extension Endpoint {
       request.setValue("application/json", forHTTPHeaderField: "Accept")
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .middlewareError(error) }
-    if let invalid = SessionTransport.validationError(for: request) { throw .invalidRequest(reason: invalid) }
+    if let invalid = NetworkRequestValidation.error(in: request) { throw .invalidRequest(reason: invalid) }
     let method = request.httpMethod?.uppercased() ?? "GET"
     if request.httpBody != nil, method == "GET" || method == "HEAD" {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
@@ -34,12 +39,14 @@ nonisolated extension Endpoint {
     return request
   }
 
-  func call(
-    _ maxRetries: Int?, _ policy: RetryPolicy?, _ client: (any EndpointCallRunner)?
+  func plan(
+    _ maxRetries: Int?, _ policy: RetryPolicy?, _ context: (any EndpointContext)?
   ) throws(NetworkError) -> NetworkCallPlan {
-    let request = try self.request(baseURL: client?.baseURL, encoder: client?.encoder)
+    let request = try self.request(baseURL: context?.baseURL, encoder: context?.encoder)
     // `parse` decides whether the body may be empty.
-    return NetworkCallPlan(request: request, policy: policy ?? self.policy, maxRetries: maxRetries, endpoint: self)
+    var plan = NetworkCallPlan(request, policy: policy ?? self.policy, maxRetries: maxRetries)
+    plan.endpoint = self
+    return plan
   }
 
   private func url(baseURL: URL?) throws(NetworkError) -> URL {

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 // All return types are written `Response`. If one were `Void`, the compiler would infer `Void` as the `Response` of a
 // generic `struct Call<Response: Decodable & Sendable>: Endpoint`, which would not compile.
 nonisolated extension Endpoint where Response: Decodable {

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension HTTPURLResponse {
   /// The body as text, in the charset of its Content-Type. The default is UTF-8.
   ///
@@ -22,7 +28,7 @@ nonisolated struct UnreadableText: LoggableError {
 
   static func error(_ reason: String, _ charset: String) -> DecodingError {
     // The server chooses the name of the charset.
-    let isPrintable = charset.utf8.count <= 40 && SessionTransport.isToken(charset)
+    let isPrintable = charset.utf8.count <= 40 && NetworkRequestValidation.isToken(charset)
     let text = isPrintable ? reason : "the charset is unknown"
     return .dataCorrupted(.init(codingPath: [], debugDescription: reason, underlyingError: Self(description: text)))
   }

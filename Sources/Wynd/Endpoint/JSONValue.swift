@@ -1,3 +1,5 @@
+import Foundation
+
 /// Untyped JSON. Read it with subscripts, and write it as literals.
 ///
 /// ```swift

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A parsed response with its status code, its header fields (for paging or rate limits) and its attempts.
 nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
   /// The value that the response was parsed into.
@@ -83,16 +89,16 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let caller = networkCaller
-    guard caller.client == nil, let call = try? endpoint.call(maxRetries, policy, nil) else {
-      // The async method runs a client's calls, and throws the error of a request that cannot be made.
-      return caller.start(completionHandler) { [self] in
-        do throws(NetworkError) {
-          return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
-        } catch { return .failure(error) }
-      }
+    let context = endpointContext
+    if context == nil, let plan = try? endpoint.plan(maxRetries, policy, nil) {
+      return perform(plan) { completionHandler(endpoint.parsed($0)) }
     }
-    return caller.start(call) { completionHandler(endpoint.parsed($0)) }
+    // The async method runs a client's calls, and throws the error of a request that cannot be made.
+    return start(completionHandler) { [self] in
+      do throws(NetworkError) {
+        return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
+      } catch { return .failure(error) }
+    }
   }
 
   /// Like ``load(_:maxRetries:policy:)``, but the result also has the status code, header fields, body and attempts.
@@ -109,17 +115,18 @@ nonisolated extension NetworkPerformer {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
-    let caller = networkCaller
-    let client = caller.client as? any EndpointCallRunner
-    let result = await caller.run(try endpoint.call(maxRetries, policy, client))
-    var parsed = try ClientDecoder.current.withValue(client?.decoder) { endpoint.parsed(result) }.get()
-    try await client?.pass(&parsed, of: endpoint)
+    let context = endpointContext
+    let result = await perform(try endpoint.plan(maxRetries, policy, context))
+    var parsed = try ClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
+    try await context?.pass(&parsed, of: endpoint)
     return parsed
   }
+
+  private var endpointContext: (any EndpointContext)? { self as? any EndpointContext }
 }
 
-/// The part of a client that only endpoints use.
-nonisolated protocol EndpointCallRunner: NetworkCallRunner {
+/// What a client supplies to the calls of endpoints.
+nonisolated protocol EndpointContext: Sendable {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }
   var decoder: JSONDecoder? { get }

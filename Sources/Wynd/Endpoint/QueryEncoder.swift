@@ -1,3 +1,5 @@
+import Foundation
+
 /// Encodes any `Encodable` as query items or form fields.
 ///
 /// ```swift

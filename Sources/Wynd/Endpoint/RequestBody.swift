@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension URLRequest {
   /// The body of a request, with its Content-Type.
   ///
@@ -96,7 +102,7 @@ nonisolated extension URLRequest.Body.Part {
       let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
       return "\"" + text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
     }
-    if let contentType, let invalid = SessionTransport.validationError(forField: "Content-Type", contentType) {
+    if let contentType, let invalid = NetworkRequestValidation.error(inField: "Content-Type", contentType) {
       throw NetworkError.invalidRequest(reason: invalid)
     }
     return "Content-Disposition: form-data; name=\(quoted(name))"

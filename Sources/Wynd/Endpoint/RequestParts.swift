@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension URLRequest {
   /// A header field.
   ///
@@ -18,7 +24,7 @@ nonisolated extension URLRequest {
     public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
 
     func add(to request: inout URLRequest) throws(NetworkError) {
-      if let invalid = invalidReason ?? SessionTransport.validationError(forField: name, value) {
+      if let invalid = invalidReason ?? NetworkRequestValidation.error(inField: name, value) {
         throw .invalidRequest(reason: invalid)
       }
       request.addValue(value, forHTTPHeaderField: name)

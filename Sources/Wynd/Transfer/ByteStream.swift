@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// One attempt of a streamed call, and then the buffer between the connection and the reader. The attempt succeeds with
 /// the first byte of the body, or, with `startsWithHead`, with the header fields. A stream without a reader is
 /// canceled.
@@ -6,11 +12,12 @@
 /// while more than half a megabyte is unread; URLSession treats that as a hint, and may deliver more. On Linux, a
 /// suspended task would lose its connection, and a blocked delegate queue would block all other transfers of the
 /// session, possibly the one that the reader is waiting for.
-nonisolated final class ByteStream: NetworkRequestHandle {
+nonisolated final class ByteStream: Sendable {
   static let limit = 1_048_576
 
   fileprivate struct State: Sendable {
-    var request: (any NetworkRequestHandle)?
+    /// Sends the request. It continues after the attempt has succeeded, until the stream ends or is released.
+    var sending: Task<Void, Never>?
     var head: HTTPURLResponse?
     /// Is set to the stream when the attempt succeeds; nil afterwards.
     var started: NetworkLock<ByteStream?>?
@@ -20,57 +27,79 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     var overflow: (file: TemporaryFile, reader: FileHandle)?
     /// The number of bytes that have not been read yet.
     var unread = 0
-    var suspended: URLSessionTask?
+    /// On Apple's platforms, the task of the request, and whether it is suspended.
+    var task: URLSessionTask?
+    var isSuspended = false
     var end: Result<Void, NetworkError>?
+
+    var isError: Bool { (head?.statusCode ?? 0) >= 400 }
   }
   private let state: NetworkLock<State>
   /// Wakes a waiting reader, so that it checks the state.
   private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-  private let completion: NetworkTransport.Completion
+  private let startsWithHead: Bool
+  /// Ends the attempt.
+  private let reply = NetworkReply()
 
   /// `started` is set to the stream when the attempt succeeds.
-  init(
-    _ base: any NetworkTransport, _ request: URLRequest, startsWithHead: Bool, _ started: NetworkLock<ByteStream?>,
-    _ completion: @escaping NetworkTransport.Completion
-  ) {
+  init(startsWithHead: Bool, _ started: NetworkLock<ByteStream?>) {
     state = NetworkLock(State(started: started))
-    self.completion = completion
+    self.startsWithHead = startsWithHead
     // Canceling the task of a waiting reader ends `changes`.
     change.onTermination = { [weak self] end in if case .cancelled = end { self?.cancel() } }
-    // Weak, so that the transfer does not keep the stream alive when it has no reader left.
-    let transfer = StreamedBodies(
-      onHead: { [weak self] in self?.receive($0, startsWithHead) }, onData: { [weak self] in try self?.receive($0) },
-      makeTask: TransferDelegate.makeTask)
-    let handle = base.prepare(request, transfer) { [weak self] in self?.finished($0) }
-    state.withLock { if $0.end == nil { $0.request = handle } }
   }
 
   deinit { cancel() }
 
   // MARK: Attempt
 
-  func resume() { state.withLock { $0.request }?.resume() }
+  /// Returns with the first byte, or earlier with the header fields or a failure.
+  func attempt(_ outgoing: NetworkOutgoing, _ send: @escaping NetworkSend) async -> NetworkOutcome {
+    var outgoing = outgoing
+    // Weak, so that the transfer does not keep the stream alive when it has no reader left.
+    outgoing.bodies = NetworkBodies(
+      onHead: { [weak self] in self?.receive($0) },
+      onData: { [weak self] in try self?.receive($0) },
+      onTask: { [weak self] task in self?.state.withLock { $0.task = task } })
+    reply.onCancel { [weak self] in self?.cancel() }
+    let sending = Task { [weak self, outgoing] in
+      let outcome = await send(outgoing)
+      self?.finished(outcome)
+    }
+    let hasEnded = state.withLock { state in
+      if state.end == nil { state.sending = sending }
+      return state.end != nil
+    }
+    if hasEnded { sending.cancel() }
+    return await reply.outcome()
+  }
 
   func cancel() { end(.failure(.cancelled)) }
 
-  private func receive(_ head: HTTPURLResponse, _ startsWithHead: Bool) {
-    // On Linux, a 401 whose challenge is answered has a head and a body too.
-    state.withLock { ($0.buffer, $0.head) = ($0.head?.statusCode ?? 0 < 400 ? $0.buffer : Data(), head) }
+  private func receive(_ head: HTTPURLResponse) {
+    state.withLock { state in
+      // On Linux, a 401 whose challenge is answered has a head and a body too.
+      if state.isError { state.buffer = Data() }
+      state.head = head
+    }
     if startsWithHead { start(head) }
   }
 
   private func receive(_ data: Data) throws {
     if data.isEmpty { return }
-    let head = state.withLock { state in
-      Result {
-        let isError = state.head?.statusCode ?? 0 >= 400
-        if isError { state.buffer += data.prefix(Self.limit - state.buffer.count) }
-        if !isError, state.end == nil { try state.append(data) }
+    let head: HTTPURLResponse?
+    do {
+      head = try state.withLock { state in
+        if state.isError {
+          state.buffer += data.prefix(Self.limit - state.buffer.count)
+        } else if state.end == nil {
+          try state.append(data)
+        }
         return state.head
       }
-    }
+    } catch { throw NetworkError(transfer: error) }
     change.yield()
-    if let head = try head.mapError(NetworkError.init(transfer:)).get() { start(head) }
+    if let head { start(head) }
   }
 
   /// Completes the call successfully. The body that follows is read from the stream.
@@ -80,7 +109,7 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     // The stream of an earlier attempt is released outside the lock: that can cancel it.
     var stream: ByteStream? = self
     started.withLock { swap(&$0, &stream) }
-    completion(NetworkOutcome(data: Data(), response: head, isAccepted: true))
+    reply.end(NetworkOutcome(data: Data(), response: head, isAccepted: true))
   }
 
   private func finished(_ outcome: NetworkOutcome) {
@@ -88,23 +117,24 @@ nonisolated final class ByteStream: NetworkRequestHandle {
     end(result.map { _ in })
     // A body without a byte.
     if case .success(let head) = result { return start(head) }
-    // Without effect after the start: only the first completion counts.
     var outcome = outcome
     outcome.data = state.withLock { $0.buffer }
-    completion(outcome)
+    // Has no effect after the start.
+    reply.end(outcome)
   }
 
   /// Ends the stream, and cancels the request after a failure. Data that arrived before can still be read, unless the
   /// stream was canceled.
   private func end(_ result: Result<Void, NetworkError>) {
-    let request = state.withLock { state in
+    let sending = state.withLock { state in
       // What arrived before a cancellation is not read any more, even if the body is complete.
       if case .failure(.cancelled) = result, state.unread > 0 { state.end = result }
       state.end = state.end ?? result
-      return state.request.take()
+      state.task = nil
+      return state.sending.take()
     }
     change.finish()
-    if case .failure = result { request?.cancel() }
+    if case .failure = result { sending?.cancel() }
   }
 
   // MARK: Reading
@@ -135,9 +165,8 @@ nonisolated extension ByteStream.State {
       buffer.append(data)
     }
     unread += data.count
-    // The handle is a task only on Apple's platforms.
-    if suspended == nil, unread > ByteStream.limit / 2, let task = request as? URLSessionTask {
-      suspended = task
+    if unread > ByteStream.limit / 2, !isSuspended, let task {
+      isSuspended = true
       task.suspend()
     }
   }
@@ -146,33 +175,20 @@ nonisolated extension ByteStream.State {
   fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
     if unread == 0 { return end.map { $0.map { nil } } }
-    return Result { () throws -> Data? in
-      let next = try buffer.isEmpty ? overflow?.reader.read(upToCount: min(unread, 262_144)) ?? Data() : buffer
-      if next.isEmpty { throw CocoaError(.fileReadCorruptFile) }
-      buffer = Data()
-      unread -= next.count
-      if unread == 0 { overflow = nil }
-      if unread <= ByteStream.limit / 2 { suspended.take()?.resume() }
-      return next
-    }.mapError(NetworkError.init(transfer:))
-  }
-}
-
-/// A temporary file that only the current user can access. It is removed when this object is deallocated.
-nonisolated final class TemporaryFile: Sendable {
-  let url = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
-  let handle: FileHandle
-
-  /// `write` passes the content to a closure in chunks.
-  init(_ write: ((Data) throws -> Void) throws -> Void = { _ in }) throws {
-    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw CocoaError(.fileWriteUnknown) }
-    handle = try FileHandle(forUpdating: url)
-    try write { try handle.write(contentsOf: $0) }
+    do { return .success(try readNext()) } catch { return .failure(NetworkError(transfer: error)) }
   }
 
-  deinit {
-    try? handle.close()
-    try? FileManager.default.removeItem(at: url)
+  private mutating func readNext() throws -> Data {
+    var next = buffer
+    if next.isEmpty, let overflow { next = try overflow.reader.read(upToCount: min(unread, 262_144)) ?? Data() }
+    if next.isEmpty { throw CocoaError(.fileReadCorruptFile) }
+    buffer = Data()
+    unread -= next.count
+    if unread == 0 { overflow = nil }
+    if unread <= ByteStream.limit / 2, isSuspended {
+      isSuspended = false
+      task?.resume()
+    }
+    return next
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A Content-Range field (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, or `bytes */200` in a 416 response.
 nonisolated struct ContentRange: Equatable, Sendable {
   /// The positions of the first and the last byte; nil if the range cannot be satisfied.

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension NetworkPerformer {
   /// Sends the request, and returns the body as it arrives, in chunks.
   ///
@@ -24,18 +30,24 @@ nonisolated extension NetworkPerformer {
   public func networkBytes(
     for request: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let call = NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries)
-    return try await networkStream(call, startsWithHead: false)
+    let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+    return try await networkStream(plan, startsWithHead: false)
   }
 
   /// `startsWithHead`: the call ends with the header fields of the response, before the first byte of the body.
-  func networkStream(_ call: NetworkCallPlan, startsWithHead: Bool) async throws(NetworkError) -> NetworkBytes {
+  func networkStream(_ plan: NetworkCallPlan, startsWithHead: Bool) async throws(NetworkError) -> NetworkBytes {
     let started = NetworkLock<ByteStream?>(nil)
-    var call = call
-    call.makeAttempt = { base, request, completion in
-      ByteStream(base, request, startsWithHead: startsWithHead, started, completion)
+    var plan = plan
+    plan.isTransfer = true
+    plan.around = { send in
+      { outgoing in
+        let stream = ByteStream(startsWithHead: startsWithHead, started)
+        // Nothing else retains the stream until it has started.
+        defer { withExtendedLifetime(stream) {} }
+        return await stream.attempt(outgoing, send)
+      }
     }
-    let result = await networkCaller.run(call)
+    let result = await perform(plan)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
     let stream = started.withLock { $0.take() }
     let response = try result.get().response

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Options for a download.
 nonisolated public struct DownloadOptions: Sendable {
   /// Whether to replace an existing file, in one step, when the download is complete. A symbolic link is replaced, not
@@ -25,8 +31,10 @@ nonisolated public struct DownloadOptions: Sendable {
     overwrites: Bool = false, resumes: Bool = false, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     validate: (@Sendable (URL) throws -> Void)? = nil
   ) {
-    (self.overwrites, self.resumes) = (overwrites, resumes)
-    (self.onProgress, self.validate) = (onProgress, validate)
+    self.overwrites = overwrites
+    self.resumes = resumes
+    self.onProgress = onProgress
+    self.validate = validate
   }
 }
 
@@ -84,7 +92,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
     let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
-    return try download.end(await networkCaller.run(download.call(request, policy, maxRetries))).get()
+    return try download.end(await perform(download.plan(request, policy, maxRetries))).get()
   }
 
   /// Like ``performNetworkDownload(_:to:maxRetries:options:policy:)``, with a completion handler that is called on the
@@ -96,6 +104,6 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
     let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
-    return networkCaller.start(download.call(request, policy, maxRetries)) { completionHandler(download.end($0)) }
+    return perform(download.plan(request, policy, maxRetries)) { completionHandler(download.end($0)) }
   }
 }

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Options for an upload.
 nonisolated public struct UploadOptions: Sendable {
   /// Receives the progress, on an internal queue. It starts at 0 for each attempt.
@@ -32,7 +38,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
     let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
-    return try upload.end(await networkCaller.run(upload.call(request, policy, maxRetries))).get()
+    return try upload.end(await perform(upload.plan(request, policy, maxRetries))).get()
   }
 
   /// Like ``performNetworkUpload(_:from:maxRetries:options:policy:)``, with a completion handler that is called on the
@@ -44,7 +50,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
     let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
-    return networkCaller.start(upload.call(request, policy, maxRetries)) { completionHandler(upload.end($0)) }
+    return perform(upload.plan(request, policy, maxRetries)) { completionHandler(upload.end($0)) }
   }
 }
 
@@ -61,56 +67,97 @@ nonisolated private struct Upload: Sendable {
     return result
   }
 
-  func call(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
+  func plan(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     var request = request
     // The request's own stream could not be sent twice. With a wrong Content-Length, the server would read the rest of
     // the body as the next request.
-    (request.httpBody, request.httpBodyStream) = (nil, nil)
+    request.httpBody = nil
+    request.httpBodyStream = nil
     for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
-    if request.httpMethod ?? "GET" == "GET" { request.httpMethod = "PUT" }
+    if request.networkMethod == "GET" { request.httpMethod = "PUT" }
     if let type = body.contentType { request.setValue(type, forHTTPHeaderField: "Content-Type") }
-    let isFile = body.file != nil || body.chunks != nil
-    return NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries) { base, request, completion in
-      DeferredRequestHandle(isInBackground: isFile, completion) { try send(request, on: base, for: $0, completion) }
+    var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+    plan.isTransfer = true
+    plan.around = { send in
+      { outgoing in await attempt(outgoing, send) }
     }
+    return plan
   }
 
-  private func send(
-    _ request: URLRequest, on base: any NetworkTransport, for task: NetworkTask,
-    _ completion: @escaping NetworkTransport.Completion
-  ) throws -> any NetworkRequestHandle {
-    if request.httpMethod == "HEAD" { throw NetworkError.invalidRequest(reason: "HEAD cannot have a body") }
-    var request = request
-    let received = NetworkLock((data: Data(), sent: Int64(0)))
-    // On Linux, a 401 whose challenge is answered has a head and a body too.
-    var transfer = StreamedBodies(
-      isUpload: true, onHead: { _ in received.withLock { $0.data = Data() } },
-      onData: { new in received.withLock { $0.data += new } },
-      makeTask: TransferDelegate.makeTask)
-    (request.httpBody, transfer.file, transfer.stream) = (body.data, body.file, body.stream)
-    if let write = body.chunks {
-      let make = { (add: (Data) throws -> Void) in
-        try write { if task.isCancelled { throw CancellationError() } else { try add($0) } }
-      }
-      let file = try assembled.withLock { $0 } ?? TemporaryFile(make)
-      assembled.withLock { $0 = file }
-      transfer.file = file.url
-    }
-    let length = try transfer.file.map(Self.size(of:)) ?? body.length ?? body.data.map { Int64($0.count) }
-    if length ?? 0 < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
-    if body.stream != nil { request.setValue(length.map { String($0) }, forHTTPHeaderField: "Content-Length") }
-    transfer.onSent = { [progress] sent in
-      received.withLock { $0.sent = sent }
-      progress.report(min(sent, length ?? sent), of: length)
-    }
-    progress.report(0, of: length)
-    return base.prepare(request, transfer) { [progress] outcome in
-      var outcome = outcome
-      outcome.data = received.withLock { $0.data }
-      let all = length ?? received.withLock { $0.sent }
+  /// What an attempt has received and sent.
+  private struct Transferred: Sendable {
+    var data = Data()
+    var sent = Int64(0)
+  }
+
+  private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
+    let transferred = NetworkLock(Transferred())
+    do {
+      if outgoing.request.networkMethod == "HEAD" { throw NetworkError.invalidRequest(reason: "HEAD cannot have a body") }
+      let file = try await assembledFile()
+      let length = try await length(of: file)
+      var outcome = await send(prepared(outgoing, file, length, transferred))
+      outcome.data = transferred.withLock { $0.data }
+      let all = length ?? transferred.withLock { $0.sent }
       if case .success = outcome.result(isHead: false, allowEmptyData: true) { progress.report(all, of: all) }
-      progress.afterReports { [outcome] in completion(outcome) }
+      await progress.reportsAreDelivered()
+      return outcome
+    } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
+  }
+
+  private func prepared(
+    _ outgoing: NetworkOutgoing, _ file: TemporaryFile?, _ length: Int64?, _ transferred: NetworkLock<Transferred>
+  ) -> NetworkOutgoing {
+    var outgoing = outgoing
+    outgoing.request.httpBody = body.data
+    // Not the fields that a middleware may have added: with a wrong length, the server would read the rest of the body
+    // as the next request.
+    let streamLength = body.stream == nil ? nil : length
+    outgoing.request.setValue(streamLength.map { String($0) }, forHTTPHeaderField: "Content-Length")
+    outgoing.request.setValue(nil, forHTTPHeaderField: "Transfer-Encoding")
+    outgoing.bodies = NetworkBodies(
+      isUpload: true,
+      file: file?.url ?? body.file,
+      stream: body.stream,
+      // On Linux, a 401 whose challenge is answered has a head and a body too.
+      onHead: { _ in transferred.withLock { $0.data = Data() } },
+      onData: { data in transferred.withLock { $0.data += data } },
+      onSent: { [progress] sent in
+        transferred.withLock { $0.sent = sent }
+        progress.report(min(sent, length ?? sent), of: length)
+      })
+    progress.report(0, of: length)
+    return outgoing
+  }
+
+  /// The file of a body that is passed in chunks. Nil for any other body.
+  private func assembledFile() async throws -> TemporaryFile? {
+    guard let write = body.chunks else { return nil }
+    if let file = assembled.withLock({ $0 }) { return file }
+    let isCanceled = NetworkLock(false)
+    let file = try await withTaskCancellationHandler {
+      try await inBackground {
+        try TemporaryFile { add in
+          try write { chunk in
+            if isCanceled.withLock({ $0 }) { throw CancellationError() }
+            try add(chunk)
+          }
+        }
+      }
+    } onCancel: {
+      isCanceled.withLock { $0 = true }
     }
+    assembled.withLock { $0 = file }
+    return file
+  }
+
+  /// The length of the body in bytes; nil for a stream whose length is not known.
+  private func length(of assembled: TemporaryFile?) async throws -> Int64? {
+    if let file = assembled?.url ?? body.file { return try await inBackground { try Self.size(of: file) } }
+    if let data = body.data { return Int64(data.count) }
+    guard let length = body.length else { return nil }
+    if length < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
+    return length
   }
 
   /// The size in bytes. Throws if the file cannot be read, because URLSession on Linux would crash.

@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The part of a file that has been downloaded so far. It is a hidden file next to the destination, so that the
 /// download ends with an atomic rename. A second file stores the state that a later process needs to resume the
 /// download.

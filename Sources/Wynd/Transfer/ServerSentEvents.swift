@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// A server-sent event (WHATWG HTML §9.2).
 nonisolated public struct ServerSentEvent: Sendable, Equatable {
   /// The last event ID that the server sent, with this event or an earlier one.
@@ -44,7 +50,9 @@ nonisolated extension NetworkPerformer {
     // A body stream can be read only once.
     let mayReconnect = request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
     return ServerSentEvents(performer: self, mayReconnect: mayReconnect) {
-      NetworkCallPlan(request: request, policy: policy, maxRetries: maxRetries, signIns: NetworkLock([:]))
+      var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+      plan.signIns = NetworkLock([:])
+      return plan
     }
   }
 }
@@ -102,9 +110,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
-        // The wait uses the clock of the calls, which is virtual in a test.
-        let clock = events.performer.networkCaller.source.loop(for: call).clock
-        do { try await clock.sleep(for: Swift.max(parser.retry ?? .seconds(3), least)) } catch { throw .cancelled }
+        call.delay = Swift.max(parser.retry ?? .seconds(3), least)
       }
       // Without the unfinished event of the previous connection.
       parser = ServerSentEventParser(lastID: parser.lastID, retry: parser.retry)

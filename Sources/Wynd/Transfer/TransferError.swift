@@ -1,3 +1,5 @@
+import Foundation
+
 /// A failure of a transfer that is not a network error, inside ``NetworkError/transferFailed(_:)``.
 nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedError, Sendable {
   /// The file exists already, and ``DownloadOptions/overwrites`` is false.

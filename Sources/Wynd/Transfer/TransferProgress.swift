@@ -1,3 +1,5 @@
+import Foundation
+
 /// The progress of a transfer. It decreases only when the transfer starts over, or when a server sends the end of a
 /// partial file again.
 ///
@@ -14,7 +16,8 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
 
   /// Creates a progress value.
   public init(completed: Int64, total: Int64? = nil) {
-    (self.completed, self.total) = (completed, total)
+    self.completed = completed
+    self.total = total
   }
 }
 
@@ -46,6 +49,10 @@ nonisolated final class ProgressReporter: Sendable {
     }
   }
 
-  /// Runs the work after the closure has received the last report.
-  func afterReports(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+  /// Returns after the closure has received the last report.
+  func reportsAreDelivered() async {
+    await withCheckedContinuation { continuation in
+      queue.async { continuation.resume() }
+    }
+  }
 }

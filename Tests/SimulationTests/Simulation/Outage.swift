@@ -52,7 +52,7 @@ public struct Outage: Sendable {
     guard let url = URL(string: "http://simulated.example/") else { return Result() }
     let policy = RetryPolicy(maxRetries: maxRetries, budget: isShared ? RetryBudget() : nil)
     for _ in 0..<calls {
-      let loop = RetryLoop(NetworkCallPlan(request: URLRequest(url: url), policy: policy), on: transport, clock: time)
+      let loop = RetryLoop(NetworkCallPlan(URLRequest(url: url), policy: policy), on: transport, clock: time)
       time.start {
         _ = await loop.run()
         tally.times.append(time.now.secondsAsDouble)

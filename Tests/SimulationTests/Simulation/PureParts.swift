@@ -26,12 +26,12 @@ public enum PureParts {
     var order = request
     order.httpMethod = "POST"
     let call = RetryCallState(attempts: 1)
-    let outcome = NetworkOutcome(data: Data([1]), response: good, isOnDelegateQueue: true)
+    let outcome = NetworkOutcome(data: Data([1]), response: good)
     let failure = NetworkError.endpointError(busy, nil)
     let limitedFailure = NetworkError.endpointError(limited, nil)
     let lost = NetworkError.urlError(URLError(.networkConnectionLost))
     let transport = SimulatedTransport { _, completion in completion(outcome) }
-    let plan = NetworkCallPlan(request: request, policy: policy, allowEmptyData: false)
+    let plan = NetworkCallPlan(request, policy: policy, allowEmptyData: false)
     var parts: [Part] = [
       (
         "a whole call without a network",
@@ -46,7 +46,7 @@ public enum PureParts {
         { _ = policy.decision(limitedFailure, request, call, verdict: nil, now: now, random: 0.5) }
       ),
       ("decision: connection lost", { _ = policy.decision(lost, request, call, verdict: nil, now: now, random: 0.5) }),
-      ("safety: POST, 503", { [order] in _ = policy.safety(failure, order, call) }),
+      ("safety: POST, 503", { [order] in _ = policy.safety(of: order, provenBy: nil) }),
       ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
       ("origin of a URL", { _ = NetworkOrigin(url) }),
       ("description of an error", { _ = lost.description }),

@@ -137,7 +137,7 @@ private final class World: @unchecked Sendable {
       }
     }
     let clock = RecordingClock(time, call)
-    let loop = RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport, clock: clock)
+    let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: clock)
     let task = time.start { [time] in
       let result = await loop.run()
       call.answers += 1

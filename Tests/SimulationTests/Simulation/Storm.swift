@@ -96,7 +96,7 @@ public struct Storm: Sendable {
       var policy = RetryPolicy(budget: budgets[client])
       if strategy == .none { policy = .never }
       if strategy == .immediate { policy = .immediate }
-      let loop = RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport, clock: time)
+      let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: time)
       time.start {
         if case .failure = await loop.run() { tally.failures += 1 }
         if isInOutage { tally.last = max(tally.last, time.now.secondsAsDouble) }

@@ -137,27 +137,8 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   private let respond: Respond
   init(_ respond: @escaping Respond) { self.respond = respond }
 
-  var forLaterAttempts: (any NetworkTransport)? { self }
   func validationError(for request: URLRequest) -> String? { nil }
-  func prepare(
-    _ request: URLRequest, _: StreamedBodies?, completion: @escaping Completion
-  ) -> any NetworkRequestHandle {
-    Handle(self, request, completion)
-  }
-
-  private final class Handle: NetworkRequestHandle {
-    let transport: SimulatedTransport
-    let request: URLRequest
-    let completion: @Sendable (NetworkOutcome) -> Void
-    init(
-      _ transport: SimulatedTransport, _ request: URLRequest,
-      _ completion: @escaping @Sendable (NetworkOutcome) -> Void
-    ) {
-      (self.transport, self.request, self.completion) = (transport, request, completion)
-    }
-    func resume() { transport.respond(request, completion) }
-    func cancel() {}
-  }
+  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) { respond(outgoing.request) { reply.end($0) } }
 }
 
 /// Responses, made once: making one takes longer than a whole simulated call.

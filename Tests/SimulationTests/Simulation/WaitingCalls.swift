@@ -40,7 +40,7 @@ public final class WaitingCalls: @unchecked Sendable {
       let wait = Duration.bounded(seconds: earliest + spread * Double(index) / Double(requests.count))
       let policy = RetryPolicy(backoff: .constant(wait), maxRetryTime: nil, budget: budget)
       let clock = NotingClock { [self] due in lock.withLock { dues[index] = due } }
-      let loop = RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport, clock: clock)
+      let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: clock)
       _ = loop.start(on: queue) { [self] _ in lock.withLock { self.answers += 1 } }
     }
   }

@@ -67,7 +67,7 @@ extension ResponseCacheTests {
     ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", nil, 60),
     ("Tuesday, 06-Nov-40 08:50:37 GMT", "Tue Nov  6 08:49:37 2040", "private", 60),
     ("90", nil, nil, 90),
-    ("TUE, 06 Nov 2040 08:50:37 gmt", "tue, 06 NOV 2040 08:49:37 GMT", nil, 60),
+    ("TUE, 06 Nov 2040 08:50:37 gmt", "tue, 06 NOV 2040 08:49:37 gmt", nil, 60),
     ("tuesday, 06-nov-40 08:50:37 gmt", "TUE NOV  6 08:49:37 2040", "private", 60),
     ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", "max-age=35", 35),
     ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", "max-age=0", 0),

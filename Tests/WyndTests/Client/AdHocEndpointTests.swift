@@ -74,7 +74,7 @@ import Wynd
 
   @Test func eachMethodTakesEachTypeOfResponse() async throws {
     let script = NetworkScript.scripted([.response(201, headers: ["X-Page": "7"], body: Data("[1]".utf8))])
-    let client = Self.client(script)
+    let client = EndpointTests.client(script)
     try await client.load(.get("/x", as: Void.self))
     try await client.load(.post("/x", body: .text("b"), as: Void.self))
     try await client.load(.put("/x", as: Void.self))
@@ -115,7 +115,7 @@ import Wynd
     )
     let literal: JSONValue = JSONValue(values.mapValues { JSONValue($0) })
     let script = NetworkScript.scripted([.ok("")])
-    let client = Self.client(script)
+    let client = EndpointTests.client(script)
     for body in [URLRequest.Body.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
       try await client.load(.post("/x", body: body))
     }

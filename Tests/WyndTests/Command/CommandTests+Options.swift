@@ -1,6 +1,6 @@
 #if os(Linux) || os(macOS)
   import Foundation
-  import LoopbackServer
+  import WyndLoopbackServer
   import Testing
   import Wynd
 

@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test func rejectsContentLengthAndTransferEncodingHeadersThatDoNotFit() throws {
-    let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
+    let transport = NetworkSessionTransport(session: URLSession(configuration: .ephemeral))
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.httpBody = Data("abc".utf8)
     for (name, value, isValid) in [
@@ -120,19 +120,19 @@ import Testing
     let configuration = URLSessionConfiguration.ephemeral
     for fields in [["X-A": "1\r\nX-B: 2"], ["content-length": "3"], ["Transfer-Encoding": "chunked"]] {
       configuration.httpAdditionalHeaders = fields
-      let session = SessionTransport(session: URLSession(configuration: configuration))
+      let session = NetworkSessionTransport(session: URLSession(configuration: configuration))
       #expect(session.validationError(for: request) != nil, "\(fields)")
     }
     configuration.httpAdditionalHeaders = nil
     configuration.timeoutIntervalForRequest = -1
-    let negative = SessionTransport(session: URLSession(configuration: configuration))
+    let negative = NetworkSessionTransport(session: URLSession(configuration: configuration))
     // A crash on Linux only.
     #expect((negative.validationError(for: request) == nil) == isOnApplePlatforms)
     #if canImport(FoundationNetworking)
       // On Apple's platforms, that of a background session; on Linux it has no meaning.
       configuration.timeoutIntervalForRequest = 60
       configuration.identifier = "a"
-      let named = SessionTransport(session: URLSession(configuration: configuration))
+      let named = NetworkSessionTransport(session: URLSession(configuration: configuration))
       #expect(named.validationError(for: request) == nil)
     #endif
   }

@@ -16,30 +16,21 @@ import Testing
 
   // MARK: An attempt that ends at once
 
-  /// Ends each attempt in `resume()`.
+  /// Ends each attempt before `begin` returns.
   struct Hasty: NetworkTransport {
-    final class Handle: NetworkRequestHandle {
-      let completion: NetworkTransport.Completion
-      init(_ completion: @escaping NetworkTransport.Completion) { self.completion = completion }
-      func resume() {
-        guard let url = URL(string: "https://a.example/") else { return }
-        let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
-        completion(NetworkOutcome(data: Data("x".utf8), response: response))
-      }
-      func cancel() {}
-    }
-    var forLaterAttempts: (any NetworkTransport)? { self }
     func validationError(for request: URLRequest) -> String? { nil }
-    func prepare(
-      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
-    ) -> any NetworkRequestHandle { Handle(completion) }
+    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      guard let url = URL(string: "https://a.example/") else { return }
+      let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+      reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
+    }
   }
 
   @Test func reportsAnImmediateAttemptInOrderOnTheQueue() async throws {
     let queue = OperationQueue()
     let log = EventLog()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(onEvent: log.add))
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(onEvent: log.add))
     let isOnQueue = await withCheckedContinuation { continuation in
       _ = RetryLoop(plan, on: Hasty()).start(on: queue) { result in
         continuation.resume(returning: OperationQueue.current === queue && (try? result.get()) != nil)
@@ -49,7 +40,7 @@ import Testing
     #expect(try await RetryLoop(plan, on: Hasty()).run().get().data == Data("x".utf8))
     let names = log.events.map { "\($0.kind)".prefix(9) }
     #expect(names == ["attemptSt", "succeeded", "attemptSt", "succeeded"])
-    let plain = NetworkCallPlan(request: request)
+    let plain = NetworkCallPlan(request)
     await withCheckedContinuation { continuation in
       _ = RetryLoop(plain, on: Hasty()).start(on: queue) { _ in
         #expect(OperationQueue.current === queue)
@@ -60,10 +51,12 @@ import Testing
 
   @Test func attemptCanceledBeforeItsStartSendsNothing() async throws {
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let attempt = RetryAttempt(request, Hasty(), nil)
-    attempt.cancel()
-    let outcome = await attempt.run(clock: ContinuousRetryClock())
-    #expect(outcome.interruption == .cancelled && outcome.response == nil)
+    let outgoing = NetworkOutgoing(request: request, clock: ContinuousRetryClock())
+    let outcome = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await Hasty().send(outgoing)
+    }.value
+    #expect(outcome.end == .cancelled && outcome.response == nil)
   }
 
   // MARK: A call that is canceled
@@ -72,13 +65,9 @@ import Testing
   struct Scripted: NetworkTransport {
     let outcomes: [NetworkOutcome]
     let prepared = Counter()
-    var forLaterAttempts: (any NetworkTransport)? { self }
     func validationError(for request: URLRequest) -> String? { nil }
-    func prepare(
-      _ request: URLRequest, _ transfer: StreamedBodies?, completion: @escaping Completion
-    ) -> any NetworkRequestHandle {
-      let outcome = outcomes[min(prepared.add(), outcomes.count) - 1]
-      return DeferredRequestHandle { _ in completion(outcome) }
+    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      reply.end(outcomes[min(prepared.add(), outcomes.count) - 1])
     }
   }
 
@@ -89,7 +78,7 @@ import Testing
     let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
     let early = Task {
       await mayStart.wait()
-      return await RetryLoop(NetworkCallPlan(request: request), on: transport).run()
+      return await RetryLoop(NetworkCallPlan(request), on: transport).run()
     }
     early.cancel()
     mayStart.open()
@@ -100,7 +89,7 @@ import Testing
       mayAnswer.wait()
       return true
     })
-    let late = Task { await RetryLoop(NetworkCallPlan(request: request, policy: policy), on: transport).run() }
+    let late = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
     await isAsked.wait()
     late.cancel()
     mayAnswer.signal()
@@ -110,7 +99,7 @@ import Testing
 
   @Test func runsTheTaskOfACanceledCallAsCanceled() async {
     for _ in 0..<2000 {
-      let task = NetworkTask()
+      let task = NetworkTask(waitingFor: NetworkReply())
       task.cancel()
       let isCanceled = await withCheckedContinuation { continuation in
         task.run { continuation.resume(returning: Task.isCancelled) }
@@ -128,7 +117,7 @@ import Testing
     let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
-    let plan = NetworkCallPlan(request: request, policy: RetryPolicy(backoff: .none, budget: nil))
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .none, budget: nil))
     let result = await RetryLoop(plan, on: transport).run()
     #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
     #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))

@@ -105,7 +105,7 @@ import Wynd
   /// Also the time of the first attempt: the system may need long to report that a host cannot be reached.
   @Test func theTimeWithoutAServerIncludesTheFirstAttempt() async throws {
     let attempts = Counter()
-    let slow = NetworkClientTests.Closure { _, _ in
+    let slow = NetworkMiddlewareTests.Closure { _, _ in
       attempts.add()
       try await Task.sleep(for: .milliseconds(60))
       throw URLError(.cannotConnectToHost)

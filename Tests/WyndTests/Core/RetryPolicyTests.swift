@@ -27,6 +27,17 @@ import Testing
     (0..<count).map { .init(number: $0 + 1, startedAt: .zero, duration: .zero, error: status(500)) }
   }
 
+  /// Failures before the last one that reached the server, or that sent nothing.
+  static func history(
+    _ error: NetworkError, _ persistent: Int, _ mayHaveReachedServer: Bool
+  ) -> [RetryFailure.Attempt] {
+    var history = failures(persistent)
+    for index in history.indices { history[index].proof = mayHaveReachedServer ? nil : .nothingSent }
+    history.append(.init(number: persistent + 1, startedAt: .zero, duration: .zero))
+    history[persistent].proof = RepeatSafety.proven(by: error, in: NetworkOutcome())
+    return history
+  }
+
   func decide(
     _ error: NetworkError, _ policy: RetryPolicy = .default, method: String = "GET", key: Bool = false,
     stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
@@ -35,8 +46,8 @@ import Testing
     policy.decision(
       error, Self.request(method, key: key, stream: stream),
       RetryCallState(
-        attempts: attempts, history: Self.failures(persistent), elapsed: elapsed,
-        unreachableSince: elapsed - unreachable, mayHaveReachedServer: mayHaveReachedServer),
+        attempts: attempts, history: Self.history(error, persistent, mayHaveReachedServer), elapsed: elapsed,
+        unreachableSince: elapsed - unreachable),
       verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
   }
 
@@ -108,14 +119,15 @@ import Testing
       (Self.status(408), .body, .mayHaveBeenApplied),
     ]
     for (error, got, expected) in rows {
-      let call = RetryCallState(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
-      #expect(policy.safety(error, post, call) == expected, "\(error) \(got)")
+      let outcome = NetworkOutcome(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
+      let proof = RepeatSafety.proven(by: error, in: outcome)
+      #expect(policy.safety(of: post, provenBy: proof) == expected, "\(error) \(got)")
     }
     #expect(
-      policy.safety(Self.status(503), Self.request("POST", key: true), RetryCallState())
+      policy.safety(of: Self.request("POST", key: true), provenBy: nil)
         == .idempotencyKey)
     let bold = RetryPolicy(retriesNonIdempotent: true)
-    #expect(bold.safety(Self.status(503), post, RetryCallState()) == .allowedByPolicy)
+    #expect(bold.safety(of: post, provenBy: nil) == .allowedByPolicy)
   }
 
   @Test func shouldRetryDoesNotAllowUnsafeRepetition() {

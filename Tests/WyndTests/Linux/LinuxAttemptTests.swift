@@ -9,15 +9,15 @@
   @Suite struct LinuxAttemptTests {
     /// Cancels an attempt, on another thread, while it creates its task.
     private final class Interrupting: URLSession, @unchecked Sendable {
-      let attempt = Box<any NetworkRequestHandle>()
+      let reply = NetworkReply()
       let endedFirst = Box(false)
 
       override func dataTask(
         with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
       ) -> URLSessionDataTask {
         let hasEnded = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async { [attempt] in
-          attempt.value?.cancel()
+        DispatchQueue.global().async { [reply] in
+          reply.cancel()
           hasEnded.signal()
         }
         endedFirst.value = hasEnded.wait(timeout: .now() + .milliseconds(200)) == .success
@@ -29,27 +29,22 @@
     @Test func cancelWaitsForATaskThatIsBeingCreated() async throws {
       let session = Interrupting(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
-      let outcome = await withCheckedContinuation { continuation in
-        let attempt = SessionTransport(session: session).prepare(request, nil) { continuation.resume(returning: $0) }
-        session.attempt.value = attempt
-        attempt.resume()
-      }
-      // The attempt holds the session.
-      session.attempt.value = nil
-      #expect((outcome.error as? URLError)?.code == .cancelled && session.endedFirst.value == false)
+      let outgoing = NetworkOutgoing(request: request, isInsideCall: true, clock: ContinuousRetryClock())
+      NetworkSessionTransport(session: session).begin(outgoing, session.reply)
+      let outcome = await session.reply.outcome()
+      #expect(outcome.end == .cancelled && session.endedFirst.value == false)
     }
 
     /// A task cannot be created on a session that was invalidated: URLSession would crash.
     @Test func canceledAttemptCreatesNoTask() async throws {
       let session = URLSession(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
-      let outcome = await withCheckedContinuation { continuation in
-        let attempt = SessionTransport(session: session).prepare(request, nil) { continuation.resume(returning: $0) }
-        attempt.cancel()
-        session.invalidateAndCancel()
-        attempt.resume()
-      }
-      #expect((outcome.error as? URLError)?.code == .cancelled)
+      let reply = NetworkReply()
+      reply.cancel()
+      session.invalidateAndCancel()
+      let outgoing = NetworkOutgoing(request: request, isInsideCall: true, clock: ContinuousRetryClock())
+      NetworkSessionTransport(session: session).begin(outgoing, reply)
+      #expect(await reply.outcome().end == .cancelled)
     }
   }
 #endif

@@ -61,12 +61,11 @@
       #expect(LinuxConnections.mayExist(session, server.url()))
       // One that was never sent has made none.
       let never = try #require(URL(string: "http://127.0.0.1:7/"))
-      let ended = await withCheckedContinuation { continuation in
-        SessionTransport(session: session).prepare(URLRequest(url: never), nil) {
-          continuation.resume(returning: $0)
-        }.cancel()
-      }
-      #expect((ended.error as? URLError)?.code == .cancelled && !LinuxConnections.mayExist(session, never))
+      let ended = NetworkReply()
+      ended.cancel()
+      let outgoing = NetworkOutgoing(request: URLRequest(url: never), clock: ContinuousRetryClock())
+      NetworkSessionTransport(session: session).begin(outgoing, ended)
+      #expect(!LinuxConnections.mayExist(session, never))
       let nobody = try #require(URL(string: "http://127.0.0.1:9/"))
       _ = try? await session.performNetworkRequest(nobody, policy: .never)
       #expect(!LinuxConnections.mayExist(session, nobody))

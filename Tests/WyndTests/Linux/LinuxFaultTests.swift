@@ -60,13 +60,5 @@
         #expect(LinuxFault.code(.unknown, text) == .cannotConnectToHost, "\(text)")
       }
     }
-
-    @Test func usesTheLinuxAttempt() async throws {
-      let server = try LoopbackServer(script: .hang)
-      let transport = SessionTransport(session: URLSession(configuration: .ephemeral))
-      let handle = transport.prepare(URLRequest(url: server.url()), nil) { _ in }
-      #expect(handle is LinuxAttempt)
-      handle.cancel()
-    }
   }
 #endif

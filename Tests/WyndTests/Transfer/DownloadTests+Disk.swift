@@ -126,14 +126,9 @@ extension DownloadTests {
     }
     let folder = try Folder()
     let options = DownloadOptions(resumes: true)
-    guard case .invalidResponse? = transferError(await download(server, to: folder.file(), options)) else {
-      Issue.record("taken")
-      return
-    }
-    #expect(folder.partialSize == 20_000)
     _ = try await download(server, to: folder.file(), options).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
-    #expect(server.requests.last?.value("Range") == "bytes=20000-" && server.requests.count == 3)
+    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=20000-", nil])
   }
 
   /// The version changed between two calls, and the new one was cut off too.
@@ -196,7 +191,7 @@ extension DownloadTests {
       // The lock ends with its process.
       first.send(SIGKILL)
       await first.ended()
-      let last = try await CommandTests.wynd(arguments)
+      let last = try await CommandTests.wyndFetch(arguments)
       #expect(last.code == 0, "\(last.err)")
       #expect(folder.text() == "the body" && folder.names == ["file.bin"])
     }
@@ -311,11 +306,10 @@ extension DownloadTests {
     let options = DownloadOptions(resumes: true)
     let download = Download(destination: folder.file(), options: options, progress: ProgressReporter(nil))
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let call = download.call(request, nil, nil)
+    let plan = download.plan(request, nil, nil)
     guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
-    let transport = script.networkCaller.source.loop(for: call).transport
-    let outcome = await RetryAttempt(request, transport, call.makeAttempt).run(clock: ContinuousRetryClock())
-    #expect((outcome.error as? NetworkError)?.isCancellation == true && script.requests.isEmpty)
+    guard case .failure(let error) = await script.perform(plan) else { Issue.record("not canceled"); return }
+    #expect(error.isCancellation && script.requests.isEmpty)
     #expect(folder.names.isEmpty)
   }
 }

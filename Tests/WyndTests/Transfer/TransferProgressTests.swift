@@ -13,7 +13,7 @@ import Testing
     let reporter = ProgressReporter { progress in told.update { $0.append(progress.completed) } }
     for completed in [Int64(0), 900_000, 0, 1, 1_000_000, 1_000_000] {
       reporter.report(completed, of: 1_000_000)
-      await withCheckedContinuation { continuation in reporter.afterReports { continuation.resume() } }
+      await reporter.reportsAreDelivered()
     }
     // The first report has the length; a single byte and an unchanged value are not reported.
     #expect(told.value == [0, 900_000, 0, 1_000_000])

@@ -1,0 +1,103 @@
+#if !canImport(FoundationNetworking)
+  import Foundation
+
+  /// One attempt on Apple's platforms.
+  ///
+  /// It runs on the caller's session while the app is inside the call, because the session is valid then. Every other
+  /// attempt runs on a session of ours with the same configuration: creating a task on a session that was invalidated
+  /// meanwhile would raise an exception.
+  nonisolated struct AppleAttempt: Sendable {
+    let outgoing: NetworkOutgoing
+    /// The caller's session.
+    let session: URLSession
+    /// The delegate of the caller's session when the call began. The session releases it when it is invalidated.
+    let callersDelegate: (any URLSessionDelegate)?
+    let reply: NetworkReply
+
+    func begin() {
+      // A canceled call must not create a task.
+      if reply.hasEnded { return }
+      let task = outgoing.isInsideCall ? taskOnCallersSession() : taskOnOurSession()
+      reply.onCancel { task.cancel() }
+      outgoing.bodies?.onTask(task)
+      task.resume()
+    }
+
+    private func taskOnCallersSession() -> URLSessionTask {
+      let redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
+        reply.end(redirects.outcome(data, response, error))
+      }
+      redirects.task = task
+      task.delegate = redirects
+      return task
+    }
+
+    private func taskOnOurSession() -> URLSessionTask {
+      let ours = AppleSessions.session(for: session)
+      let delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
+      let task: URLSessionTask =
+        switch (outgoing.bodies?.file, outgoing.bodies?.stream) {
+        case (let file?, _): ours.uploadTask(with: outgoing.request, fromFile: file)
+        case (nil, _?): ours.uploadTask(withStreamedRequest: outgoing.request)
+        case (nil, nil): ours.dataTask(with: outgoing.request)
+        }
+      task.delegate = delegate
+      // The session calls this method of its own delegate only, and at once.
+      (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, didCreateTask: task)
+      return task
+    }
+  }
+
+  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, and passes them to the
+  /// session's delegate, which is not asked if the delegate of the task implements the method.
+  nonisolated final class AppleRedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
+    private struct State: Sendable {
+      /// The request after the latest redirect.
+      var request: URLRequest
+      var hasFollowed = false
+      // Weak, because the task retains its delegate.
+      weak var task: URLSessionTask?
+    }
+    private let state: NetworkLock<State>
+    private let callersDelegate: (any URLSessionDelegate)?
+
+    init(_ request: URLRequest, _ callersDelegate: (any URLSessionDelegate)?) {
+      state = NetworkLock(State(request: request))
+      self.callersDelegate = callersDelegate
+    }
+
+    var hasFollowed: Bool { state.withLock { $0.hasFollowed } }
+
+    var task: URLSessionTask? {
+      get { state.withLock { $0.task } }
+      set { state.withLock { $0.task = newValue } }
+    }
+
+    func outcome(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) -> NetworkOutcome {
+      let sent = task?.countOfBytesSent ?? 0
+      return NetworkOutcome(
+        data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: sent > 0)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      let previous = state.withLock { $0.request }
+      let next = Redirects.request(request, after: previous, additional: session.configuration.httpAdditionalHeaders)
+      let follow: @Sendable (URLRequest?) -> Void = { [state] chosen in
+        if let chosen {
+          state.withLock { state in
+            state.request = chosen
+            state.hasFollowed = true
+          }
+        }
+        completionHandler(chosen)
+      }
+      let asked: Void? = (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(
+        session, task: task, willPerformHTTPRedirection: response, newRequest: next, completionHandler: follow)
+      if asked == nil { follow(next) }
+    }
+  }
+#endif

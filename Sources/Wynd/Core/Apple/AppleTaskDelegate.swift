@@ -1,0 +1,181 @@
+#if !canImport(FoundationNetworking)
+  import Foundation
+
+  /// The delegate of a task on a session of ours. It receives the response, and passes what the session's delegate would
+  /// be asked to the delegate of the caller's session, with that session as argument. URLSession calls the methods for
+  /// one task serially, even on a concurrent delegate queue.
+  nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
+    private struct State: Sendable {
+      /// The body of the response, unless the closures of a transfer receive it.
+      var data = Data()
+      /// An error of those closures.
+      var failure: (any Error)?
+      /// Whether the next body of the request is the first one, or follows a challenge.
+      var mayBeSent = true
+      /// The number of bytes that were sent of the latest body.
+      var sent = Int64(0)
+    }
+    private let state = NetworkLock(State())
+    private let bodies: NetworkBodies?
+    private let isRepeatable: Bool
+    private let redirects: AppleRedirectHandler
+    private let caller: URLSession
+    private let callersDelegate: (any URLSessionDelegate)?
+    private let reply: NetworkReply
+
+    init(
+      _ outgoing: NetworkOutgoing, for caller: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
+      _ reply: NetworkReply
+    ) {
+      bodies = outgoing.bodies
+      isRepeatable = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
+      redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      self.caller = caller
+      self.callersDelegate = callersDelegate
+      self.reply = reply
+    }
+
+    private var taskDelegate: (any URLSessionTaskDelegate)? { callersDelegate as? any URLSessionTaskDelegate }
+
+    // MARK: The response
+
+    func urlSession(
+      _: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+    ) {
+      state.withLock { $0.data = Data() }
+      guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
+      completionHandler(succeeds { try bodies?.onHead(head) } ? .allow : .cancel)
+    }
+
+    func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+      guard let bodies else { return state.withLock { $0.data += data } }
+      let hasFailed = state.withLock { $0.failure != nil }
+      if !hasFailed, !succeeds({ try bodies.onData(data) }) { dataTask.cancel() }
+    }
+
+    private func succeeds(_ work: () throws -> Void) -> Bool {
+      do { try work() } catch { state.withLock { $0.failure = error } }
+      return state.withLock { $0.failure == nil }
+    }
+
+    func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+      let (data, failure) = state.withLock { ($0.data, $0.failure) }
+      reply.end(
+        NetworkOutcome(
+          data: data, response: task.response, error: failure ?? error, hasFollowedRedirect: redirects.hasFollowed,
+          mayHaveSent: task.countOfBytesSent > 0))
+    }
+
+    // MARK: The body of the request
+
+    func urlSession(
+      _: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+      totalBytesExpectedToSend: Int64
+    ) {
+      taskDelegate?.urlSession?(
+        caller, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        totalBytesExpectedToSend: totalBytesExpectedToSend)
+      guard let bodies else { return }
+      bodies.onSent(totalBytesSent)
+      // URLSession trusts a Content-Length: the server would read the rest of a longer stream as the next request.
+      let sent = state.withLock { state in
+        state.sent += bytesSent
+        return state.sent
+      }
+      let isTooLong = bodies.stream != nil && 0..<sent ~= totalBytesExpectedToSend
+      if !succeeds({ if isTooLong { throw URLError(.dataLengthExceedsMaximum) } }) { task.cancel() }
+    }
+
+    /// URLSession repeats some requests on its own. If the request is not safe to repeat, a further body is provided
+    /// only after a redirect or an authentication challenge.
+    func urlSession(
+      _: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      let mayBeSent = state.withLock { state in
+        defer {
+          state.mayBeSent = false
+          state.sent = 0
+        }
+        return state.mayBeSent
+      }
+      guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
+      guard let stream = bodies?.stream else {
+        let asked: Void? = taskDelegate?.urlSession?(caller, task: task, needNewBodyStream: completionHandler)
+        if asked == nil { completionHandler(nil) }
+        return
+      }
+      // Passing the same stream again would crash.
+      do { completionHandler(try stream()) } catch {
+        state.withLock { $0.failure = NetworkError.transferFailed(error) }
+        completionHandler(nil)
+      }
+    }
+
+    // MARK: Passed to the delegate of the caller's session
+
+    func urlSession(
+      _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      redirects.urlSession(
+        caller, task: task, willPerformHTTPRedirection: response, newRequest: request,
+        completionHandler: completionHandler)
+    }
+
+    func urlSession(
+      _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      // The request was rejected, and may be sent again with a credential.
+      if challenge.failureResponse != nil { state.withLock { $0.mayBeSent = true } }
+      // A challenge of the connection goes to the method of the session first, as URLSession does it.
+      if challenge.isOfConnection {
+        let asked: Void? = callersDelegate?.urlSession?(
+          caller, didReceive: challenge, completionHandler: completionHandler)
+        if asked != nil { return }
+      }
+      let asked: Void? = taskDelegate?.urlSession?(
+        caller, task: task, didReceive: challenge, completionHandler: completionHandler)
+      if asked == nil { completionHandler(.performDefaultHandling, nil) }
+    }
+
+    func urlSession(_: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+      taskDelegate?.urlSession?(caller, taskIsWaitingForConnectivity: task)
+    }
+
+    func urlSession(
+      _: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+      completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+    ) {
+      let asked: Void? = taskDelegate?.urlSession?(
+        caller, task: task, willBeginDelayedRequest: request, completionHandler: completionHandler)
+      if asked == nil { completionHandler(.continueLoading, nil) }
+    }
+
+    func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+      taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
+    }
+
+    #if canImport(ObjectiveC)
+      /// URLSession collects metrics only if somebody wants them.
+      override func responds(to selector: Selector!) -> Bool {
+        let metrics = #selector((any URLSessionTaskDelegate).urlSession(_:task:didFinishCollecting:))
+        if selector == metrics { return taskDelegate?.responds(to: selector) ?? false }
+        return super.responds(to: selector)
+      }
+    #endif
+  }
+
+  nonisolated extension URLAuthenticationChallenge {
+    /// Whether the connection is challenged, not the request (Apple: Handling an authentication challenge).
+    fileprivate var isOfConnection: Bool {
+      let methods = [
+        NSURLAuthenticationMethodServerTrust, NSURLAuthenticationMethodClientCertificate,
+        NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
+      ]
+      return methods.contains(protectionSpace.authenticationMethod)
+    }
+  }
+#endif

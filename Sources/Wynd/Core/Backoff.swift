@@ -1,0 +1,52 @@
+import Foundation
+
+/// How long to wait before a retry.
+///
+/// `n` is the number of retries already made, so with the default base of 0.5 s and cap of 20 s the ceiling of the wait
+/// is 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
+nonisolated public enum Backoff: Sendable, Equatable {
+  /// Full jitter: uniform in `0 … min(cap, base · 2ⁿ)`, so that clients that failed together do not return together.
+  case exponential(base: Duration, cap: Duration)
+  /// The same wait each time, without jitter.
+  case constant(Duration)
+  /// No wait.
+  public static let none = Backoff.constant(.zero)
+
+  /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
+  ///
+  /// `random` is uniform in 0 ..< 1.
+  func delay(retry: Int, random: Double) -> Duration {
+    switch self {
+    case .constant(let wait): return min(max(.zero, wait), .unlimited)
+    case .exponential(let base, let cap):
+      // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
+      let doubled = base.secondsAsDouble * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1)
+      return .bounded(seconds: min(cap.secondsAsDouble, doubled) * min(max(random, 0), 1))
+    }
+  }
+
+  /// The sum of the longest waits before that many retries.
+  func longest(retries: Int) -> Duration {
+    let retries = min(max(retries, 0), 1_000_000_000)
+    // From the 64th on, all waits are equal.
+    return (0..<min(retries, 64)).reduce(delay(retry: 64, random: 1) * max(retries - 64, 0)) {
+      $0 + delay(retry: $1, random: 1)
+    }
+  }
+}
+
+nonisolated extension Duration {
+  /// Longer than any call. Sums of it do not overflow.
+  static let unlimited = Duration.seconds(9_000_000_000)
+
+  // `components` traps where the seconds do not fit into an Int64.
+  var secondsAsDouble: Double { self / .seconds(1) }
+
+  /// "0.52 s", "60 s": at most two decimals.
+  var logText: String { String(format: "%.15g s", (min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100) }
+
+  /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 10¹⁰ s for anything.
+  static func bounded(seconds: Double) -> Duration {
+    seconds > 0 ? .nanoseconds(Int64(min(seconds, 9e9) * 1e9)) : .zero
+  }
+}

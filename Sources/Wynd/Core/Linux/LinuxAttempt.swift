@@ -1,0 +1,366 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  import FoundationNetworking
+
+  /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects. It always completes, can
+  /// be canceled at any time, fails at once on a dead connection, follows redirects as in RFC 9110, and times out in
+  /// fractions of a second. OnLinux.md lists the defects.
+  nonisolated final class LinuxAttempt: NSObject, URLSessionTaskDelegate, Sendable {
+    /// All tasks are canceled, and all challenges completed, on this serial queue: `cancel()` on URLSession's own
+    /// queues deadlocks every session, and completing a challenge after a cancellation crashes. It is not a global
+    /// queue, because completion handlers of the app can block the threads of those.
+    static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
+
+    /// The caller's session, and its delegate when the call began.
+    let session: URLSession
+    private let callersDelegate: (any URLSessionDelegate)?
+    let transfer: NetworkBodies?
+    /// Stands on the caller's session for a task on ours.
+    private let placeholder: SessionPlaceholder?
+    /// The tasks run on a session of ours.
+    private let usesOwnSession: Bool
+    private let handlesCookies: Bool
+    private let timeout: TimeInterval
+    private let reply: NetworkReply
+
+    private struct State: Sendable {
+      var request: URLRequest
+      // False after a redirect that changed the method and removed the body.
+      var hasBody = true
+      /// The number of redirects so far. Each one starts a new task, and callbacks of earlier tasks are ignored.
+      var hop = 0
+      var task: URLSessionTask?
+      /// The session of ours that runs the task; nil for the caller's.
+      var active: LinuxTransfers?
+      /// Nil if the request is safe to repeat.
+      var lease: LinuxExclusiveSessions.Lease?
+      /// The body of the task is a stream.
+      var sendsStream = false
+      var cancelTimer: (@Sendable () -> Void)?
+      /// The task before the first redirect, if it ran on the caller's session. It stands for the later ones, which run
+      /// on ours: invalidating the caller's session cancels it, which ends the attempt, and
+      /// `finishTasksAndInvalidate()` waits for it.
+      var firstTask: URLSessionTask?
+      var hasEnded = false
+    }
+    private let state: NetworkLock<State>
+
+    init(
+      _ outgoing: NetworkOutgoing, for session: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
+      _ reply: NetworkReply
+    ) {
+      self.session = session
+      self.callersDelegate = callersDelegate
+      self.reply = reply
+      transfer = outgoing.bodies
+      // On a queue that is not serial, URLSession crashes if a task is canceled while it completes.
+      let isSerial = session.delegateQueue.maxConcurrentOperationCount == 1
+      usesOwnSession = !outgoing.isInsideCall || !isSerial
+      handlesCookies = outgoing.request.httpShouldHandleCookies
+      let isSafeToRepeat = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
+      let leavesSession = !handlesCookies || !isSafeToRepeat
+      let needsPlaceholder = outgoing.isInsideCall && leavesSession && !session.isInvalidated
+      placeholder = needsPlaceholder ? SessionPlaceholder(on: session) : outgoing.placeholder
+      timeout = Self.timeout(of: outgoing.request, session.configuration)
+      state = NetworkLock(State(request: outgoing.request))
+      super.init()
+      Self.removeCache(of: session)
+    }
+
+    func begin() {
+      if !usesOwnSession, session.isInvalidated { return reply.end(NetworkOutcome(error: URLError(.cancelled))) }
+      placeholder?.onSessionEnd { [weak self] in self?.end(URLError(.cancelled)) }
+      reply.onCancel { [self] in end(URLError(.cancelled)) }
+      resume()
+    }
+
+    // MARK: One task after another
+
+    /// Sends the first request, or the one after a redirect.
+    private func resume() {
+      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
+      var outgoing = request
+      setTimeout(of: &outgoing)
+      // URLSession supports lower-case schemes only.
+      if let url = outgoing.url, let scheme = url.scheme, scheme != scheme.lowercased() {
+        outgoing.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
+      }
+      do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
+        return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
+      }
+      outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
+      if RepeatSafety.regardlessOfFailure(request) != nil { return send(outgoing, hop, on: ownSession(hop)) }
+      let isUnused = outgoing.needsUnusedConnection
+      // Most servers close the connection after that, and the session can be used again.
+      if isUnused { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
+      let sessions = LinuxTransfers.exclusive(session, handlesCookies: handlesCookies)
+      sessions.lease(outgoing.url, isUnused: isUnused) { [self, outgoing] lease in
+        if state.withLock({ $0.hasEnded }) { return lease.end() }
+        send(outgoing, hop, on: lease.transfers, lease)
+      }
+    }
+
+    /// Sends the request on a session of ours, or on the caller's.
+    private func send(
+      _ outgoing: URLRequest, _ hop: Int, on active: LinuxTransfers?, _ lease: LinuxExclusiveSessions.Lease? = nil
+    ) {
+      let isStream = outgoing.httpBodyStream != nil
+      // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
+      // On the caller's session it is created under the lock, so that a cancellation waits for it: the app may invalidate
+      // its session afterwards. A later one must not be, because a callback for the previous task may wait for the lock.
+      let later = active.map { makeTask(outgoing, hop, on: $0) }
+      let task = state.withLock { state in
+        if !state.hasEnded {
+          state.task = later ?? makeTask(outgoing, hop)
+          state.active = active
+          state.lease = lease
+          state.sendsStream = isStream
+        }
+        return state.task
+      }
+      guard let task else {
+        return Self.queue.async {
+          later?.cancel()
+          lease?.end()
+        }
+      }
+      // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
+      // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
+      // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
+      if timeout != timeout.rounded(.up), hasSmallBody ?? !isStream {
+        startTimer(hop) { task.countOfBytesExpectedToReceive == 0 }
+      }
+      task.resume()
+    }
+
+    private func makeTask(_ request: URLRequest, _ hop: Int, on active: LinuxTransfers? = nil) -> URLSessionTask {
+      if transfer != nil, let active { return active.task(with: request, for: self) }
+      let isOurs = active != nil
+      let task = (active?.session ?? session).dataTask(with: request) { [self] data, response, error in
+        // Canceled with its session, perhaps after a redirect: the current task is canceled too.
+        if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
+        end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
+      }
+      task.delegate = self
+      return task
+    }
+
+    /// Nil if the body is not in memory.
+    private var hasSmallBody: Bool? { state.withLock { $0.request.httpBody.map { $0.count <= 16_384 } } }
+
+    /// The response to the task has begun.
+    func receivedHead() { state.withLock { $0.lease }?.respond() }
+
+    /// The session of ours for a request that is safe to repeat; nil if the caller's can run it. Creating a task on an
+    /// invalidated session crashes. Ours is never invalidated while a call runs.
+    private func ownSession(_ hop: Int) -> LinuxTransfers? {
+      let isOurs = transfer != nil || usesOwnSession || !handlesCookies || hop > 0
+      return isOurs ? LinuxTransfers.of(session, handlesCookies: handlesCookies) : nil
+    }
+
+    /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession
+    /// would send a 307 without its body and resolve a relative Location wrongly, and it crashes if the task ends
+    /// meanwhile.
+    private func follow(_ next: URLRequest, from hop: Int) {
+      if hop >= 20 { return end(URLError(.httpTooManyRedirects), hop: hop) }
+      // The first request has read the stream. A second one would be sent empty, and look like a success.
+      if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted), hop: hop) }
+      if NetworkRequestValidation.error(in: next) != nil { return end(URLError(.badURL), hop: hop) }
+      let old = state.withLock { state -> State? in
+        guard !state.hasEnded, state.hop == hop else { return nil }
+        defer {
+          if next.httpMethod != state.request.httpMethod { state.hasBody = false }
+          // On the caller's session.
+          if state.active == nil { state.firstTask = state.task }
+          state.request = next
+          state.hop = hop + 1
+          state.task = nil
+          state.cancelTimer = nil
+          state.active = nil
+          state.lease = nil
+        }
+        return state
+      }
+      guard let old else { return }
+      old.cancelTimer?()
+      if old.active != nil { old.task?.cancel() }
+      old.lease?.end()
+      resume()
+    }
+
+    // MARK: The end
+
+    /// Ends the attempt with the first outcome. Later ones, and those of a task before a redirect, are ignored.
+    /// `isFinished` means that the task has completed and need not be canceled.
+    func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
+      let ended = state.withLock { state -> State? in
+        if state.hasEnded || hop ?? state.hop != state.hop { return nil }
+        state.hasEnded = true
+        defer {
+          state.task = nil
+          state.cancelTimer = nil
+          state.firstTask = nil
+          state.lease = nil
+        }
+        return state
+      }
+      guard let ended else { return }
+      if isFinished { return settle(outcome, ended) }
+      Self.queue.async { [self] in
+        ended.task?.cancel()
+        settle(outcome, ended)
+      }
+    }
+
+    private func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
+
+    private func settle(_ outcome: NetworkOutcome, _ ended: State) {
+      ended.cancelTimer?()
+      var outcome = outcome
+      let activeSession = ended.active?.session ?? session
+      outcome.error = outcome.error.map { LinuxFault.normalized($0) }
+      // A silent connection may be reused over HTTP/2.
+      let hasFailed = (outcome.error as? URLError).map { NetworkError.urlError($0).failedBeforeSending } ?? false
+      let mayBeReused = !hasFailed && ended.task != nil && !LinuxConnections.ends(after: outcome.response)
+      if mayBeReused { LinuxConnections.add(activeSession, ended.request.url) }
+      outcome.mayHaveSent = hasFailed && LinuxConnections.mayExist(activeSession, ended.request.url)
+      outcome.hasFollowedRedirect = ended.hop > 0
+      ended.lease?.end()
+      reply.end(outcome)
+      if let firstTask = ended.firstTask { Self.queue.async { firstTask.cancel() } }
+    }
+
+    /// Nil if the attempt has ended, or if the task is that of a request before a redirect.
+    func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
+
+    /// Ends the attempt after its time-out, if the task is still the current one and `isDue` returns true then.
+    private func startTimer(_ hop: Int, isDue: @escaping @Sendable () -> Bool = { true }) {
+      let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
+        if isDue() { self?.end(URLError(.timedOut), hop: hop) }
+      }
+      setTimer(cancelTimer, hop)
+    }
+
+    private func setTimer(_ cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
+      let old = state.withLock { state -> (@Sendable () -> Void)? in
+        if state.hasEnded || state.hop != hop { return cancelTimer }
+        defer { state.cancelTimer = cancelTimer }
+        return state.cancelTimer
+      }
+      old?()
+    }
+
+    // MARK: Called by URLSession. A method whose signature differs slightly is never called, without a warning.
+
+    /// Calls the delegate of the caller's session on its queue, also for tasks on a session of ours.
+    private func onDelegateQueue(_ activeSession: URLSession, _ ask: @escaping @Sendable () -> Void) {
+      if activeSession === session || callersDelegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
+    }
+
+    func urlSession(
+      _ activeSession: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      guard let hop = hop(of: task) else { return }
+      let request = state.withLock { $0.request }
+      if !LinuxConnections.ends(after: response) { LinuxConnections.add(activeSession, request.url) }
+      guard let proposed = request.following(response, in: session.configuration) else {
+        return end(URLError(.unsupportedURL), hop: hop)
+      }
+      // Without the timer, a delegate that never calls back would leave the call without a result.
+      if callersDelegate != nil { startTimer(hop) }
+      onDelegateQueue(activeSession) { [self] in
+        let decide: @Sendable (URLRequest?) -> Void = { chosen in
+          Self.queue.async { [self] in
+            // Nil means that the redirect is not followed: the 3xx is the response, without its body.
+            guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
+            follow(chosen, from: hop)
+          }
+        }
+        guard let delegate = callersDelegate as? any URLSessionTaskDelegate else { return decide(proposed) }
+        delegate.urlSession(
+          session, task: task, willPerformHTTPRedirection: response, newRequest: proposed, completionHandler: decide)
+      }
+    }
+
+    /// libcurl has reused a dead connection, or the server has refused an HTTP/2 stream, and libcurl wants to send the
+    /// body again, without regard to the retry rule. The completion handler must be called, because otherwise every
+    /// session is blocked for 7 s. For a body in memory, nil makes the request fail. For a body stream, nil would send
+    /// an empty body, which the server may accept, so libcurl gets a stream that cannot be read. The attempt ends
+    /// before any response to such a request can arrive.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      let sendsStream = state.withLock { $0.sendsStream }
+      if let hop = hop(of: task) { end(URLError(.networkConnectionLost), hop: hop) }
+      completionHandler(sendsStream ? LinuxBodyStream(nil, nil) { nil } : nil)
+    }
+
+    /// After a 401 with a Basic challenge for which there is no credential, URLSession up to 6.3.1 never completes the
+    /// task (swift-corelibs-foundation#5457). The response is reported here, without its body. Where the defect is
+    /// fixed, the task's own completion is on the delegate queue before this, and ends the attempt first.
+    func urlSession(
+      _ activeSession: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      guard let hop = hop(of: task) else { return }
+      let decide: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+        [self] choice, credential in
+        Self.queue.async { [self] in
+          guard self.hop(of: task) != nil else { return }
+          setTimer(nil, hop)
+          // `.useCredential` without a credential crashes.
+          let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
+          completionHandler(choice, credential)
+          guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
+            let response = challenge.failureResponse
+          else { return }
+          activeSession.delegateQueue.addOperation { [self] in
+            end(NetworkOutcome(data: Data(), response: response), hop: hop)
+          }
+        }
+      }
+      guard let delegate = callersDelegate as? any URLSessionTaskDelegate else {
+        return decide(.performDefaultHandling, nil)
+      }
+      // Without the timer, a delegate that never calls back would leave the call without a result.
+      startTimer(hop)
+      onDelegateQueue(activeSession) { [self] in
+        delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
+      }
+    }
+
+    // MARK: Values that URLSession cannot handle
+
+    /// The time-out in seconds, in a range that URLSession can convert. 60 is the default of a request, so it means the
+    /// value of the session.
+    private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
+      let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
+    }
+
+    /// URLSession drops the fraction, so 0.4 s would fail at once. It uses the time-out of a request only if that was
+    /// set as a property. A value that was passed to the request's initializer has to be set again.
+    private func setTimeout(of request: inout URLRequest) {
+      let seconds = timeout.rounded(.up)
+      let isUsedAnyway =
+        request.timeoutInterval == seconds && session.configuration.timeoutIntervalForRequest == seconds
+      if !isUsedAnyway { request.timeoutInterval = seconds }
+    }
+
+    /// Removes the session's cache. URLSession reads it on another thread, and crashes if the task is canceled at the
+    /// end of that. Nothing is lost, because it stores no HTTP response there.
+    private static func removeCache(of session: URLSession) {
+      guard session.configuration.urlCache != nil else { return }
+      let cache = removedCaches.withLock { _ in
+        defer { session.configuration.urlCache = nil }
+        return session.configuration.urlCache
+      }
+      // Kept for a while, because a task of the caller's own may be reading it.
+      queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
+    }
+    // Not `Void`: a value without a size shares its address with another, which the thread sanitizer reports.
+    private static let removedCaches = NetworkLock(false)
+  }
+#endif

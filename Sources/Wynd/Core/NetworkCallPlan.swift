@@ -1,0 +1,49 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Describes a call before it starts.
+nonisolated public struct NetworkCallPlan: Sendable {
+  /// Identifies the call in its events. A different number for each call of the process.
+  public let id = ids.withLock { $0.next() ?? 0 }
+  private static let ids = NetworkLock((1...Int.max).makeIterator())
+  /// What to send.
+  public var request: URLRequest
+  /// The retry rule. Nil is the policy of the client, or ``RetryPolicy/default``.
+  public var policy: RetryPolicy?
+  /// Replaces ``RetryPolicy/maxRetries`` of the policy, if it is set.
+  public var maxRetries: Int?
+  /// Whether a 2xx response with an empty body is a success.
+  public var allowEmptyData = true
+
+  /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
+  var delay: Duration?
+  /// Whether the first request is sent before the public call returns, so that the session is certainly valid.
+  var isInsideCall = true
+  /// Who was signed in when the call began; see `NetworkCall`. The connections of an event stream share it.
+  var signIns: NetworkLock<[ObjectIdentifier: Int]>?
+  /// The endpoint of the call, for the middleware.
+  var endpoint: (any Sendable)?
+  /// Whether this is a download, an upload or a stream.
+  var isTransfer = false
+  /// What is put around each attempt: a download, an upload or a stream, and middleware. Nil sends the request alone.
+  var around: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
+
+  /// Where the completion handlers of performers are called that have no queue of their own.
+  static let defaultDelegateQueue: OperationQueue = {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    return queue
+  }()
+}
+
+nonisolated extension NetworkCallPlan {
+  /// Makes a plan.
+  public init(
+    _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true
+  ) {
+    self.init(request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+  }
+}

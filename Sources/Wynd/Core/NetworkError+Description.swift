@@ -1,0 +1,161 @@
+import Foundation
+
+// These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
+
+nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugStringConvertible {
+  /// One line for a log.
+  public var description: String { Self.oneLine(logText, 10_000) }
+
+  /// The same, with a line for each attempt.
+  public var debugDescription: String {
+    attempts.reduce("NetworkError: \(self)") { text, attempt in
+      "\(text)\n  #\(attempt.number) at \(attempt.startedAt.logText) for \(attempt.duration.logText): "
+        + (attempt.error?.description ?? "") + (attempt.delay.map { "; then waited \($0.logText)" } ?? "")
+    }
+  }
+
+  private var logText: String {
+    switch self {
+    case .urlError(let error):
+      "\(summary) (URLError \(error.code.rawValue)\(error.failingURL.map { ", \($0.redactedForLog)" } ?? ""))"
+    case .endpointError(let response, let data): "\(NetworkResponse(data: data ?? Data(), response: response))"
+    case .noResponseData(let response): "no body: \(NetworkResponse(data: Data(), response: response))"
+    case .serviceError(let error, let response, let data), .undecodable(let error, let response, let data):
+      "\(Self.reason(error)): \(NetworkResponse(data: data, response: response))"
+    case .noResponse, .invalidResponseType: "no HTTP response"
+    case .responseTooLarge(let limit): "a line of over \(limit) bytes"
+    case .invalidRequest(let reason): "invalid request: \(reason)"
+    case .middlewareError(let e), .transferFailed(let e), .generalError(let e): "The request failed: \(Self.reason(e))"
+    case .inaccessible(let failure):
+      "\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)"
+    case .cancelled: "canceled"
+    }
+  }
+
+  /// The text of an error of the app may contain anything, also a token, so only its type, case and code are printed,
+  /// and of a `DecodingError` the place and the types: "users[3].email: expected String, found null".
+  private static func reason(_ error: any Error) -> String {
+    switch error as? DecodingError {
+    case .typeMismatch(let type, let info), .valueNotFound(let type, let info):
+      // "Expected to decode Int but found a string instead." The app's own types may write anything here.
+      let got = ["string", "number", "bool", "array", "dictionary", "null"].first(where: info.debugDescription.contains)
+      return "\(place(info.codingPath)): expected \(type), found \(got ?? "another type")"
+    case .keyNotFound(let key, let info): return "\(place(info.codingPath + [key])): is missing"
+    case .dataCorrupted(let info):
+      let cause = info.underlyingError as? any LoggableError
+      return "\(place(info.codingPath)): is not valid" + (cause.map { " (\($0))" } ?? "")
+    default:
+      if let error = error as? any LoggableError { return error.description }
+      let name = caseName(of: error).map { ".\($0)" } ?? ""
+      // On Linux, `as NSError` would ask for its text.
+      return "\(type(of: error))\(name), \(error._domain) \(error._code)"
+    }
+  }
+
+  /// The name of an enumeration's case, which is a part of the code. Its associated values may contain anything. Nil for
+  /// other types, and where only code of the app could tell the name.
+  private static func caseName(of error: any Error) -> String? {
+    // Its type is asked, because on Apple's platforms the error itself can always be cast, to an NSError.
+    let type: Any.Type = type(of: error)
+    if type is any CustomReflectable.Type { return nil }
+    let mirror = Mirror(reflecting: error)
+    guard mirror.displayStyle == .enum else { return nil }
+    if let label = mirror.children.first?.label { return label }
+    let hasOwnText =
+      type is any CustomStringConvertible.Type || type is any CustomDebugStringConvertible.Type
+      || type is any TextOutputStreamable.Type
+    return hasOwnText ? nil : String(describing: error)
+  }
+
+  static func place(_ path: [any CodingKey]) -> String {
+    let text = path.map { key in
+      // A case of an enumeration is a name in the code, and "Index 3" is an element of an array. Any other key, such as
+      // that of a dictionary, is from the body.
+      let mirror = Mirror(reflecting: key)
+      let name = mirror.displayStyle == .enum && mirror.children.isEmpty ? key.stringValue : "…"
+      return key.stringValue.hasPrefix("Index ") ? "[\(key.intValue ?? 0)]" : ".\(name)"
+    }.joined().trimmingPrefix(".")
+    return path.isEmpty ? "the body" : oneLine(String(text), 120)
+  }
+
+  static func oneLine(_ text: String, _ limit: Int) -> String {
+    let line = String(text.unicodeScalars.prefix(limit)).components(separatedBy: .controlCharacters.union(.newlines))
+    return line.joined(separator: " ") + (text.unicodeScalars.count > limit ? "…" : "")
+  }
+
+  /// A sentence for the person in front of the screen, without codes, and what to do. On Apple's platforms the sentence
+  /// for a `URLError` is the system's own, in the person's language.
+  public var errorDescription: String? { sentence + advice }
+
+  private var sentence: String {
+    // A log never asks for the text of an app's error, because that runs code of the app.
+    if let text = inner?.sentence ?? (thrown as? any LocalizedError)?.errorDescription { return text }
+    #if !canImport(FoundationNetworking)
+      if let urlError { return urlError.localizedDescription }
+    #endif
+    return summary
+  }
+
+  private var advice: String {
+    switch stopReason {
+    case .retryAfterTooLong(let asked): " Please try again in \(Self.roundedUp(asked))."
+    case .notSafeToRepeat: " The server may have received the request. Please check before you send it again."
+    // Whether an attempt that the deadline ended is safe to repeat is not known here.
+    case .deadline: ""
+    // Another text contains the advice of its author.
+    default: inner?.advice ?? (shouldRetry && !(thrown is any LocalizedError) ? " Please try again later." : "")
+    }
+  }
+
+  /// "2 min", "3 h" or "4 days": never less than the wait, because the server would refuse a request that is too early.
+  private static func roundedUp(_ wait: Duration) -> String {
+    func count(_ unit: Double) -> Int { Int((wait.secondsAsDouble / unit).rounded(.up)) }
+    let (minutes, hours, days) = (count(60), count(3600), count(86_400))
+    if minutes < 60 { return "\(minutes) min" }
+    if hours < 24 { return "\(hours) h" }
+    return days == 1 ? "1 day" : "\(days) days"
+  }
+
+  /// What happened, in English, by the code of a `URLError` or by the status.
+  private var summary: String {
+    if case .invalidRequest = self { return "The request is invalid, and was not sent." }
+    return switch isCancellation ? -999 : urlError?.code.rawValue ?? statusCode ?? 0 {
+    case -999: "The request was canceled."
+    case -1000, -1002: "The URL is not valid."
+    case -1001: "The request timed out."
+    case -1003, -1006: "The host was not found."
+    case -1004: "The server did not accept the connection."
+    case -1005: "The connection was lost."
+    case -1007: "There were too many redirects."
+    case -1009, -1020 ... -1018: "There is no internet connection."
+    case -1200, -1206 ... -1205: "A secure connection was not possible."
+    case -1204 ... -1201: "The certificate of the server is not trusted."
+    case 401: "The server requires a valid sign-in."
+    case 403: "The server denied access."
+    case 404, 410: "The server could not find the requested item."
+    case 413: "The server does not accept this much data."
+    case 429, 502...504, 529: "The server is busy or not available."
+    case 408, 500...: "The server could not process the request."
+    case 400...: "The server rejected the request."
+    case -1011, -1017 ... -1015, 1...: "The server sent a response that cannot be used."
+    default: "The request failed."
+    }
+  }
+}
+
+/// An error of this library, whose text contains no secret.
+nonisolated protocol LoggableError: Error, CustomStringConvertible {}
+/// A ``LoggableError`` about a response.
+nonisolated protocol ResponseError: LoggableError { var response: NetworkResponse { get } }
+
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension URL {
+  /// The URL without user, password, fragment and the values of its query.
+  var redactedForLog: String {
+    // A URL without a host is all content: "data:text/plain,secret".
+    guard host != nil, var parts = URLComponents(string: absoluteString) else { return "\(scheme ?? ""):…" }
+    for part in [\URLComponents.user, \.password, \.fragment] { parts[keyPath: part] = nil }
+    parts.queryItems = parts.queryItems?.map { .init(name: $0.value == nil ? "*" : $0.name, value: "*") }
+    return parts.string ?? "…"
+  }
+}

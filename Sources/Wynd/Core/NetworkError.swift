@@ -1,0 +1,208 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Every way a call can fail. Catch it with its type:
+///
+/// ```swift
+/// do throws(NetworkError) {
+///   let data = try await session.performNetworkRequest(request)
+/// } catch {
+///   if case .cancelled = error { return }
+///   show(error.localizedDescription)          // a sentence for people
+///   log("\(error)")                           // for logs: no credential, no query value
+/// }
+/// ```
+nonisolated public enum NetworkError: Error, Sendable {
+  /// URLSession's error. On Linux it has the code that Apple's platforms give for the same failure, with the original
+  /// error as `NSUnderlyingErrorKey`.
+  case urlError(URLError)
+  /// URLSession reported an error that is not a `URLError`.
+  case generalError(any Error)
+  /// URLSession reported neither an error nor a response.
+  case noResponse
+  /// The response is not HTTP (a `file:` or `data:` URL).
+  case invalidResponseType(URLResponse)
+  /// A 2xx response with an empty body; `allowEmptyData: true` accepts it.
+  case noResponseData(HTTPURLResponse)
+  /// A status of 400 and up, with the response and its body.
+  case endpointError(HTTPURLResponse, Data?)
+  /// A retry might help, but no further one was made: the last error, every attempt, and the reason.
+  indirect case inaccessible(RetryFailure)
+  /// The caller canceled the call. Do not show this as a failure.
+  case cancelled
+  /// The URL, a header field or the body is not valid, or the session cannot send the request. Nothing was sent.
+  case invalidRequest(reason: String)
+  /// The response arrived, but could not be parsed.
+  case undecodable(any Error, HTTPURLResponse, Data)
+  /// The service's own error type, decoded by an endpoint.
+  case serviceError(any Error, HTTPURLResponse, Data)
+  /// Thrown by a middleware, for example by the renewal of a credential.
+  case middlewareError(any Error)
+  /// A failure of a download or upload that concerns the file: a ``TransferError``.
+  case transferFailed(any Error)
+  /// A line or an event of a stream is larger than the limit, in bytes.
+  case responseTooLarge(limit: Int)
+
+  /// Whether a retry may help. Whether the request is safe to repeat is a separate decision (``RepeatSafety``).
+  public var shouldRetry: Bool {
+    switch self {
+    case .urlError(let error): Self.isTransient(error)
+    case .endpointError(let response, _):
+      switch response.statusCode {
+      // Took too long · wrong server · too early · too many · a bug or a crash · a proxy without its server · overload
+      // · a slow server · the same, from nginx, Cloudflare, other proxies and services.
+      case 408, 421, 425, 429, 500, 502, 503, 504, 444, 499, 520...524, 529, 598, 599: true
+      // Too large for now (RFC 9110 §15.5.14).
+      case 413: RetryAfter.wait(asked: response, now: Date()) != nil
+      default: false
+      }
+    case .inaccessible(let failure): failure.lastError.shouldRetry
+    default: (thrown as? any RetryableError)?.shouldRetry ?? false
+    }
+  }
+
+  /// The status code of the response, if there was one.
+  public var statusCode: Int? { response?.statusCode }
+
+  /// The status and headers of the response, if there was one; of the last one if the call was retried.
+  public var response: HTTPURLResponse? { received?.response }
+
+  /// The body of the response, if there was one; of the last one if the call was retried.
+  public var data: Data? { received?.data }
+
+  var received: (response: HTTPURLResponse, data: Data?)? {
+    switch self {
+    case .noResponseData(let response): (response, nil)
+    case .endpointError(let response, let data): (response, data)
+    case .undecodable(_, let response, let data), .serviceError(_, let response, let data): (response, data)
+    default: (thrown as? any ResponseError).map { ($0.response.response, $0.response.data) } ?? inner?.received
+    }
+  }
+
+  /// Every attempt of a call that was retried; empty for an error that is returned directly.
+  public var attempts: [RetryFailure.Attempt] { failure?.attempts ?? [] }
+
+  /// Why no further attempt was made; nil for an error that is returned directly.
+  public var stopReason: RetryFailure.StopReason? { failure?.stopReason }
+
+  /// The `URLError` behind it, if there is one.
+  public var urlError: URLError? { if case .urlError(let error) = self { error } else { inner?.urlError } }
+
+  var failure: RetryFailure? { if case .inaccessible(let failure) = self { failure } else { nil } }
+
+  /// The error of a middleware or a transfer.
+  var thrown: (any Error)? {
+    switch self {
+    case .middlewareError(let error), .transferFailed(let error): error
+    default: nil
+    }
+  }
+
+  /// The error that this one wraps.
+  var inner: Self? { failure?.lastError ?? thrown as? Self ?? (thrown as? URLError).map(Self.urlError) }
+
+  /// No server was reached: the user's connection, or a host that does not exist or does not listen.
+  var isUnreachable: Bool { Self.unreachable.contains(urlError?.code) }
+
+  /// The origin received the request, and probably failed to process it because it is overloaded.
+  var indicatesOverload: Bool { shouldRetry && !failedBeforeSending && ![421, 425].contains(statusCode) }
+
+  var failedBeforeSending: Bool { isUnreachable || urlError?.code == .secureConnectionFailed }
+
+  /// Unlikely to go away: a bug in the server, a port without TLS, a response that is not HTTP or is damaged.
+  var isPersistent: Bool { statusCode == 500 || Self.persistent.contains(urlError?.code) }
+
+  var isCancellation: Bool { if case .cancelled = self { true } else { urlError?.code == .cancelled } }
+
+  private static let unreachable: [URLError.Code?] = [
+    .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .internationalRoamingOff,
+    .callIsActive, .dataNotAllowed,
+  ]
+  private static let persistent: [URLError.Code?] = [
+    .secureConnectionFailed, .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse,
+  ]
+  private static let transient: [URLError.Code?] = [.unknown, .timedOut, .networkConnectionLost, .badServerResponse]
+
+  private static func isTransient(_ error: URLError) -> Bool {
+    #if !canImport(FoundationNetworking)
+      // Low Data Mode or a cellular setting: the user's decision, which a retry does not change.
+      if error.networkUnavailableReason != nil { return false }
+    #endif
+    // The server refused the handshake, or ATS forbids the cipher or version: a retry cannot help.
+    let isRefused = [-9824, -9801, -9802].contains(error.userInfo["_kCFStreamErrorCodeKey"] as? Int)
+    if error.code == .secureConnectionFailed, isRefused { return false }
+    return [unreachable, persistent, transient].contains { $0.contains(error.code) }
+  }
+}
+
+/// The end of a call that was retried, or that was not retried for a reason that its error does not show.
+nonisolated public struct RetryFailure: Error, Sendable {
+  /// One attempt: its time, its error, and the wait after it.
+  public struct Attempt: Sendable {
+    /// The number of the attempt, counted from 1.
+    public internal(set) var number: Int
+    /// When it began, measured from the start of the call.
+    public internal(set) var startedAt: Duration
+    /// The time from its start to its response or error.
+    public internal(set) var duration: Duration
+    /// Why it failed; nil if it succeeded.
+    public internal(set) var error: NetworkError?
+    /// The wait after it, or its full length if the wait was canceled; nil if there was none.
+    public internal(set) var delay: Duration?
+    /// Why its failure proves that the server has not applied the request; nil if it does not.
+    var proof: RepeatSafety?
+  }
+
+  /// Why no further attempt was made.
+  public enum StopReason: Sendable, Equatable {
+    /// A retry cannot help.
+    case notRetryable
+    /// The server may have applied the request, and a repetition could apply it twice.
+    case notSafeToRepeat(method: String)
+    /// The body is an `httpBodyStream`, which can be read only once.
+    case bodyNotReplayable
+    /// ``RetryPolicy/maxRetries`` is reached.
+    case maxRetries
+    /// Three failures that are unlikely to go away: status 500, a TLS handshake that fails, a response that cannot be
+    /// decompressed or is not HTTP.
+    case persistentFailure
+    /// ``RetryPolicy/maxRetryTime`` is over, or would be before the next attempt.
+    case maxRetryTime
+    /// No server could be reached for ``RetryPolicy/maxUnreachableTime``.
+    case maxUnreachableTime
+    /// ``RetryPolicy/deadline`` is over, or would be before the next attempt.
+    case deadline
+    /// The server asked for this wait, which is longer than ``RetryPolicy/maxRetryAfter`` or the deadline allows.
+    case retryAfterTooLong(Duration)
+    /// The caller canceled the call.
+    case cancelled
+
+    /// Whether the call ends with the error of its last attempt as it is, without the attempts and this reason.
+    ///
+    /// An error that no retry can help explains itself, and so does one that was not retried because `maxRetries` is 0.
+    /// The other reasons are reported even after a single attempt, because the error alone does not show them.
+    func isReportedDirectly(attempts: Int) -> Bool {
+      switch self {
+      case .notRetryable: true
+      case .maxRetries, .maxRetryTime, .maxUnreachableTime: attempts < 2
+      default: false
+      }
+    }
+  }
+
+  /// The failure of the last attempt.
+  public internal(set) var lastError: NetworkError
+  /// Every attempt that was made, in order.
+  public internal(set) var attempts: [Attempt]
+  /// Why no further attempt was made.
+  public internal(set) var stopReason: StopReason
+}
+
+/// An error of a middleware or a transfer that says whether a retry may help. Other errors of theirs are not retried.
+nonisolated public protocol RetryableError: Error {
+  /// Whether a retry may help.
+  var shouldRetry: Bool { get }
+}

@@ -1,0 +1,31 @@
+import Foundation
+
+/// A value that several threads share, protected by a mutex.
+///
+/// One allocation holds both; `NSLock` alone takes four on Linux. Synchronization's Mutex needs iOS 18, and the thread
+/// sanitizer does not know it on Linux.
+nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
+  // Unchecked: the value is accessed only while the mutex is locked.
+  private let storage: ManagedBuffer<Value, pthread_mutex_t>
+
+  init(_ value: Value) {
+    storage = .create(minimumCapacity: 1) { _ in value }
+    storage.withUnsafeMutablePointerToElements { mutex in
+      _ = pthread_mutex_init(mutex, nil)
+    }
+  }
+
+  func withLock<Result: Sendable, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    storage.withUnsafeMutablePointerToElements { mutex in
+      _ = pthread_mutex_lock(mutex)
+    }
+    defer {
+      storage.withUnsafeMutablePointerToElements { mutex in
+        _ = pthread_mutex_unlock(mutex)
+      }
+    }
+    return try body(&storage.header)
+  }
+}

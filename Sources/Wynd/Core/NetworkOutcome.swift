@@ -1,0 +1,81 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The outcome of one attempt, as URLSession reports it.
+nonisolated struct NetworkOutcome: Sendable {
+  /// What ended the attempt.
+  enum End: Sendable {
+    /// The response, or an error.
+    case finished
+    /// The deadline of the call.
+    case deadline
+    /// The caller.
+    case cancelled
+  }
+
+  var data: Data?
+  var response: URLResponse?
+  var error: (any Error)?
+  var end = End.finished
+  /// The attempt followed a redirect, so its error concerns the last server only.
+  var hasFollowedRedirect = false
+  /// The request may have been sent, even if the error usually proves that it was not.
+  var mayHaveSent = false
+  /// Whether the response counts as a success, whatever its status code.
+  var isAccepted = false
+  /// Whether the failed attempt transferred data that does not have to be transferred again.
+  var hasProgressed = false
+
+  static var deadline: Self { Self(error: URLError(.timedOut), end: .deadline) }
+  static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
+
+  /// The response if it is a success, otherwise the error.
+  ///
+  /// - Parameters:
+  ///   - isHead: Whether the request is a HEAD, whose response never has a body.
+  ///   - allowEmptyData: Whether a 2xx response may have no body.
+  func result(isHead: Bool, allowEmptyData: Bool) -> Result<HTTPURLResponse, NetworkError> {
+    if let error { return .failure(Self.networkError(error)) }
+    guard let response else { return .failure(.noResponse) }
+    guard let http = response as? HTTPURLResponse else { return .failure(.invalidResponseType(response)) }
+    if isAccepted { return .success(http) }
+    if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }
+    let isBodyExpected = 200..<300 ~= http.statusCode && ![204, 205].contains(http.statusCode)
+    let isBodyMissing = data?.isEmpty != false
+    let isBodyRequired = isBodyExpected && !isHead && !allowEmptyData
+    return isBodyMissing && isBodyRequired ? .failure(.noResponseData(http)) : .success(http)
+  }
+
+  private static func networkError(_ error: any Error) -> NetworkError {
+    if let error = error as? NetworkError { return error }
+    if let error = urlError(error) { return .urlError(error) }
+    return .generalError(error)
+  }
+
+  /// The `URLError` with the same meaning, which is the one that the retry policy knows. On Apple's platforms,
+  /// URLSession reports errors of other domains too.
+  static func urlError(_ error: any Error) -> URLError? {
+    if let error = error as? URLError { return error }
+    let original = error as NSError
+    let code: URLError.Code? =
+      switch (original.domain, original.code) {
+      case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
+      case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
+      case (NSPOSIXErrorDomain, let code): POSIXErrorCode(rawValue: Int32(clamping: code)).flatMap { posixCodes[$0] }
+      default: nil
+      }
+    return code.map { URLError($0, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 }) }
+  }
+
+  private static let posixCodes: [POSIXErrorCode: URLError.Code] = [
+    .ECONNABORTED: .networkConnectionLost,
+    .ECONNRESET: .networkConnectionLost,
+    .ENOTCONN: .networkConnectionLost,
+    .EPIPE: .networkConnectionLost,
+    .ETIMEDOUT: .timedOut,
+    .EPROTO: .cannotParseResponse,
+  ]
+}

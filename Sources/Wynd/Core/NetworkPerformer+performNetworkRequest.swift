@@ -1,0 +1,93 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+nonisolated extension NetworkPerformer {
+  /// Sends the request, retries it when that is useful and safe, and calls back exactly once.
+  ///
+  /// ```swift
+  /// session.performNetworkRequest(request) { result in
+  ///   switch result {
+  ///   case .success(let data): show(data)
+  ///   case .failure(.cancelled): break
+  ///   case .failure(let error): show(error.localizedDescription)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The call starts at once; there is no `resume()`.
+  ///
+  /// - Parameters:
+  ///   - request: What to send. Its `timeoutInterval` (seconds) is the time without any data after which one attempt
+  ///     ends; the whole call is limited by the policy.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
+  ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. The body of a response to HEAD, and of
+  ///     one with status 204, 205 or 3xx, may always be empty.
+  ///   - policy: The retry rule. `nil` is the client's policy, or ``RetryPolicy/default``.
+  ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle that cancels the call. It does not have to be kept.
+  @discardableResult
+  public func performNetworkRequest(
+    _ request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
+    completionHandler: @escaping @Sendable (NetworkResult) -> Void
+  ) -> NetworkTask {
+    networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy) {
+      completionHandler($0.map(\.data))
+    }
+  }
+
+  /// Sends a GET request to a URL, with the parameters of the form above.
+  @discardableResult
+  public func performNetworkRequest(
+    _ url: URL, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
+    completionHandler: @escaping @Sendable (NetworkResult) -> Void
+  ) -> NetworkTask {
+    performNetworkRequest(
+      URLRequest(url: url), maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy,
+      completionHandler: completionHandler)
+  }
+
+  /// Sends the request, retries it when that is useful and safe, and returns the body.
+  ///
+  /// ```swift
+  /// let data = try await session.performNetworkRequest(request)
+  /// ```
+  ///
+  /// Canceling the task ends the call at once. The parameters are those of the form with a completion handler.
+  ///
+  /// - Returns: The body of the response.
+  /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
+  public func performNetworkRequest(
+    _ request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+  ) async throws(NetworkError) -> Data {
+    try await networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy).data
+  }
+
+  /// Sends a GET request to a URL, with the parameters of the form above.
+  public func performNetworkRequest(
+    _ url: URL, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+  ) async throws(NetworkError) -> Data {
+    try await performNetworkRequest(
+      URLRequest(url: url), maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy)
+  }
+
+  /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
+  @discardableResult
+  public func networkResponse(
+    for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask {
+    let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+    return perform(plan, completionHandler: completionHandler)
+  }
+
+  /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
+  public func networkResponse(
+    for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+  ) async throws(NetworkError) -> NetworkResponse {
+    let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+    return try await perform(plan).get()
+  }
+}

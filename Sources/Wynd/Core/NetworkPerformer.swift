@@ -1,0 +1,85 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
+///
+/// The calls are methods in extensions of this protocol, so code that takes a performer works with all three:
+///
+/// ```swift
+/// struct Weather {
+///   let network: any NetworkPerformer
+///   func forecast() async throws -> Data { try await network.performNetworkRequest(url) }
+/// }
+/// Weather(network: URLSession.shared)
+/// Weather(network: NetworkScript.scripted([.ok("sunny")]))
+/// ```
+///
+/// A type of your own can conform too, and do something before and after each call of another performer:
+///
+/// ```swift
+/// struct CountingPerformer: NetworkPerformer {
+///   let base: any NetworkPerformer
+///   let counter: Counter
+///   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+///     counter.increment()
+///     return await base.perform(plan)
+///   }
+/// }
+/// ```
+nonisolated public protocol NetworkPerformer: Sendable {
+  /// Carries out a call with all its attempts. Canceling the task cancels the call.
+  ///
+  /// - Parameter plan: The request and its retry policy. A performer may change them before it passes the plan on.
+  /// - Returns: The response, or the error.
+  func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError>
+
+  /// The same with a completion handler, which is called once, on ``delegateQueue``. The default runs the async form.
+  ///
+  /// - Returns: A handle that cancels the call.
+  func perform(
+    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask
+
+  /// Where completion handlers are called: the `delegateQueue` of a session. The default is a background queue.
+  var delegateQueue: OperationQueue { get }
+}
+
+nonisolated extension NetworkPerformer {
+  /// Runs the async form in a task.
+  public func perform(
+    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask {
+    start(completionHandler) { await perform(plan) }
+  }
+
+  /// A background queue.
+  public var delegateQueue: OperationQueue { NetworkCallPlan.defaultDelegateQueue }
+
+  /// Runs async work, and calls the completion handler with its result on the delegate queue.
+  func start<Value: Sendable>(
+    _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
+  ) -> NetworkTask {
+    NetworkTask { [delegateQueue] in
+      let value = await work()
+      delegateQueue.addOperation { completion(value) }
+    }
+  }
+}
+
+nonisolated extension URLSession: NetworkPerformer {
+  /// Carries out a call on this session.
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+    await RetryLoop.run(plan, on: NetworkSessionTransport(session: self))
+  }
+
+  /// Carries out a call on this session. The first request has been sent when this returns.
+  public func perform(
+    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask {
+    RetryLoop(plan, on: NetworkSessionTransport(session: self))
+      .start(on: delegateQueue, completion: completionHandler)
+  }
+}

@@ -1,0 +1,69 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Checks what URLSession does not check. A space or a line break in a method or a header field could forge another
+/// request.
+nonisolated enum NetworkRequestValidation {
+  /// Why the request cannot be sent; nil if it can.
+  static func error(in request: URLRequest) -> String? {
+    guard request.url != nil else { return "it has no URL" }
+    guard isToken(request.networkMethod) else { return "the method is not a token (RFC 9110 §5.6.2)" }
+    // URLSession fails such a request without sending it, and does not say why.
+    let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
+    if hasBody, ["GET", "HEAD"].contains(request.networkMethod) {
+      return "\(request.networkMethod) cannot have a body: URLSession does not send it"
+    }
+    for (name, value) in request.allHTTPHeaderFields ?? [:] {
+      if let error = error(inField: name, value) { return error }
+    }
+    return nil
+  }
+
+  /// Why a header field cannot be sent; nil if it can.
+  static func error(inField name: String, _ value: String) -> String? {
+    guard isToken(name) else { return "the name of a header field is not a token (RFC 9110 §5.6.2)" }
+    let forbidden = [0, UInt8(ascii: "\n"), UInt8(ascii: "\r")]
+    return value.utf8.contains(where: forbidden.contains) ? "the header field \(name) holds a line break or NUL" : nil
+  }
+
+  /// With a wrong length, the server would read the rest of the body as the next request.
+  static func error(inFraming request: URLRequest) -> String? {
+    if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
+    guard let length = request.value(forHTTPHeaderField: "Content-Length"), request.httpBodyStream == nil
+    else { return nil }
+    return Int(length) == request.httpBody?.count ?? 0 ? nil : "Content-Length differs from httpBody"
+  }
+
+  /// Why a session with this configuration cannot send any request; nil if it can.
+  static func error(in configuration: URLSessionConfiguration) -> String? {
+    for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
+      if let error = error(inField: name, value) { return "of the session: \(error)" }
+      let framesBody = ["content-length", "transfer-encoding"].contains(name.lowercased())
+      if framesBody { return "of the session: \(name) is set by URLSession" }
+    }
+    #if canImport(FoundationNetworking)
+      // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,
+      // and crashes if the result is out of range.
+      return 0...1e15 ~= configuration.timeoutIntervalForRequest ? nil : "timeoutIntervalForRequest is out of range"
+    #else
+      // A task with a completion handler raises an Objective-C exception on a background session.
+      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
+    #endif
+  }
+
+  /// Whether the text is a token: letters, digits and some punctuation (RFC 9110 §5.6.2).
+  static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(tokenCharacters.contains)
+  }
+  private static let tokenCharacters = Array(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8)
+}
+
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension URLRequest {
+  /// The method: GET if the request has none.
+  var networkMethod: String { httpMethod ?? "GET" }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends requests on a session.
+nonisolated struct NetworkSessionTransport: NetworkTransport {
+  let session: URLSession
+  /// Captured when the call begins, because a session releases its delegate when it is invalidated. Without it, a retry
+  /// would be made without the certificate pinning of the app.
+  private let callersDelegate: (any URLSessionDelegate)?
+
+  init(session: URLSession) {
+    self.session = session
+    callersDelegate = session.delegate
+  }
+
+  func validationError(for request: URLRequest) -> String? {
+    NetworkRequestValidation.error(inFraming: request) ?? NetworkRequestValidation.error(in: request)
+      ?? NetworkRequestValidation.error(in: session.configuration)
+  }
+
+  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    var outgoing = outgoing
+    outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
+    if outgoing.bodies?.isUpload == true { setDefaultContentType(of: &outgoing.request) }
+    outgoing.placeholder?.onSessionEnd { reply.cancel(NetworkOutcome(error: URLError(.cancelled))) }
+    #if canImport(FoundationNetworking)
+      LinuxAttempt(outgoing, for: session, callersDelegate, reply).begin()
+    #else
+      AppleAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).begin()
+    #endif
+  }
+
+  func placeholder() throws(URLError) -> SessionPlaceholder? {
+    #if canImport(FoundationNetworking)
+      if session.isInvalidated { throw URLError(.cancelled) }
+    #endif
+    return SessionPlaceholder(on: session)
+  }
+
+  /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST
+  /// without a type to be form fields.
+  private func setDefaultContentType(of request: inout URLRequest) {
+    let sessionFields = session.configuration.httpAdditionalHeaders ?? [:]
+    let sessionHasType = sessionFields.keys.contains { ($0 as? String)?.lowercased() == "content-type" }
+    if sessionHasType || request.value(forHTTPHeaderField: "Content-Type") != nil { return }
+    request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+  }
+
+  /// Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. On Linux, URLSession would
+  /// fail at once with such a value, or crash; on Apple's platforms, what it does is not documented.
+  private func usableTimeout(_ seconds: TimeInterval) -> TimeInterval {
+    let seconds = seconds > 0 ? seconds : session.configuration.timeoutIntervalForRequest
+    return min(seconds, 1e8)
+  }
+}

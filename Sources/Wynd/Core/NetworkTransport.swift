@@ -1,0 +1,76 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends one request, and returns its outcome. Canceling the task cancels the request.
+///
+/// Middleware, a download, an upload and a stream are functions that make one `NetworkSend` from another.
+typealias NetworkSend = @Sendable (NetworkOutgoing) async -> NetworkOutcome
+
+/// A request on its way to the session.
+nonisolated struct NetworkOutgoing: Sendable {
+  var request: URLRequest
+  /// Nil if both bodies are in memory.
+  var bodies: NetworkBodies?
+  /// Whether the app is still inside the call that sends this request. Only then its session is certainly valid.
+  var isInsideCall = false
+  /// Stands for the request on the caller's session, if it is the first one of a transfer.
+  var placeholder: SessionPlaceholder?
+  /// The clock of the call.
+  var clock: any RetryClock
+
+  /// The request without the length of a body that is not in it.
+  var requestToValidate: URLRequest {
+    guard bodies?.file != nil || bodies?.stream != nil else { return request }
+    var request = request
+    request.setValue(nil, forHTTPHeaderField: "Content-Length")
+    return request
+  }
+}
+
+/// Hands requests to the network. The retry loop uses the network only through this protocol, so that a test can
+/// replace it.
+nonisolated protocol NetworkTransport: Sendable {
+  /// Why the request cannot be sent; nil if it can.
+  func validationError(for request: URLRequest) -> String?
+  /// Sends the request, unless the reply has ended already, and ends the reply with its outcome. When this returns, the
+  /// app may invalidate its session.
+  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply)
+  /// Makes what stands for the requests of a transfer on the caller's session. Called inside the call.
+  ///
+  /// - Throws: If the session is known to be invalid.
+  func placeholder() throws(URLError) -> SessionPlaceholder?
+}
+
+nonisolated extension NetworkTransport {
+  func placeholder() throws(URLError) -> SessionPlaceholder? { nil }
+
+  /// Validates the request and sends it.
+  func send(_ outgoing: NetworkOutgoing) async -> NetworkOutcome {
+    if let reason = validationError(for: outgoing.requestToValidate) {
+      return NetworkOutcome(error: NetworkError.invalidRequest(reason: reason))
+    }
+    if Task.isCancelled { return .cancelled }
+    let reply = NetworkReply()
+    return await reply.outcome { begin(outgoing, reply) }
+  }
+}
+
+/// The bodies of a transfer that are not in memory: the source of the request's body, and closures that receive the
+/// response as it arrives. The closures are called serially, and not after the end of the attempt. An error that one of
+/// them throws ends the attempt.
+nonisolated struct NetworkBodies: Sendable {
+  /// The request is an upload: its body is not that of a form.
+  var isUpload = false
+  var file: URL?
+  /// Makes a new stream each time the body is sent.
+  var stream: (@Sendable () throws -> InputStream)?
+  var onHead: @Sendable (HTTPURLResponse) throws -> Void = { _ in }
+  var onData: @Sendable (Data) throws -> Void
+  /// Receives the number of bytes of the request's body that have been sent so far.
+  var onSent: @Sendable (Int64) -> Void = { _ in }
+  /// Receives the task, on Apple's platforms only, where it may be suspended.
+  var onTask: @Sendable (URLSessionTask) -> Void = { _ in }
+}

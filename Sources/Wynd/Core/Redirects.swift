@@ -1,0 +1,33 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Decides which header fields the request after a redirect has.
+///
+/// URLSession sends custom header fields (X-Api-Key) to any host that a redirect names. On Apple's platforms it drops
+/// `Authorization` even if the host stays the same.
+nonisolated enum Redirects {
+  /// `next` with the credentials of `previous` if both have the same origin, otherwise without any (RFC 9110 §15.4).
+  /// http and https are different origins. `additional` are the fields that the session adds to every request.
+  static func request(_ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
+    var next = next
+    if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
+      for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
+        let own = additional?.first { ($0.key as? String)?.lowercased() == name.lowercased() }?.value as? String
+        next.setValue(previous.value(forHTTPHeaderField: name) ?? own, forHTTPHeaderField: name)
+      }
+      return next
+    }
+    for (name, value) in next.allHTTPHeaderFields ?? [:]
+    where SensitiveHeader.matches(name, value) || name.lowercased() == "host" {
+      next.setValue(nil, forHTTPHeaderField: name)
+    }
+    // The session would add these again to a request without them; a blank value is not sent.
+    for case (let name as String, let value as String) in additional ?? [:] where SensitiveHeader.matches(name, value) {
+      next.setValue(" ", forHTTPHeaderField: name)
+    }
+    return next
+  }
+}

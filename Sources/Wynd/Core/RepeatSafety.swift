@@ -1,0 +1,52 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Whether it is safe to send a request again, and why (RFC 9110 §9.2.2).
+nonisolated public enum RepeatSafety: String, Sendable, CustomStringConvertible {
+  /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
+  case idempotentMethod = "the method is idempotent"
+  /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
+  case idempotencyKey = "the request has an Idempotency-Key"
+  /// The failure proves that no server received the request.
+  case nothingSent = "nothing was sent"
+  /// The server refused the request before processing it (413, 421, 425, 429).
+  case refusedBeforeProcessing = "the server refused it before processing"
+  /// ``RetryPolicy/retriesNonIdempotent`` allows it.
+  case allowedByPolicy = "the policy allows it"
+  /// The server may have applied the request: a repetition could place an order twice.
+  case mayHaveBeenApplied = "the server may have applied it"
+
+  /// False only for ``mayHaveBeenApplied``.
+  public var isSafe: Bool { self != .mayHaveBeenApplied }
+
+  /// The reason in words.
+  public var description: String { rawValue }
+}
+
+nonisolated extension RepeatSafety {
+  /// Why the request may be repeated whatever has happened to it; nil if that depends on what has happened.
+  static func regardlessOfFailure(_ request: URLRequest) -> RepeatSafety? {
+    if idempotentMethods.contains(request.networkMethod) { return .idempotentMethod }
+    return hasIdempotencyKey(request) ? .idempotencyKey : nil
+  }
+  private static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"]
+
+  static func hasIdempotencyKey(_ request: URLRequest) -> Bool {
+    let keys = ["Idempotency-Key", "X-Idempotency-Key"].compactMap(request.value(forHTTPHeaderField:))
+    // A blank value is not sent, so it protects nothing.
+    return keys.contains { !$0.allSatisfy(\.isWhitespace) }
+  }
+
+  /// Why the failure of an attempt proves that the server has not applied its request; nil if it does not.
+  static func proven(by error: NetworkError, in outcome: NetworkOutcome) -> RepeatSafety? {
+    // The error concerns the last server only: a POST may have been applied before the redirect.
+    if outcome.hasFollowedRedirect { return nil }
+    // It may be that of another request.
+    if case .middlewareError(is URLError) = error { return nil }
+    if error.failedBeforeSending, !outcome.mayHaveSent { return .nothingSent }
+    return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// Skips retries while an origin fails for several calls.
+///
+/// In an outage, each call alone would send up to eleven requests, and multiply the load that the server could not
+/// carry. With a budget, a retry is skipped if several calls to its origin have failed since the origin last responded,
+/// the last one less than a second ago. A skipped retry does not count as an attempt: the call waits its next backoff
+/// step instead, and its last retry is always sent. So a call never takes longer than its own retries could have taken,
+/// and never sends more than it would have sent alone.
+///
+/// Any response that does not indicate overload counts, also a 404. After one that comes between failures, no retry is
+/// skipped for a second, so a server that responds to some calls is not down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
+/// only call to an origin.
+///
+/// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:
+///
+/// ```swift
+/// var policy = RetryPolicy.default
+/// policy.budget = RetryBudget()     // shared only by the calls with this policy
+/// policy.budget = nil               // every retry is sent
+/// ```
+nonisolated public final class RetryBudget: Sendable {
+  /// Shared by the whole process.
+  public static let shared = RetryBudget()
+
+  /// Makes a budget that is not shared with other policies.
+  public init() {}
+
+  /// The number of origins that are kept. Beyond that, the one that failed longest ago is removed.
+  static let capacity = 256
+  /// How long a failure or a response counts.
+  private static let window = Duration.seconds(1)
+  /// Failures that are further apart belong to different outages. This is the longest wait of the default backoff.
+  private static let longestGap = Duration.seconds(20)
+
+  /// The failures of an origin.
+  private struct Failing {
+    var lastFailure: Duration
+    var lastResponse: Duration?
+    /// The first call that has failed since the last response, and whether others have.
+    var firstCall: Int?
+    var isShared = false
+  }
+  private let origins = NetworkLock<[NetworkOrigin: Failing]>([:])
+
+  var count: Int { origins.withLock { $0.count } }
+
+  /// Records a response that does not indicate overload.
+  func responded(_ url: URL?, now: Duration) {
+    origins.withLock { origins in
+      // The common case: nothing fails.
+      if origins.isEmpty { return }
+      guard let lastFailure = origins[NetworkOrigin(url)]?.lastFailure else { return }
+      let isRecent = now - lastFailure < Self.window
+      origins[NetworkOrigin(url)] = isRecent ? Failing(lastFailure: lastFailure, lastResponse: now) : nil
+    }
+  }
+
+  /// Records a failure that indicates overload. `call` is a different number for each call.
+  func failed(_ url: URL?, call: Int, now: Duration) {
+    origins.withLock { origins in
+      let known = origins[NetworkOrigin(url)]
+      var failing = Failing(lastFailure: now, lastResponse: known?.lastResponse, firstCall: call)
+      if let known, let firstCall = known.firstCall, now - known.lastFailure <= Self.longestGap {
+        (failing.firstCall, failing.isShared) = (firstCall, known.isShared || firstCall != call)
+      }
+      origins[NetworkOrigin(url)] = failing
+      if origins.count > Self.capacity {
+        let oldest = origins.min { $0.value.lastFailure < $1.value.lastFailure }
+        if let oldest { origins[oldest.key] = nil }
+      }
+    }
+  }
+
+  /// Whether several calls to the origin have failed, the last one within a second, and it has not responded since.
+  func isFailing(_ url: URL?, now: Duration) -> Bool {
+    origins.withLock { origins in
+      guard let failing = origins[NetworkOrigin(url)], failing.isShared else { return false }
+      let isResponding = failing.lastResponse.map { now - $0 < Self.window } ?? false
+      return !isResponding && now - failing.lastFailure < Self.window
+    }
+  }
+}

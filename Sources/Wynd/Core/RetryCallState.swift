@@ -1,0 +1,49 @@
+/// The progress of a call.
+nonisolated struct RetryCallState: Sendable {
+  /// The number of attempts so far, including the current one.
+  var attempts = 0
+  /// When the current attempt began, measured from the start of the call.
+  var attemptBegan = Duration.zero
+  /// The attempts that failed.
+  var history: [RetryFailure.Attempt] = []
+  /// The time from the start of the call to the end of the latest attempt.
+  var elapsed = Duration.zero
+  /// When the first of the latest consecutive attempts began that reached no server.
+  var unreachableSince: Duration?
+
+  // MARK: Since the last progress
+  // Retries, backoff and time are counted from there, so a download fails when it stalls, not because it is long.
+
+  /// The number of attempts before the last one that made progress.
+  var attemptsBeforeProgress = 0
+  /// When that attempt ended.
+  var progressedAt = Duration.zero
+  /// The sum of all waits.
+  var waited = Duration.zero
+  /// The sum of the waits that a server asked for.
+  var askedFor = Duration.zero
+  /// The number of retries that the budget skipped.
+  var skippedRetries = 0
+  /// The next retry is the last one, and must be sent.
+  var mustNotSkip = false
+
+  var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
+  var backoffStep: Int { attemptsWithoutProgress - 1 + skippedRetries }
+  var persistentFailures: Int { history.count { $0.error?.isPersistent == true } }
+  var unreachableTime: Duration { elapsed - (unreachableSince ?? elapsed) }
+
+  /// Why the latest failure proves that its request was not applied; nil if it does not.
+  var proof: RepeatSafety? { history.last?.proof }
+  /// A server may have received the request in an attempt before the latest one.
+  var mayHaveReachedServer: Bool { history.dropLast().contains { $0.proof != .nothingSent } }
+
+  /// Counts from now on.
+  mutating func startOver() {
+    attemptsBeforeProgress = attempts - 1
+    progressedAt = elapsed
+    waited = .zero
+    askedFor = .zero
+    skippedRetries = 0
+    mustNotSkip = false
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// Time, waits and random numbers. Tests replace it, so that they do not have to wait.
+nonisolated protocol RetryClock: Sendable {
+  /// The time since a fixed moment. It includes the time that the device sleeps.
+  var now: Duration { get }
+  /// The date, to compare with an HTTP-date.
+  var date: Date { get }
+  /// Uniform in 0 ..< 1.
+  func random() -> Double
+  /// Waits. Throws at once when the task is cancelled.
+  func sleep(for delay: Duration) async throws
+  /// Calls `action` once after `delay`, unless the closure it returns is called first: that cancels the timer.
+  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void
+}
+
+/// Real time.
+nonisolated struct ContinuousRetryClock: RetryClock {
+  private static let start = ContinuousClock.now
+  // Not a global queue: an app that blocks its threads would delay every deadline.
+  private static let queue = DispatchQueue(label: "Wynd.RetryClock", qos: .userInitiated)
+
+  var now: Duration { ContinuousClock.now - Self.start }
+  var date: Date { Date() }
+  func random() -> Double { Double.random(in: 0..<1) }
+
+  func sleep(for delay: Duration) async throws {
+    // `Duration` holds more seconds than a timer can count.
+    try await Task.sleep(for: min(delay, Duration.seconds(1e9)), tolerance: .milliseconds(1), clock: .continuous)
+  }
+
+  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    let timer = Timer(source: DispatchSource.makeTimerSource(queue: Self.queue))
+    timer.source.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
+    // On a queue of its own: the end of a call may have to wait for URLSession, and must not delay other calls.
+    timer.source.setEventHandler { DispatchQueue(label: "Wynd.timer", qos: .userInitiated).async(execute: action) }
+    timer.source.activate()
+    return { timer.source.cancel() }
+  }
+  // Unchecked: it may be canceled on any thread, but only Apple's newer SDKs declare it `Sendable`.
+  private struct Timer: @unchecked Sendable { let source: any DispatchSourceTimer }
+}

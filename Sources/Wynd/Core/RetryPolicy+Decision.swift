@@ -1,0 +1,117 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What follows a failed attempt.
+nonisolated enum RetryDecision: Sendable, Equatable {
+  /// `asked`: the part of the wait that the server asked for.
+  case retry(after: Duration, NetworkEvent.DelaySource, asked: Duration = .zero)
+  case stop(RetryFailure.StopReason)
+}
+
+// Pure functions: the time and the random number are passed in.
+nonisolated extension RetryPolicy {
+  /// What follows this failure. The first rule that applies decides.
+  ///
+  /// - Parameters:
+  ///   - error: The failure of the latest attempt.
+  ///   - request: The request of the call. After a redirect, the last request may be a GET, although a POST before it
+  ///     was applied.
+  ///   - state: The progress of the call.
+  ///   - verdict: The result of ``shouldRetry``; nil without it.
+  ///   - random: Uniform in 0 ..< 1.
+  func decision(
+    _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, verdict: Bool?, now: Date, random: Double
+  ) -> RetryDecision {
+    // A server that supports the key reports that an earlier attempt is still in progress.
+    let isInProgress =
+      error.statusCode == 409 && RepeatSafety.hasIdempotencyKey(request) && state.mayHaveReachedServer
+    let mayHelp = verdict ?? (error.shouldRetry || isInProgress)
+
+    // Canceled by the app, perhaps with its session.
+    if error.isCancellation { return .stop(.notRetryable) }
+    if !mayHelp, !error.shouldRetry { return .stop(.notRetryable) }
+    // Reported even if the caller decides against a retry, because people must not be told to try again.
+    if !safety(of: request, provenBy: state.proof).isSafe {
+      return .stop(.notSafeToRepeat(method: request.networkMethod))
+    }
+    if !mayHelp { return .stop(.notRetryable) }
+    if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
+    if state.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
+    if state.persistentFailures > 2 { return .stop(.persistentFailure) }
+
+    let ownDelay = backoff.delay(retry: state.backoffStep, random: random)
+    var delay = ownDelay
+    let server = error.response.flatMap { Self.waitAsked(in: $0, now: now) }
+    if let asked = server?.wait, asked > .zero {
+      if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
+      if let deadline, asked >= deadline - state.elapsed { return .stop(.retryAfterTooLong(asked)) }
+      // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
+      // do not return together, but no more of it than the call has time for.
+      delay = asked + max(.zero, min(ownDelay, (timeLeft(state) - asked) / 2))
+    }
+    // The retries that the budget skipped have used up the waits that the call's own retries could have taken.
+    if ownDelay > waitLeft(state) { return .stop(.maxRetries) }
+
+    if error.isUnreachable, let maxUnreachableTime {
+      let left = maxUnreachableTime - state.unreachableTime
+      if left <= .zero { return .stop(.maxUnreachableTime) }
+      // The last retry is made at the limit, so a call survives every shorter outage.
+      delay = min(delay, left)
+    }
+    if exceedsMaxRetryTime(delay, error, state) { return .stop(.maxRetryTime) }
+    if let deadline, state.elapsed + delay >= deadline { return .stop(.deadline) }
+
+    guard let server, server.wait > .zero else { return .retry(after: delay, .backoff) }
+    return .retry(after: delay, .server(field: server.field), asked: server.wait)
+  }
+
+  /// Whether it is safe to repeat the request after a failure. `proof` is what that failure proves.
+  func safety(of request: URLRequest, provenBy proof: RepeatSafety?) -> RepeatSafety {
+    if let safety = RepeatSafety.regardlessOfFailure(request) { return safety }
+    if let proof { return proof }
+    return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
+  }
+
+  /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.
+  ///
+  /// The call continues for as long as its own retries could have taken with the longest jitter. The last wait ends at
+  /// a random moment before that, and is followed by a retry that is not skipped.
+  func delayOfSkippedRetry(_ state: inout RetryCallState, random: Double) -> Duration? {
+    let left = min(waitLeft(state), timeLeft(state))
+    // Without waits, retries cannot be spread.
+    if state.mustNotSkip || left <= .zero { return nil }
+    state.skippedRetries += 1
+    let delay = backoff.delay(retry: state.backoffStep, random: random)
+    if delay < left { return delay }
+    state.mustNotSkip = true
+    return left * min(max(random, 0), 1)
+  }
+
+  private static func waitAsked(in response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
+    response.statusCode >= 400 ? RetryAfter.wait(asked: response, now: now) : nil
+  }
+
+  private func exceedsMaxRetryTime(_ delay: Duration, _ error: NetworkError, _ state: RetryCallState) -> Bool {
+    guard let maxRetryTime else { return false }
+    let timeWithoutProgress = state.elapsed - state.progressedAt
+    // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
+    let hasPassed = timeWithoutProgress > maxRetryTime && maxRetryTime > .zero
+    let isFirstLoss = state.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
+    if hasPassed && isFirstLoss { return false }
+    return timeWithoutProgress + delay > maxRetryTime
+  }
+
+  /// What is left of the time that the waits of the call's own retries can take, with the longest jitter.
+  private func waitLeft(_ state: RetryCallState) -> Duration {
+    backoff.longest(retries: maxRetries) + state.askedFor - state.waited
+  }
+
+  /// The time until the first limit.
+  private func timeLeft(_ state: RetryCallState) -> Duration {
+    let end = min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + state.progressedAt)
+    return end - state.elapsed
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+nonisolated extension URLRequest {
+  /// A `curl` command that sends the same request. See ``cURL(redacting:)``.
+  public var cURL: String { cURL(redacting: []) }
+
+  /// A `curl` command that sends the same request.
+  ///
+  /// Secrets are replaced by shell variables, which have to be set first: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or
+  /// `$USER_PASSWORD` for the user name and password in the URL. The body is read from standard input (`… < body`) if
+  /// it is a stream, is not text, has 100,000 bytes or more, or contains a word that looks like a secret.
+  ///
+  /// - Parameter names: Additional header fields and query items that are secrets.
+  /// - Returns: The command, on one line.
+  public func cURL(redacting names: Set<String>) -> String {
+    func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
+    func isSecret(_ name: String, _ value: String = "") -> Bool {
+      SensitiveHeader.matches(name, value) || names.contains { $0.lowercased() == name.lowercased() }
+    }
+    func pair(_ name: String, _ separator: String, _ value: String, _ place: String) -> String {
+      guard isSecret(name.removingPercentEncoding ?? name, value) else { return quoted(name + separator + value) }
+      let variable = (place + name.uppercased()).map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
+      return quoted(name + separator) + "\"$\(String(variable))\""
+    }
+    var words = ["curl", httpMethod == "HEAD" ? "--head" : "-X " + quoted(httpMethod ?? "GET")]
+    for (name, value) in (allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
+      words += ["-H", value.isEmpty ? quoted(name + ";") : pair(name, ": ", value, "HEADER_")]
+    }
+    if httpMethod != "HEAD", httpBody?.isEmpty == false || httpBodyStream != nil {
+      // Without this, curl would add its own Content-Type.
+      if value(forHTTPHeaderField: "Content-Type") == nil { words += ["-H", "'Content-Type:'"] }
+      // On Linux, an argument is limited to 128 KiB.
+      let text = httpBody.flatMap { $0.count < 100_000 ? String(data: $0, encoding: .utf8) : nil } ?? "\0"
+      let textWords = text.split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "_" }
+      let isShown = !text.utf8.contains(0) && !textWords.contains { isSecret(String($0)) }
+      words += isShown ? ["--data-raw", quoted(text)] : ["--data-binary", "@-"]
+    }
+    if url?.user?.isEmpty == false { words += ["-u", "\"$USER_PASSWORD\""] }
+    let items = url?.query(percentEncoded: true)?.split(separator: "&", omittingEmptySubsequences: false).map { item in
+      let halves = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      return halves.count == 1 ? quoted(halves[0]) : pair(halves[0], "=", halves[1], "QUERY_")
+    }
+    let address = StoredResponse.address(url)?.absoluteString.prefix { $0 != "?" } ?? ""
+    words += ["--url", quoted(String(address)) + (items.map { quoted("?") + $0.joined(separator: quoted("&")) } ?? "")]
+    return words.joined(separator: " ")
+  }
+}

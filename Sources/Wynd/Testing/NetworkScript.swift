@@ -1,0 +1,188 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Responds to requests in a test, in place of a session. It uses no network and no global state, and time is
+/// simulated: a wait of a minute ends at once.
+///
+/// ```swift
+/// let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
+/// let client = NetworkClient(script: script)
+/// let data = try await client.performNetworkRequest(request)
+/// #expect(script.requests.count == 3)
+/// ```
+nonisolated public final class NetworkScript: NetworkPerformer {
+  /// The outcome of one request.
+  public enum Step: Sendable {
+    /// A response with its complete body.
+    case response(Int, headers: [String: String], body: Data)
+    /// A response whose body arrives in chunks, for a transfer or a stream. If `isCut` is true, the connection is then
+    /// lost.
+    case chunks(Int, headers: [String: String], [Data], isCut: Bool)
+    /// The request fails with this error.
+    case failure(URLError.Code)
+    /// No response: the attempt times out after the request's `timeoutInterval`.
+    case silence
+    /// A response with status 200 and a text body.
+    public static func ok(_ body: String, headers: [String: String] = [:]) -> Step {
+      .status(200, body, headers: headers)
+    }
+    /// A response with a text body.
+    public static func status(_ code: Int, _ body: String = "", headers: [String: String] = [:]) -> Step {
+      .response(code, headers: headers, body: Data(body.utf8))
+    }
+    /// The request fails because the connection is lost.
+    public static let dropped = Step.failure(.networkConnectionLost)
+  }
+
+  /// Where completion handlers are called.
+  public let delegateQueue = OperationQueue()
+  fileprivate let respond: @Sendable (URLRequest, Int) -> Step
+  fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
+
+  /// Makes a script from a closure that receives each request and its index, counted from 0.
+  public init(_ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
+    self.respond = respond
+    delegateQueue.maxConcurrentOperationCount = 1
+  }
+
+  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
+  public static func scripted(_ steps: [Step]) -> NetworkScript {
+    NetworkScript { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
+  }
+
+  /// Carries out a call with the steps of this script.
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+    let play = ScriptPlay(script: self)
+    return await RetryLoop.run(withoutBudget(plan), on: play, clock: play)
+  }
+
+  /// Carries out a call with the steps of this script.
+  public func perform(
+    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+  ) -> NetworkTask {
+    let play = ScriptPlay(script: self)
+    return RetryLoop(withoutBudget(plan), on: play, clock: play)
+      .start(on: delegateQueue, completion: completionHandler)
+  }
+
+  /// Every request that was sent, in order, with the changes of all middleware.
+  public var requests: [URLRequest] { log.withLock { $0.requests } }
+  /// The simulated duration of all calls together: waits between attempts, and time-outs.
+  public var elapsed: Duration { log.withLock { $0.elapsed } }
+
+  /// A budget uses real time, but the script simulates time.
+  private func withoutBudget(_ plan: NetworkCallPlan) -> NetworkCallPlan {
+    var policy = plan.policy ?? .default
+    policy.budget = nil
+    var plan = plan
+    plan.policy = policy
+    return plan
+  }
+}
+
+/// Responds to one call with the steps of the script, and simulates its time, which advances only during waits and
+/// time-outs, and without delay.
+nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
+  private struct Timer: Sendable {
+    var due: Duration
+    var action: @Sendable () -> Void
+  }
+  private struct State: Sendable {
+    var now = Duration.zero
+    var timers: [Int: Timer] = [:]
+    var lastTimer = 0
+  }
+  let script: NetworkScript
+  private let state = NetworkLock(State())
+
+  func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.error(in: request) }
+
+  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    let request = outgoing.request
+    let number = script.log.withLock { log in
+      log.requests.append(request)
+      return log.requests.count - 1
+    }
+    switch script.respond(request, number) {
+    case .response(let status, let headers, let body):
+      reply.end(outcome(outgoing, status, headers, [body]))
+    case .chunks(let status, let headers, let chunks, let isCut):
+      let error = isCut ? URLError(.networkConnectionLost) : nil
+      reply.end(outcome(outgoing, status, headers, chunks, error))
+    case .failure(let code):
+      reply.end(NetworkOutcome(error: URLError(code)))
+    case .silence:
+      pass(.bounded(seconds: request.timeoutInterval)) { reply.end(NetworkOutcome(error: URLError(.timedOut))) }
+    }
+  }
+
+  private func outcome(
+    _ outgoing: NetworkOutgoing, _ status: Int, _ headers: [String: String], _ chunks: [Data],
+    _ error: URLError? = nil
+  ) -> NetworkOutcome {
+    let request = outgoing.request
+    let response = request.url.flatMap {
+      HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+    }
+    var outcome = NetworkOutcome(data: Data(chunks.joined()), response: response, error: error)
+    guard let bodies = outgoing.bodies, let response else { return outcome }
+    do {
+      // Open the stream as a session would. Its size is known only from Content-Length.
+      _ = try bodies.stream?()
+      let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
+      let size = try bodies.file.map { Int64(try Data(contentsOf: $0).count) } ?? length
+      bodies.onSent(size ?? Int64(request.httpBody?.count ?? 0))
+      try bodies.onHead(response)
+      for chunk in chunks { try bodies.onData(chunk) }
+    } catch { outcome.error = error as? NetworkError ?? .transferFailed(error) }
+    return outcome
+  }
+
+  var now: Duration { state.withLock { $0.now } }
+  var date: Date { Date(timeIntervalSince1970: 1_767_225_600 + now.secondsAsDouble) }
+  func random() -> Double { 0.5 }
+
+  func sleep(for delay: Duration) async throws {
+    try Task.checkCancellation()
+    pass(delay) {}
+  }
+
+  /// Fires when the simulated time is due. Work that waits for something real, such as a renewal that never ends, does
+  /// not let it pass, so the timer also fires after that much real time.
+  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+    let id = state.withLock { state in
+      state.lastTimer += 1
+      state.timers[state.lastTimer] = Timer(due: state.now + max(.zero, delay), action: action)
+      return state.lastTimer
+    }
+    let cancelRealTimer = ContinuousRetryClock().timer(after: delay) { [state] in
+      let timer = state.withLock { $0.timers.removeValue(forKey: id) }
+      timer?.action()
+    }
+    return { [state] in
+      cancelRealTimer()
+      _ = state.withLock { $0.timers.removeValue(forKey: id) }
+    }
+  }
+
+  /// Advances the clock by the delay and performs the action, or advances to the first timer that is due before that,
+  /// and fires it.
+  private func pass(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
+    let (passing, action) = state.withLock { state -> (Duration, @Sendable () -> Void) in
+      let before = state.now
+      let first = state.timers.min { $0.value.due < $1.value.due }
+      if let first, first.value.due <= before + delay {
+        state.timers[first.key] = nil
+        state.now = max(before, first.value.due)
+        return (state.now - before, first.value.action)
+      }
+      state.now = before + delay
+      return (delay, action)
+    }
+    script.log.withLock { $0.elapsed += passing }
+    action()
+  }
+}
