@@ -53,8 +53,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     // A request for a range, or with a condition of its own, must receive the server's response to it.
     let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
     let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
-    let isPlainGET = request.httpMethod ?? "GET" == "GET" && request.httpBody == nil && request.httpBodyStream == nil
-    let isCacheable = isPlainGET && !isConditional && !call.isTransfer && !control.has("no-store")
+    let isGET = request.networkMethod == "GET"
+    let isCacheable = isGET && !isConditional && !call.isTransfer && !control.has("no-store")
     let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
     let stored = isCacheable && !isReload ? store.response(for: key)?.matching(request) : nil
     let isStoredOnly = Self.isStoredOnly.get() || request.cachePolicy == .returnCacheDataDontLoad
@@ -69,7 +69,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     guard isCacheable else {
       // An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
       defer {
-        if !["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.httpMethod ?? "GET") { store.remove(key) }
+        if !["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod) { store.remove(key) }
       }
       return try await next(request)
     }

@@ -31,11 +31,11 @@ nonisolated extension Endpoint {
       request.setValue("application/json", forHTTPHeaderField: "Accept")
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .middlewareError(error) }
-    if let invalid = NetworkRequestValidation.error(in: request) { throw .invalidRequest(reason: invalid) }
-    let method = request.httpMethod?.uppercased() ?? "GET"
-    if request.httpBody != nil, method == "GET" || method == "HEAD" {
+    let method = request.networkMethod.uppercased()
+    if request.httpBody != nil, ["GET", "HEAD"].contains(method) {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
+    if let invalid = NetworkRequestValidation.error(in: request) { throw .invalidRequest(reason: invalid) }
     return request
   }
 

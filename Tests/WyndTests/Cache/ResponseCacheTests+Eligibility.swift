@@ -70,18 +70,6 @@ extension ResponseCacheTests {
     #expect(try await cached.get() == ("stored", .cache))
   }
 
-  @Test func doesNotServeAGETWithABody() async throws {
-    let cached = CachedClient([.ok("stored", headers: Self.fresh), .ok("sent")])
-    _ = try await cached.get()
-    var request = try Self.request()
-    request.httpBody = Data("query".utf8)
-    #expect(try await cached.response(request) == ("sent", .network))
-    request.httpBody = nil
-    request.httpBodyStream = InputStream(data: Data("query".utf8))
-    #expect(try await cached.response(request) == ("sent", .network))
-    #expect(try await cached.get() == ("stored", .cache))
-  }
-
   // MARK: Storing
 
   @Test(arguments: [201, 202, 206, 500]) func storesOnlyStatus200(_ status: Int) async throws {

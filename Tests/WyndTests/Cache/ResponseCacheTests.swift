@@ -63,14 +63,6 @@ import Wynd
     #expect(try await cached.get().text == "new")
   }
 
-  @Test func doesNotStoreAGETWithABody() async throws {
-    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("two")])
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    request.httpBody = Data("query".utf8)
-    #expect(try await cached.client.performNetworkRequest(request) == Data("one".utf8))
-    #expect(try await cached.get().text == "two")
-  }
-
   @Test func separatesVariantsOfSeveralHeaders() async throws {
     let headers = ["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-A"]
     let cached = CachedClient([.ok("de", headers: headers), .ok("fr", headers: headers)])

@@ -109,8 +109,8 @@ extension DownloadTests {
     #expect(folder.names.isEmpty && server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// Bytes after the announced end are dropped; those before it are kept.
-  @Test func truncatesAPartialFileThatIsTooLong() async throws {
+  /// If the part were kept, the server could send the same to every later request.
+  @Test func startsOverAfterARestThatIsTooLong() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0: .file(Self.old, for: request, cut: 20_000)
