@@ -50,7 +50,14 @@ open class URLSession: NSObject, @unchecked Sendable {
     with request: URLRequest, fromFile file: URL,
     completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> URLSessionUploadTask { fatalError() }
+  open func dataTask(
+    with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDataTask { fatalError() }
   open func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
+  public convenience init(
+    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?
+  ) { fatalError() }
+  open func finishTasksAndInvalidate() {}
   open func uploadTask(with request: URLRequest, fromFile file: URL) -> URLSessionUploadTask { fatalError() }
   open func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask { fatalError() }
   @objc public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
@@ -67,11 +74,25 @@ open class URLSessionTask: NSObject, @unchecked Sendable {
 }
 open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
 open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
-@objc public protocol URLSessionDelegate: NSObjectProtocol, Sendable {}
+@objc public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
+  @objc optional func urlSession(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+}
 open class URLCredential: NSObject, @unchecked Sendable {}
-open class URLAuthenticationChallenge: NSObject, @unchecked Sendable { open var failureResponse: URLResponse? { nil } }
+open class URLProtectionSpace: NSObject, @unchecked Sendable { open var authenticationMethod: String { "" } }
+open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
+  open var failureResponse: URLResponse? { nil }
+  open var protectionSpace: URLProtectionSpace { fatalError() }
+}
+public let NSURLAuthenticationMethodServerTrust = ""
+public let NSURLAuthenticationMethodClientCertificate = ""
+public let NSURLAuthenticationMethodNTLM = ""
+public let NSURLAuthenticationMethodNegotiate = ""
+open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {}
 extension URLSession {
   @objc public enum AuthChallengeDisposition: Int, Sendable { case useCredential, performDefaultHandling }
+  @objc public enum DelayedRequestDisposition: Int, Sendable { case continueLoading, useNewRequest, cancel }
 }
 @objc public protocol URLSessionTaskDelegate: URLSessionDelegate {
   @objc optional func urlSession(
@@ -88,6 +109,13 @@ extension URLSession {
     totalBytesExpectedToSend: Int64)
   @objc optional func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+  @objc optional func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask)
+  @objc optional func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void)
+  @objc optional func urlSession(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
 }
 
 public struct URLError: Error, Sendable {

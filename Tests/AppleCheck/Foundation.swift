@@ -243,6 +243,7 @@ extension String {
   public init(format: String, _ arguments: any CVarArg...) { self = "" }
 }
 extension StringProtocol {
+  public var capitalized: String { "" }
   public func trimmingCharacters(in set: CharacterSet) -> String { "" }
   public func contains<T: StringProtocol>(_ other: T) -> Bool { false }
   public func components<T: StringProtocol>(separatedBy separator: T) -> [String] { [] }

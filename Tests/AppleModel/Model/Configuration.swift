@@ -13,6 +13,8 @@
 /// What a configuration holds. A class with these properties is Apple's spelling; see `URLSessionConfiguration`.
 public struct ConfigurationValues {
   var identifier: String?
+  /// The device of the session from which the configuration was read: what happens to it happens to all its sessions.
+  var device: SimulatedDevice?
   // [doc] urlsessionconfiguration/timeoutintervalforrequest: 60 seconds; …forresource: 7 days.
   public var timeoutIntervalForRequest: TimeInterval = 60
   public var timeoutIntervalForResource: TimeInterval = 604_800

@@ -30,6 +30,9 @@ final class OptionalMethod {
 // [hdr] The protocols inherit NSObjectProtocol and Sendable; every completion handler is NS_SWIFT_SENDABLE.
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
   func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
+  func urlSession(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
 }
 
 public protocol URLSessionTaskDelegate: URLSessionDelegate {
@@ -49,6 +52,10 @@ public protocol URLSessionTaskDelegate: URLSessionDelegate {
     totalBytesExpectedToSend: Int64)
   func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics)
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+  // [doc] Called for a task of a background session with an `earliestBeginDate` only, so the model never calls it.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void)
 }
 
 public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
@@ -62,10 +69,22 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
 
 extension URLSessionDelegate {
   public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+  public func urlSession(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    if !OptionalMethod.isMissing(in: self) { completionHandler(.performDefaultHandling, nil) }
+  }
 }
 
 extension URLSessionTaskDelegate {
   public func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {}
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+  ) {
+    if !OptionalMethod.isMissing(in: self) { completionHandler(.continueLoading, nil) }
+  }
   public func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
     OptionalMethod.isMissing(in: self)
   }
@@ -137,6 +156,73 @@ public struct OptionalTaskMethods {
     }
     return isImplemented ? () : nil
   }
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, task: URLSessionTask,
+    needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+  ) -> Void? {
+    called { delegate.urlSession(session, task: task, needNewBodyStream: completionHandler) }
+  }
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) -> Void? {
+    called {
+      delegate.urlSession(
+        session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        totalBytesExpectedToSend: totalBytesExpectedToSend)
+    }
+  }
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
+  ) -> Void? {
+    called {
+      delegate.urlSession(
+        session, task: task, willBeginDelayedRequest: request, completionHandler: completionHandler)
+    }
+  }
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+  ) -> Void? {
+    called { delegate.urlSession(session, task: task, didFinishCollecting: metrics) }
+  }
+
+  @discardableResult public func callAsFunction(_ session: URLSession, didCreateTask task: URLSessionTask) -> Void? {
+    called { delegate.urlSession(session, didCreateTask: task) }
+  }
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask
+  ) -> Void? {
+    called { delegate.urlSession(session, taskIsWaitingForConnectivity: task) }
+  }
+
+  private func called(_ call: () -> Void) -> Void? {
+    OptionalMethod.isImplemented(by: delegate, call) ? () : nil
+  }
+}
+
+/// The same for the methods of a session.
+public struct OptionalSessionMethods {
+  let delegate: any URLSessionDelegate
+
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) -> Void? {
+    let isImplemented = OptionalMethod.isImplemented(by: delegate) {
+      delegate.urlSession(session, didReceive: challenge, completionHandler: completionHandler)
+    }
+    return isImplemented ? () : nil
+  }
+}
+
+extension URLSessionDelegate {
+  public var urlSession: OptionalSessionMethods? { OptionalSessionMethods(delegate: self) }
 }
 
 extension URLSessionTaskDelegate {
@@ -172,3 +258,7 @@ final class ChallengeSender: NSObject, URLAuthenticationChallengeSender {
   func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
   func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
 }
+
+// [doc] The authentication methods that Foundation on Linux lacks.
+public let NSURLAuthenticationMethodServerTrust = "NSURLAuthenticationMethodServerTrust"
+public let NSURLAuthenticationMethodClientCertificate = "NSURLAuthenticationMethodClientCertificate"

@@ -5,6 +5,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   public enum AuthChallengeDisposition: Int, Sendable {
     case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
   }
+  public enum DelayedRequestDisposition: Int, Sendable { case continueLoading, useNewRequest, cancel }
   public enum ResponseDisposition: Int, Sendable { case cancel, allow, becomeDownload, becomeStream }
   public typealias Completion = @Sendable (Data?, URLResponse?, (any Error)?) -> Void
 
@@ -37,10 +38,15 @@ open class URLSession: NSObject, @unchecked Sendable {
   public init(
     configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue queue: OperationQueue?
   ) {
-    values = configuration.values
+    var values = configuration.values
+    let device = values.device ?? SimulatedDevice()
+    values.device = device
+    self.values = values
     currentDelegate = delegate
     delegateQueue = queue ?? OperationQueue()
     if queue == nil { delegateQueue.maxConcurrentOperationCount = 1 }
+    super.init()
+    device.add(self)
   }
 
   func locked<Value>(_ work: () throws -> Value) rethrows -> Value {
@@ -154,31 +160,50 @@ public final class NetworkConditions: @unchecked Sendable {
 extension URLSession {
   /// No route to anywhere; connections that are open are lost. `reason`: why, if a setting of the user's forbids it.
   public func goOffline(_ reason: URLError.NetworkUnavailableReason? = nil) {
-    locked {
-      (network.isOffline, network.reason) = (true, reason)
-      pool.defunctAll()
-      changes.broadcast()
+    eachSessionOfTheDevice { session in
+      session.network.isOffline = true
+      session.network.reason = reason
+      session.pool.defunctAll()
     }
   }
   public func goOnline() {
-    locked {
-      network.isOffline = false
-      changes.broadcast()
-    }
+    eachSessionOfTheDevice { $0.network.isOffline = false }
   }
 
   // [note] TN2277: no code of a suspended app runs, and the system may close its connections. forums 802375 (2025): it
   // closes all of them as soon as the app is suspended. forums 724950: the app notices when it runs again, by -1005.
   public func suspendApp() {
-    locked {
-      network.isAppSuspended = true
-      pool.defunctAll()
+    eachSessionOfTheDevice { session in
+      session.network.isAppSuspended = true
+      session.pool.defunctAll()
     }
   }
   public func resumeApp() {
-    locked {
-      network.isAppSuspended = false
-      changes.broadcast()
+    eachSessionOfTheDevice { $0.network.isAppSuspended = false }
+  }
+
+  private func eachSessionOfTheDevice(_ change: (URLSession) -> Void) {
+    for session in values.device?.sessions ?? [] {
+      session.locked {
+        change(session)
+        session.changes.broadcast()
+      }
+    }
+  }
+}
+
+/// The device on which an app runs: its sessions share what happens to it.
+final class SimulatedDevice: @unchecked Sendable {
+  private struct Member { weak var session: URLSession? }
+  private let lock = NSLock()
+  private var members: [Member] = []
+
+  var sessions: [URLSession] { lock.withLock { members.compactMap(\.session) } }
+
+  func add(_ session: URLSession) {
+    lock.withLock {
+      members.removeAll { $0.session == nil }
+      members.append(Member(session: session))
     }
   }
 }

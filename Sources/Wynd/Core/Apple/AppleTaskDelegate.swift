@@ -157,15 +157,6 @@
     func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
       taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
     }
-
-    #if canImport(ObjectiveC)
-      /// URLSession collects metrics only if somebody wants them.
-      override func responds(to selector: Selector!) -> Bool {
-        let metrics = #selector((any URLSessionTaskDelegate).urlSession(_:task:didFinishCollecting:))
-        if selector == metrics { return taskDelegate?.responds(to: selector) ?? false }
-        return super.responds(to: selector)
-      }
-    #endif
   }
 
   nonisolated extension URLAuthenticationChallenge {
