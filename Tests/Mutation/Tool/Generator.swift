@@ -12,7 +12,7 @@ final class Generator: SyntaxVisitor {
     let tree = Parser.parse(source: source.text(0..<source.bytes.count))
     let generator = Generator(source, SourceLocationConverter(fileName: source.path, tree: tree))
     generator.walk(tree)
-    return generator.mistakes
+    return generator.mistakes.sorted { $0.edits[0].range.lowerBound < $1.edits[0].range.lowerBound }
   }
 
   private init(_ source: Source, _ converter: SourceLocationConverter) {
