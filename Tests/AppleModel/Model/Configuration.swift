@@ -23,6 +23,7 @@ public struct ConfigurationValues {
   public var httpMaximumConnectionsPerHost = 6
   public var waitsForConnectivity = false
   public var httpShouldSetCookies = true
+  public var httpCookieAcceptPolicy = HTTPCookie.AcceptPolicy.onlyFromMainDocumentDomain
   public var httpCookieStorage: HTTPCookieStorage?
   public var urlCache: URLCache?
   public var requestCachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy

@@ -53,7 +53,9 @@ extension URLSession {
 
   // [doc] A redirect's cookies are stored before it is followed.
   func store(_ cookies: [String], from request: URLRequest) {
-    guard request.httpShouldHandleCookies, let url = request.url, let storage = values.httpCookieStorage else { return }
+    guard request.httpShouldHandleCookies, values.httpCookieAcceptPolicy != .never, let url = request.url,
+      let storage = values.httpCookieStorage
+    else { return }
     for cookie in cookies {
       let parsed = HTTPCookie.cookies(withResponseHeaderFields: ["Set-Cookie": cookie], for: url)
       storage.setCookies(parsed, for: url, mainDocumentURL: nil)
