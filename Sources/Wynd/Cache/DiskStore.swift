@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Stores responses in a folder, up to a capacity in bytes. The least recently used response is evicted first.
 ///

@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 /// An endpoint without a type of its own, made by `get`, `post`, `put`, `patch` or `delete`.

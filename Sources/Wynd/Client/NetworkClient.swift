@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 /// Sends requests to one web service with shared settings. It is a value type: to change a setting, copy the client.
@@ -41,13 +41,13 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// ``MiddlewareStage/call`` middleware, the policy's deadline starts when `next` is called. The deadline and a
   /// cancellation end the work of `next`; a middleware has to end its other work itself.
   public var middleware: [any NetworkMiddleware]
-  /// Replaces the session in a test. No network is used, and time is simulated.
+  /// Replaces the session in a test. With a ``NetworkScript``, no network is used, and time is simulated.
   ///
   /// ```swift
   /// var client = AppNetwork.client                      // as the app has made it
   /// client.script = .scripted([.status(503), .dropped, .ok("{}")])
   /// ```
-  public var script: NetworkScript?
+  public var script: (any NetworkPerformer)?
 
   /// Makes a client.
   ///
@@ -64,7 +64,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public init(
     baseURL: URL? = nil, session: URLSession = .shared, headers: [URLRequest.Header] = [],
     policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
-    middleware: [any NetworkMiddleware] = [], script: NetworkScript? = nil
+    middleware: [any NetworkMiddleware] = [], script: (any NetworkPerformer)? = nil
   ) {
     self.baseURL = baseURL
     self.session = session
@@ -149,7 +149,6 @@ nonisolated extension NetworkClient {
       if isSameOrigin || !SensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
     }
   }
-
 }
 
 nonisolated extension NetworkClient: EndpointContext {
@@ -160,40 +159,6 @@ nonisolated extension NetworkClient: EndpointContext {
       do { response.value = try await middleware.parsed(response.value, from: response.network, in: call) } catch {
         throw NetworkError(thrown: error)
       }
-    }
-  }
-}
-
-nonisolated extension NetworkClient {
-  /// Returns the response that a ``ResponseCache`` has stored, even if it is stale, and then the server's response. A
-  /// list can show stored content at once and then update it.
-  ///
-  /// A stored response has the ``EndpointResponse/source`` `.cache`. If it is still fresh, it is the only value. If
-  /// nothing is stored, the only value is the server's response. If the server cannot be reached or is failing, the
-  /// sequence throws that error after the stored response, even with `servesStaleIfError`. A stored response with
-  /// `no-cache` or `must-revalidate` is returned too, because its source marks it as cached and the server's response
-  /// follows.
-  ///
-  /// - Parameters:
-  ///   - endpoint: The endpoint to load.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
-  /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
-  public func values<E: Endpoint>(
-    of endpoint: E, policy: RetryPolicy? = nil
-  ) -> AsyncThrowingStream<EndpointResponse<E.Response>, any Error> {
-    AsyncThrowingStream { continuation in
-      let task = Task {
-        do throws(NetworkError) {
-          let first = await ResponseCache.isStoredOnly.withValue(true) {
-            middleware.contains { $0 is ResponseCache } ? try? await loadResponse(endpoint) : nil
-          }
-          if let first { continuation.yield(first) }
-          let second = try await loadResponse(endpoint, policy: policy)
-          if first == nil || second.source != .cache || second.data != first?.data { continuation.yield(second) }
-          continuation.finish(throwing: second.revalidationError)
-        } catch { continuation.finish(throwing: error) }
-      }
-      continuation.onTermination = { _ in task.cancel() }
     }
   }
 }

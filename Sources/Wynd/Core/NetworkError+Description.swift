@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 

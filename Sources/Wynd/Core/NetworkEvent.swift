@@ -1,7 +1,7 @@
-import Foundation
-
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
+#else
+  public import Foundation
 #endif
 
 /// One thing that happened in a call, for logs, metrics, progress texts and tests.

@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 /// Carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.

@@ -1,7 +1,7 @@
-import Foundation
-
 #if canImport(FoundationNetworking)
   import FoundationNetworking
+#else
+  import Foundation
 #endif
 
 /// Checks what URLSession does not check. A space or a line break in a method or a header field could forge another

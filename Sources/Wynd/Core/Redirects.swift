@@ -1,7 +1,7 @@
-import Foundation
-
 #if canImport(FoundationNetworking)
   import FoundationNetworking
+#else
+  import Foundation
 #endif
 
 /// Decides which header fields the request after a redirect has.

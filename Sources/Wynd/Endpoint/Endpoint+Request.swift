@@ -1,8 +1,9 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
+
 #if canImport(WinSDK)
   import WinSDK
 #endif

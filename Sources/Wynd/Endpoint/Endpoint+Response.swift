@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 // All return types are written `Response`. If one were `Void`, the compiler would infer `Void` as the `Response` of a

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Encodes any `Encodable` as query items or form fields.
 ///

@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 /// Responds to requests in a test, in place of a session. It uses no network and no global state, and time is
@@ -48,11 +48,6 @@ nonisolated public final class NetworkScript: NetworkPerformer {
     delegateQueue.maxConcurrentOperationCount = 1
   }
 
-  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
-  public static func scripted(_ steps: [Step]) -> NetworkScript {
-    NetworkScript { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
-  }
-
   /// Carries out a call with the steps of this script.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
     let play = ScriptPlay(script: self)
@@ -80,6 +75,14 @@ nonisolated public final class NetworkScript: NetworkPerformer {
     var plan = plan
     plan.policy = policy
     return plan
+  }
+}
+
+// Of the protocol, so that `.scripted([…])` is enough where any performer is expected.
+nonisolated extension NetworkPerformer where Self == NetworkScript {
+  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
+  public static func scripted(_ steps: [NetworkScript.Step]) -> NetworkScript {
+    NetworkScript { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
   }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// A failure of a transfer that is not a network error, inside ``NetworkError/transferFailed(_:)``.
 nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedError, Sendable {

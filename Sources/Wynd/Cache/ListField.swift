@@ -1,5 +1,3 @@
-import Foundation
-
 /// A header field whose value is a comma-separated list, such as Cache-Control, Connection or Vary (RFC 9110 §5.6.1).
 ///
 /// A quoted string is one token, whatever it contains (§5.6.4): `ext="a, max-age=60"` is one element.

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// The body of an upload. It does not have to be in memory.
 ///
