@@ -181,7 +181,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if !credential.hasExpired {
       do {
         return try await next(signed(request, credential))
-      } catch NetworkError.endpointError(let response, _) where mayRenew(credential, after: response, to: request, call) {
+      } catch NetworkError.endpointError(let response, _) where mayRenew(credential, after: response, to: request, call)
+      {
         // The request is sent once more, with a renewed credential.
       }
     }

@@ -45,7 +45,7 @@ nonisolated extension Duration {
   /// "0.52 s", "60 s": at most two decimals.
   var logText: String { String(format: "%.15g s", (min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100) }
 
-  /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 10¹⁰ s for anything.
+  /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 9·10⁹ s for anything.
   static func bounded(seconds: Double) -> Duration {
     seconds > 0 ? .nanoseconds(Int64(min(seconds, 9e9) * 1e9)) : .zero
   }

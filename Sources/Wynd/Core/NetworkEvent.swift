@@ -15,7 +15,7 @@
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public enum Kind: Sendable {
-    /// A request is about to be handed to the session.
+    /// An attempt has started: its request has been handed to the session, or to the middleware around it.
     case attemptStarted
     /// The attempt failed; whether it is safe to repeat, and why.
     case attemptFailed(NetworkError, RepeatSafety)

@@ -32,11 +32,7 @@ nonisolated struct NetworkOutcome: Sendable {
   static var deadline: Self { Self(error: URLError(.timedOut), end: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
 
-  /// The response if it is a success, otherwise the error.
-  ///
-  /// - Parameters:
-  ///   - isHead: Whether the request is a HEAD, whose response never has a body.
-  ///   - allowEmptyData: Whether a 2xx response may have no body.
+  /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<HTTPURLResponse, NetworkError> {
     if let error { return .failure(Self.networkError(error)) }
     guard let response else { return .failure(.noResponse) }

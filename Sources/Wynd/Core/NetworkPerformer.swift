@@ -75,7 +75,7 @@ nonisolated extension URLSession: NetworkPerformer {
     await RetryLoop.run(plan, on: NetworkSessionTransport(session: self))
   }
 
-  /// Carries out a call on this session. The first request has been sent when this returns.
+  /// Carries out a call on this session. The first request of a plain call has been handed to it when this returns.
   public func perform(
     _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {

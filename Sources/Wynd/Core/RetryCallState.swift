@@ -6,7 +6,7 @@ nonisolated struct RetryCallState: Sendable {
   var attemptBegan = Duration.zero
   /// The attempts that failed.
   var history: [RetryFailure.Attempt] = []
-  /// The time from the start of the call to the end of the latest attempt.
+  /// The time from the start of the call to the latest decision about it.
   var elapsed = Duration.zero
   /// When the first of the latest consecutive attempts began that reached no server.
   var unreachableSince: Duration?

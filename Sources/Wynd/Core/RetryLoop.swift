@@ -54,8 +54,8 @@ nonisolated final class RetryLoop: Sendable {
     return await run(state, first: nil)
   }
 
-  /// For a completion handler, which is called once, on `queue`. The first request is sent before this returns, so the
-  /// app may finish its session then.
+  /// For a completion handler, which is called once, on `queue`. The first request of a plain call is handed to the
+  /// session before this returns, so the app may finish its session then.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     var state = RetryCallState()
     if let result = resultWithoutAttempt(state) {
@@ -126,7 +126,10 @@ nonisolated final class RetryLoop: Sendable {
         return succeed(response, outcome, state)
       case .failure(let error):
         if let result = end(error, outcome, &state) { return result }
-        switch await decision(error, &state) {
+        let decision = await decision(error, &state)
+        // Canceled while the app's `shouldRetry` decided.
+        if Task.isCancelled { return fail(.cancelled, .cancelled, state) }
+        switch decision {
         case .stop(let reason):
           return stop(reason, state)
         case .retry(let delay, let source, let asked):
@@ -153,7 +156,11 @@ nonisolated final class RetryLoop: Sendable {
     var outgoing = NetworkOutgoing(request: request, clock: clock)
     if let around = plan.around {
       if isInsideCall, plan.isTransfer {
-        do { outgoing.placeholder = try transport.placeholder() } catch { return reply.end(NetworkOutcome(error: error)) }
+        do {
+          outgoing.placeholder = try transport.placeholder()
+        } catch {
+          return reply.end(NetworkOutcome(error: error))
+        }
       }
       // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
       let work = Task { [transport, outgoing] in

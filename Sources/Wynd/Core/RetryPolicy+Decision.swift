@@ -15,13 +15,8 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 nonisolated extension RetryPolicy {
   /// What follows this failure. The first rule that applies decides.
   ///
-  /// - Parameters:
-  ///   - error: The failure of the latest attempt.
-  ///   - request: The request of the call. After a redirect, the last request may be a GET, although a POST before it
-  ///     was applied.
-  ///   - state: The progress of the call.
-  ///   - verdict: The result of ``shouldRetry``; nil without it.
-  ///   - random: Uniform in 0 ..< 1.
+  /// `request` is that of the call: after a redirect, the last request may be a GET, although a POST before it was
+  /// applied. `verdict` is the result of ``shouldRetry``, nil without it. `random` is uniform in 0 ..< 1.
   func decision(
     _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, verdict: Bool?, now: Date, random: Double
   ) -> RetryDecision {

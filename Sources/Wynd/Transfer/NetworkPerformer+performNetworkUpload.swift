@@ -94,7 +94,9 @@ nonisolated private struct Upload: Sendable {
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     let transferred = NetworkLock(Transferred())
     do {
-      if outgoing.request.networkMethod == "HEAD" { throw NetworkError.invalidRequest(reason: "HEAD cannot have a body") }
+      if outgoing.request.networkMethod == "HEAD" {
+        throw NetworkError.invalidRequest(reason: "HEAD cannot have a body")
+      }
       let file = try await assembledFile()
       let length = try await length(of: file)
       var outcome = await send(prepared(outgoing, file, length, transferred))

@@ -36,6 +36,8 @@ import WyndLoopbackServer
   final class Timeouts: NSObject, URLSessionTaskDelegate, Sendable {
     let all = Box<[TimeInterval]>([])
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+      // Not the task that stands for a transfer, which is never resumed.
+      if task.originalRequest?.url?.scheme == "data" { return }
       all.update { $0.append(task.originalRequest?.timeoutInterval ?? 0) }
     }
   }
@@ -138,11 +140,8 @@ import WyndLoopbackServer
         if cancelsTasks { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
       })
     let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
-    if cancelsTasks {
-      #expect(result.error?.urlError?.code == .cancelled && server.requests.count == 1)
-    } else {
-      #expect(try result.get() == Data("the response".utf8) && server.requests.count == 2)
-    }
+    // The retry runs on another session with the same configuration.
+    #expect(try result.get() == Data("the response".utf8) && server.requests.count == 2)
     await delegate.ends.reaches(1)
   }
 

@@ -129,11 +129,10 @@ import WyndLoopbackServer
   @Test func slowReaderSuspendsTheTaskEachTime() async throws {
     let bytes = someBytes(24_000_000)
     let server = try LoopbackServer { _ in .ok(bytes) }
-    let session = URLSession(configuration: .ephemeral)
+    let tasks = TaskDelegate()
+    let session = URLSession(configuration: .ephemeral, delegate: tasks, delegateQueue: nil)
     let stream = try await session.networkBytes(for: URLRequest(url: server.url()))
-    let task = Box<URLSessionTask>()
-    session.getAllTasks { task.value = $0.first }
-    await until { task.value != nil }
+    let task = tasks.latest
     var reader = stream.makeAsyncIterator()
     var received: [UInt8] = []
     for _ in 0..<3 {
@@ -147,5 +146,10 @@ import WyndLoopbackServer
     }
     while let data = try await reader.next() { received += data }
     #expect(received == bytes)
+  }
+
+  final class TaskDelegate: NSObject, URLSessionTaskDelegate, Sendable {
+    let latest = Box<URLSessionTask>()
+    func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) { latest.value = task }
   }
 }

@@ -18,7 +18,7 @@ open class URLSession: NSObject, @unchecked Sendable {
   private var lastIdentifier = 0
   let pool = ConnectionPool()
   let cache = ResponseMemory()
-  let network = NetworkConditions()
+  let network: NetworkConditions
 
   // [doc] urlsession/shared: it has no delegate, and cannot be invalidated.
   public static let shared = URLSession(configuration: .default)
@@ -42,6 +42,7 @@ open class URLSession: NSObject, @unchecked Sendable {
     let device = values.device ?? SimulatedDevice()
     values.device = device
     self.values = values
+    network = device.network
     currentDelegate = delegate
     delegateQueue = queue ?? OperationQueue()
     if queue == nil { delegateQueue.maxConcurrentOperationCount = 1 }
@@ -194,6 +195,7 @@ extension URLSession {
 
 /// The device on which an app runs: its sessions share what happens to it.
 final class SimulatedDevice: @unchecked Sendable {
+  let network = NetworkConditions()
   private struct Member { weak var session: URLSession? }
   private let lock = NSLock()
   private var members: [Member] = []

@@ -75,9 +75,10 @@
     }
 
     func outcome(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) -> NetworkOutcome {
-      let sent = task?.countOfBytesSent ?? 0
+      // Without the task it is not known, and a POST must not be sent twice.
+      let mayHaveSent = task.map { $0.countOfBytesSent > 0 } ?? true
       return NetworkOutcome(
-        data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: sent > 0)
+        data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: mayHaveSent)
     }
 
     func urlSession(

@@ -10,7 +10,7 @@
       var data = Data()
       /// An error of those closures.
       var failure: (any Error)?
-      /// Whether the next body of the request is the first one, or follows a challenge.
+      /// Whether the next body of the request is the first one, or follows a challenge or a redirect.
       var mayBeSent = true
       /// The number of bytes that were sent of the latest body.
       var sent = Int64(0)
@@ -83,8 +83,11 @@
         state.sent += bytesSent
         return state.sent
       }
-      let isTooLong = bodies.stream != nil && 0..<sent ~= totalBytesExpectedToSend
-      if !succeeds({ if isTooLong { throw URLError(.dataLengthExceedsMaximum) } }) { task.cancel() }
+      let isLengthKnown = bodies.stream != nil && totalBytesExpectedToSend >= 0
+      if isLengthKnown, sent > totalBytesExpectedToSend {
+        state.withLock { $0.failure = URLError(.dataLengthExceedsMaximum) }
+        task.cancel()
+      }
     }
 
     /// URLSession repeats some requests on its own. If the request is not safe to repeat, a further body is provided
@@ -100,7 +103,7 @@
         }
         return state.mayBeSent
       }
-      guard mayBeSent || redirects.hasFollowed || isRepeatable else { return completionHandler(nil) }
+      guard mayBeSent || isRepeatable else { return completionHandler(nil) }
       guard let stream = bodies?.stream else {
         let asked: Void? = taskDelegate?.urlSession?(caller, task: task, needNewBodyStream: completionHandler)
         if asked == nil { completionHandler(nil) }
@@ -119,6 +122,7 @@
       _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
+      state.withLock { $0.mayBeSent = true }
       redirects.urlSession(
         caller, task: task, willPerformHTTPRedirection: response, newRequest: request,
         completionHandler: completionHandler)

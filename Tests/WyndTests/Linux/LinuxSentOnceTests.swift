@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 
   /// A request that is not safe to repeat reaches the server once, whatever happens to its connection.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct SentOnceTests {
+  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxSentOnceTests {
     enum Kind: String, CaseIterable { case empty, body, data, file, stream, streamOfUnknownLength, download, bytes }
 
     static func session(_ delegate: (any URLSessionDelegate)? = nil) -> URLSession {
