@@ -89,13 +89,13 @@ func cached(_ text: String) {
   func at(_ index: Int) -> String { index < field.count ? field[index] : "" }
   let names = ["Cache-Control", "Vary", "Age", "ETag", "Last-Modified", "Expires", "Date"]
   let fields = [String: String](uniqueKeysWithValues: zip(names, (0..<7).map(at)))
-  let seconds = CacheControl(at(0)).maxAge
+  let seconds = NetworkCacheControl(at(0)).maxAge
   require(seconds.map { 0...1 << 31 ~= $0 } ?? true, "\(seconds ?? 0)")
   guard let head = response(200, fields), let not = response(304, fields) else { return }
   let request = URLRequest(url: base)
   let answer = NetworkResponse(data: Data(text.utf8), response: head)
   guard let stored = StoredResponse(answer, to: request, at: now), stored.isStorable else { return }
-  require(!CacheControl(at(0)).has("no-store"), "stored although it must not be")
+  require(!NetworkCacheControl(at(0)).has("no-store"), "stored although it must not be")
   require(stored.matching(request) != nil, "stored, and not found")
   require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh for ever")
   let renewed = StoredResponse(NetworkResponse(data: Data(), response: not), renewing: stored, to: request, at: now)
@@ -112,8 +112,8 @@ func contentRange(_ text: String) {
   let fields = [String: String?](uniqueKeysWithValues: zip(names, (0..<6).map(at)))
   for (offset, status) in [(Int64(0), 200), (0, 206), (10, 206), (10, 416), (10, 200), (.max, 206)] {
     for total in [nil, Int64(20)] {
-      let known = DownloadState(source: "s", validator: "\"1\"", total: offset == 0 ? nil : total)
-      switch DownloadDecision(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
+      let known = NetworkDownloadState(source: "s", validator: "\"1\"", total: offset == 0 ? nil : total)
+      switch NetworkDownloadDecision(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
       case .write(let start, let end, let state) where status == 206:
         require(start <= offset && end ?? 0 > offset && end ?? .max <= state.total ?? .max, "\(end ?? 0)")
         require(known.total == nil || state.total == known.total, "another length")
@@ -130,7 +130,7 @@ func contentRange(_ text: String) {
 /// Whatever comes, and wherever the pieces end, the events are the same.
 func events(_ bytes: [UInt8]) {
   var (whole, pieces) = (ServerSentEventParser(), ServerSentEventParser())
-  var (splitter, other) = (LineSplitter(), LineSplitter())
+  var (splitter, other) = (NetworkLineSplitter(), NetworkLineSplitter())
   let expected = ((try? splitter.feed(bytes)) ?? []).compactMap { try? whole.take($0) }
   var got: [ServerSentEvent] = []
   for byte in bytes { got += ((try? other.feed([byte])) ?? []).compactMap { try? pieces.take($0) } }
@@ -141,7 +141,7 @@ func events(_ bytes: [UInt8]) {
 
 /// The same for lines.
 func lines(_ bytes: [UInt8]) {
-  var (whole, pieces) = (LineSplitter(), LineSplitter())
+  var (whole, pieces) = (NetworkLineSplitter(), NetworkLineSplitter())
   let expected = ((try? whole.feed(bytes)) ?? []) + [whole.finish()].compactMap(\.self)
   var got: [String] = []
   for byte in bytes { got += (try? pieces.feed([byte])) ?? [] }

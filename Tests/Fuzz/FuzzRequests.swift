@@ -38,7 +38,7 @@ private struct Address: Endpoint {
   var escapedPath: String?
   var queryItems: [URLQueryItem] = []
   var headers: [URLRequest.Header] = []
-  var percentEncodedPath: String { escapedPath ?? PercentEncoding.path(path) }
+  var percentEncodedPath: String { escapedPath ?? NetworkPercentEncoding.path(path) }
 }
 
 func url(_ text: String) {
@@ -85,7 +85,7 @@ func field(_ text: String) {
   let header = URLRequest.Header(field[0], field.count > 1 ? field[1] : "v")
   if let request = try? Address(headers: [header]).request {
     require(!header.name.isEmpty && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "\(header)")
-    _ = Redirects.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
+    _ = NetworkRedirect.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
   }
   _ = header.description
   let part = URLRequest.Body.Part(name: field[0], data: Data(), fileName: field.last, contentType: header.value)
@@ -134,6 +134,6 @@ func query(_ text: String) {
   for arrays in [QueryEncoder.ArrayStyle.repeated, .brackets, .commas] {
     let items = try? QueryEncoder(arrays: arrays).encode([field[0]: field])
     require(items != nil, text)
-    _ = PercentEncoding.query(items ?? [])
+    _ = NetworkPercentEncoding.query(items ?? [])
   }
 }

@@ -53,7 +53,3 @@ nonisolated struct Counting: NetworkMiddleware {
     }
   }
 }
-
-func scripted(_ request: URLRequest) async throws -> Data {
-  try await NetworkClient(script: .scripted([.status(503), .dropped, .ok("{}")])).performNetworkRequest(request)
-}

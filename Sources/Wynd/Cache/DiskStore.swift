@@ -6,7 +6,7 @@ public import Foundation
 /// names contain the order of use, because reading file dates requires a privacy manifest.
 nonisolated public final class DiskStore: ResponseStore {
   private let folder: URL
-  private let files: NetworkLock<LeastRecentlyUsed<URL>>
+  private let files: NetworkLock<NetworkLeastRecentlyUsed<URL>>
 
   /// Opens or creates the folder, which must not be used for anything else.
   ///
@@ -19,7 +19,7 @@ nonisolated public final class DiskStore: ResponseStore {
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
     let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
       .compactMap { file in Int(file.pathExtension).flatMap { 0...1 << 60 ~= $0 ? (file: file, use: $0) : nil } }
-    var files = LeastRecentlyUsed<URL>(capacity: capacity) { try? FileManager.default.removeItem(at: $0) }
+    var files = NetworkLeastRecentlyUsed<URL>(capacity: capacity) { try? FileManager.default.removeItem(at: $0) }
     for (file, use) in found.sorted(by: { $0.use < $1.use }) {
       files.lastUse = use - 1
       let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
@@ -73,8 +73,12 @@ nonisolated public final class DiskStore: ResponseStore {
   public func removeAll() { files.withLock { $0.removeAll { _ in true } } }
 
   /// A hash of the URL, followed by a hash of the key.
-  private static func name(_ key: String) -> String { StoreKey.hash(StoreKey.url(key).utf8) + StoreKey.hash(key.utf8) }
+  private static func name(_ key: String) -> String {
+    NetworkStoreKey.hash(NetworkStoreKey.url(key).utf8) + NetworkStoreKey.hash(key.utf8)
+  }
 
   /// Includes the key, so that a file stored for another key is rejected too.
-  private static func checksum(_ body: Data, _ key: String) -> Data { Data(StoreKey.hash(Array(key.utf8) + body).utf8) }
+  private static func checksum(_ body: Data, _ key: String) -> Data {
+    Data(NetworkStoreKey.hash(Array(key.utf8) + body).utf8)
+  }
 }

@@ -1,7 +1,7 @@
 /// A header field whose value is a comma-separated list, such as Cache-Control, Connection or Vary (RFC 9110 §5.6.1).
 ///
 /// A quoted string is one token, whatever it contains (§5.6.4): `ext="a, max-age=60"` is one element.
-nonisolated struct ListField: Equatable, Sendable {
+nonisolated struct NetworkListField: Equatable, Sendable {
   /// An element with an optional value: `name`, `name=token` or `name="quoted string"`.
   struct Element: Equatable, Sendable {
     /// What precedes the first `=`, in lowercase. An element that is a quoted string keeps its quotes.
@@ -10,7 +10,7 @@ nonisolated struct ListField: Equatable, Sendable {
     var value: String?
 
     /// Whether the element is a token (RFC 9110 §5.6.2), such as a field name.
-    var isToken: Bool { value == nil && !name.isEmpty && name.utf8.allSatisfy(ListField.isTokenByte) }
+    var isToken: Bool { value == nil && !name.isEmpty && name.utf8.allSatisfy(NetworkListField.isTokenByte) }
   }
 
   /// The elements in order, without empty ones.

@@ -1,9 +1,11 @@
 /// Stores responses in memory, up to a capacity in bytes. The least recently used response is evicted first.
 nonisolated public final class MemoryStore: ResponseStore {
-  private let entries: NetworkLock<LeastRecentlyUsed<StoredResponse>>
+  private let entries: NetworkLock<NetworkLeastRecentlyUsed<StoredResponse>>
 
   /// Makes a store with a capacity in bytes.
-  public init(capacity: Int = 20_000_000) { entries = NetworkLock(LeastRecentlyUsed(capacity: capacity) { _ in }) }
+  public init(capacity: Int = 20_000_000) {
+    entries = NetworkLock(NetworkLeastRecentlyUsed(capacity: capacity) { _ in })
+  }
 
   /// The response stored for this key, or nil. Reading it counts as a use.
   public func response(for key: String) -> StoredResponse? {
@@ -20,14 +22,16 @@ nonisolated public final class MemoryStore: ResponseStore {
   }
 
   /// Removes the responses for all keys with the same URL.
-  public func remove(_ key: String) { entries.withLock { $0.removeAll { StoreKey.url($0) == StoreKey.url(key) } } }
+  public func remove(_ key: String) {
+    entries.withLock { $0.removeAll { NetworkStoreKey.url($0) == NetworkStoreKey.url(key) } }
+  }
 
   /// Removes all responses.
   public func removeAll() { entries.withLock { $0.removeAll { _ in true } } }
 }
 
 /// The contents of a store, limited in total size. The least recently used value is evicted first.
-nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
+nonisolated struct NetworkLeastRecentlyUsed<Value: Sendable>: Sendable {
   let capacity: Int
   /// Called with every value that is replaced, evicted or removed.
   let delete: @Sendable (Value) -> Void
@@ -59,7 +63,7 @@ nonisolated struct LeastRecentlyUsed<Value: Sendable>: Sendable {
 }
 
 /// Reads and hashes keys in the format of ``ResponseStore``.
-nonisolated enum StoreKey {
+nonisolated enum NetworkStoreKey {
   static func url(_ key: String) -> Substring { key.prefix { $0 != " " } }
 
   /// An FNV-1a hash, the same in every process. It identifies text without storing it, but is not cryptographic.

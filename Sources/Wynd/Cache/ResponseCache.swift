@@ -50,7 +50,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse {
     let key = Self.key(request, call)
-    let control = CacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
+    let control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
     // A request for a range, or with a condition of its own, must receive the server's response to it.
     let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
     let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
@@ -113,13 +113,13 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
-      SensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      NetworkSensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
     scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
     // The session adds Accept-Language, and the URL may contain a user name and a password.
     scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
-    let url = StoredResponse.address(request.url)?.absoluteString ?? ""
-    return "\(url) \(StoreKey.hash(scope.joined(separator: "\n").utf8))"
+    let url = request.url?.networkAddress?.absoluteString ?? ""
+    return "\(url) \(NetworkStoreKey.hash(scope.joined(separator: "\n").utf8))"
   }
 }

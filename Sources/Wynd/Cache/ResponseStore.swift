@@ -38,7 +38,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     _ response: NetworkResponse, renewing old: StoredResponse? = nil, to request: URLRequest, at date: Date = Date()
   ) {
     let head = response.response
-    guard let url = Self.address(request.url), Self.address(head.url) == url,
+    guard let url = request.url?.networkAddress, head.url?.networkAddress == url,
       head.statusCode == (old == nil ? 200 : 304)
     else { return nil }
     self.url = url
@@ -55,7 +55,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     // A server must not name these in Connection (RFC 9110 §7.6.1): without them, the response would appear fresher, or
     // fit more requests.
     let restrictions = ["cache-control", "vary", "expires", "age", "date"]
-    let hopByHop = ListField(headers["connection"]).elements.map(\.name).filter { !restrictions.contains($0) }
+    let hopByHop = NetworkListField(headers["connection"]).elements.map(\.name).filter { !restrictions.contains($0) }
     for name in notStored + notRenewed + hopByHop { headers[name] = nil }
     headers.merge((old?.headers ?? [:]).filter { !["age", "date"].contains($0.key) }) { new, _ in new }
     // If the body was decoded, its length has changed.
@@ -64,7 +64,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   }
 
   func header(_ name: String) -> String? { headers[name.lowercased()] }
-  private var control: CacheControl { CacheControl(header("Cache-Control")) }
+  private var control: NetworkCacheControl { NetworkCacheControl(header("Cache-Control")) }
   var hasValidator: Bool { header("ETag") ?? header("Last-Modified") != nil }
   var mayReplaceError: Bool { !control.has("must-revalidate") && !control.has("no-cache") }
 
@@ -72,7 +72,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// read the request, so a response that depends on them could belong to another user.
   var isStorable: Bool {
     if control.has("no-store") || !hasValidator && lifetime <= 0 { return false }
-    let vary = ListField(header("Vary"))
+    let vary = NetworkListField(header("Vary"))
     // What is not a field name could mean any field.
     let namesFields = vary.elements.allSatisfy { $0.isToken && $0.name != "*" }
     return namesFields && !vary.isMalformed && !vary.elements.contains { $0.name == "cookie" }
@@ -82,9 +82,9 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   func matching(_ request: URLRequest) -> StoredResponse? { variant == variant(of: request) ? self : nil }
 
   private func variant(of request: URLRequest) -> String {
-    let names = ListField(header("Vary")).elements.map(\.name)
+    let names = NetworkListField(header("Vary")).elements.map(\.name)
     let fields = names.map { "\($0):\(request.value(forHTTPHeaderField: $0) ?? "")" }
-    return StoreKey.hash(fields.joined(separator: "\n").utf8)
+    return NetworkStoreKey.hash(fields.joined(separator: "\n").utf8)
   }
 
   /// What a 304 says about a stored response.
@@ -153,21 +153,14 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
     return head.map { .init(data: body, response: $0, source: source, revalidationError: error, failures: []) }
   }
-
-  /// The URL without its fragment, which is not sent, and without the user name and password, which must not be stored.
-  static func address(_ url: URL?) -> URL? {
-    var parts = url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
-    for part in [\URLComponents.user, \.password, \.fragment] { parts?[keyPath: part] = nil }
-    return parts?.url
-  }
 }
 
 /// The directives of a Cache-Control field (RFC 9111 §5.2).
-nonisolated struct CacheControl {
+nonisolated struct NetworkCacheControl {
   private var directives: [String: String] = [:]
 
   init(_ field: String?) {
-    let list = ListField(field)
+    let list = NetworkListField(field)
     for element in list.elements where directives[element.name] == nil {
       // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
       directives[element.name] = element.value ?? ""

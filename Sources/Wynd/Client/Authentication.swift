@@ -210,7 +210,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {
     var request = request
     try credential.header.add(to: &request)
-    SensitiveHeader.add(credential.header.name)
+    NetworkSensitiveHeader.add(credential.header.name)
     return request
   }
 

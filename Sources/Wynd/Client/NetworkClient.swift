@@ -96,7 +96,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public static func baseURL(
     scheme: String = "https", host: String, port: Int? = nil, path: String = ""
   ) throws(NetworkError) -> URL {
-    try EndpointURL.url(scheme: scheme, host: host, port: port, path: PercentEncoding.path(path))
+    try NetworkEndpointURL.url(scheme: scheme, host: host, port: port, path: NetworkPercentEncoding.path(path))
   }
 }
 
@@ -141,17 +141,17 @@ nonisolated extension NetworkClient {
   private func complete(_ request: inout URLRequest) throws(NetworkError) {
     if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
       let (path, query) = (url.path(percentEncoded: true), url.query(percentEncoded: true))
-      request.url = try EndpointURL.url(path: path, query: query, baseURL: baseURL)
+      request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: baseURL)
     }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A credential for this service must not be sent to another origin.
-      if isSameOrigin || !SensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
+      if isSameOrigin || !NetworkSensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
     }
   }
 }
 
-nonisolated extension NetworkClient: EndpointContext {
+nonisolated extension NetworkClient: NetworkEndpointContext {
   func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
     let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
     let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }

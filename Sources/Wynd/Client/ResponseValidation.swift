@@ -57,7 +57,7 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
 }
 
 /// A response that a ``ResponseValidation`` rejected.
-nonisolated public struct InvalidResponse: RetryableError, LocalizedError, ResponseError {
+nonisolated public struct InvalidResponse: RetryableError, LocalizedError, NetworkResponseError {
   /// Why the response is not acceptable.
   public let reason: String
   /// The rejected response, with its body.

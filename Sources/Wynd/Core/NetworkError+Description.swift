@@ -2,7 +2,7 @@ public import Foundation
 
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
-nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugStringConvertible {
+nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, CustomDebugStringConvertible {
   /// One line for a log.
   public var description: String { Self.oneLine(logText, 10_000) }
 
@@ -42,10 +42,10 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
       return "\(place(info.codingPath)): expected \(type), found \(got ?? "another type")"
     case .keyNotFound(let key, let info): return "\(place(info.codingPath + [key])): is missing"
     case .dataCorrupted(let info):
-      let cause = info.underlyingError as? any LoggableError
+      let cause = info.underlyingError as? any NetworkLoggableError
       return "\(place(info.codingPath)): is not valid" + (cause.map { " (\($0))" } ?? "")
     default:
-      if let error = error as? any LoggableError { return error.description }
+      if let error = error as? any NetworkLoggableError { return error.description }
       let name = caseName(of: error).map { ".\($0)" } ?? ""
       // On Linux, `as NSError` would ask for its text.
       return "\(type(of: error))\(name), \(error._domain) \(error._code)"
@@ -144,9 +144,9 @@ nonisolated extension NetworkError: LoggableError, LocalizedError, CustomDebugSt
 }
 
 /// An error of this library, whose text contains no secret.
-nonisolated protocol LoggableError: Error, CustomStringConvertible {}
-/// A ``LoggableError`` about a response.
-nonisolated protocol ResponseError: LoggableError { var response: NetworkResponse { get } }
+nonisolated protocol NetworkLoggableError: Error, CustomStringConvertible {}
+/// A ``NetworkLoggableError`` about a response.
+nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse { get } }
 
 // This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URL {

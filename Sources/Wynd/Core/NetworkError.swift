@@ -78,7 +78,7 @@ nonisolated public enum NetworkError: Error, Sendable {
     case .noResponseData(let response): (response, nil)
     case .endpointError(let response, let data): (response, data)
     case .undecodable(_, let response, let data), .serviceError(_, let response, let data): (response, data)
-    default: (thrown as? any ResponseError).map { ($0.response.response, $0.response.data) } ?? inner?.received
+    default: (thrown as? any NetworkResponseError).map { ($0.response.response, $0.response.data) } ?? inner?.received
     }
   }
 

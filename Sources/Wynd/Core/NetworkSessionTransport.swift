@@ -33,11 +33,11 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
     #endif
   }
 
-  func placeholder() throws(URLError) -> SessionPlaceholder? {
+  func placeholder() throws(URLError) -> NetworkPlaceholder? {
     #if canImport(FoundationNetworking)
       if session.isInvalidated { throw URLError(.cancelled) }
     #endif
-    return SessionPlaceholder(on: session)
+    return NetworkPlaceholder(on: session)
   }
 
   /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST

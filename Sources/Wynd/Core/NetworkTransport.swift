@@ -17,7 +17,7 @@ nonisolated struct NetworkOutgoing: Sendable {
   /// Whether the app is still inside the call that sends this request. Only then its session is certainly valid.
   var isInsideCall = false
   /// Stands for the request on the caller's session, if it is the first one of a transfer.
-  var placeholder: SessionPlaceholder?
+  var placeholder: NetworkPlaceholder?
   /// The clock of the call.
   var clock: any RetryClock
 
@@ -41,11 +41,11 @@ nonisolated protocol NetworkTransport: Sendable {
   /// Makes what stands for the requests of a transfer on the caller's session. Called inside the call.
   ///
   /// - Throws: If the session is known to be invalid.
-  func placeholder() throws(URLError) -> SessionPlaceholder?
+  func placeholder() throws(URLError) -> NetworkPlaceholder?
 }
 
 nonisolated extension NetworkTransport {
-  func placeholder() throws(URLError) -> SessionPlaceholder? { nil }
+  func placeholder() throws(URLError) -> NetworkPlaceholder? { nil }
 
   /// Validates the request and sends it.
   func send(_ outgoing: NetworkOutgoing) async -> NetworkOutcome {

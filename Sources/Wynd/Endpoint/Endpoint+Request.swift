@@ -41,7 +41,7 @@ nonisolated extension Endpoint {
   }
 
   func plan(
-    _ maxRetries: Int?, _ policy: RetryPolicy?, _ context: (any EndpointContext)?
+    _ maxRetries: Int?, _ policy: RetryPolicy?, _ context: (any NetworkEndpointContext)?
   ) throws(NetworkError) -> NetworkCallPlan {
     let request = try self.request(baseURL: context?.baseURL, encoder: context?.encoder)
     // `parse` decides whether the body may be empty.
@@ -53,14 +53,14 @@ nonisolated extension Endpoint {
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
     let items: [URLQueryItem]
     do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
-    return try EndpointURL.url(
+    return try NetworkEndpointURL.url(
       scheme: scheme, host: host, port: port, path: percentEncodedPath,
-      query: items.isEmpty ? nil : PercentEncoding.query(items), baseURL: baseURL)
+      query: items.isEmpty ? nil : NetworkPercentEncoding.query(items), baseURL: baseURL)
   }
 }
 
 /// Makes a URL from its components, and validates them.
-nonisolated enum EndpointURL {
+nonisolated enum NetworkEndpointURL {
   /// `path` and `query` are already percent-encoded. Without a host, scheme, host and port are those of the base URL,
   /// and the path is appended to its path.
   static func url(
@@ -109,7 +109,7 @@ nonisolated enum EndpointURL {
     var labels = name.split(separator: ".", omittingEmptySubsequences: false)
     // The last label may be empty: that of the root.
     if labels.last?.isEmpty == true { labels.removeLast() }
-    let isName = 1...254 ~= name.utf8.count && !labels.contains("") && PercentEncoding.text(name) == name
+    let isName = 1...254 ~= name.utf8.count && !labels.contains("") && NetworkPercentEncoding.text(name) == name
     try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
     // A name never ends in a number (“ends in a number” of the WHATWG URL Standard, RFC 1123 §2.1).
     let isAddress = labels.last.map(isNumber) ?? false
@@ -150,7 +150,7 @@ nonisolated enum IPAddress {
 }
 
 /// Encodes text for a URL (RFC 3986 §2).
-nonisolated enum PercentEncoding {
+nonisolated enum NetworkPercentEncoding {
   /// Encodes everything except letters, digits and `-._~`.
   static func text(_ text: String, keeping kept: CharacterSet = Self.unreserved) -> String {
     // Foundation takes microseconds even if there is nothing to encode.

@@ -80,4 +80,4 @@ nonisolated extension NetworkError {
 }
 
 /// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
-nonisolated enum ClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }
+nonisolated enum NetworkClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }

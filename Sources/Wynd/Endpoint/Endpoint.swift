@@ -106,7 +106,7 @@ nonisolated extension Endpoint {
   /// nil, which means the default port of the scheme.
   public var port: Int? { try? alternatives.port }
   /// ``path``, percent-encoded.
-  public var percentEncodedPath: String { PercentEncoding.path(path) }
+  public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
   /// GET.
   public var method: URLRequest.Method { URLRequest.Method(rawValue: alternatives.method) }
   /// None.
@@ -116,7 +116,7 @@ nonisolated extension Endpoint {
   /// nil.
   public var body: URLRequest.Body? { try? alternatives.body }
   /// The client's decoder, or a `JSONDecoder()`.
-  public var decoder: JSONDecoder { ClientDecoder.current.get() ?? JSONDecoder() }
+  public var decoder: JSONDecoder { NetworkClientDecoder.current.get() ?? JSONDecoder() }
   /// nil, which means the client's policy, or ``RetryPolicy/default``.
   public var policy: RetryPolicy? { try? alternatives.policy }
   /// Changes nothing.
@@ -129,7 +129,7 @@ nonisolated extension Endpoint {
   public func parse(data: Data, urlResponse: URLResponse) throws -> Response { try parse(data) }
 
   /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
-  public static func percentEncoded(segment: String) -> String { PercentEncoding.text(segment) }
+  public static func percentEncoded(segment: String) -> String { NetworkPercentEncoding.text(segment) }
 }
 
 /// The default ``Endpoint/ServiceError``. With it, a call fails with ``NetworkError/endpointError(_:_:)`` for a status

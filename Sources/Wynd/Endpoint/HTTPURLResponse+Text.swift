@@ -23,7 +23,7 @@ nonisolated extension HTTPURLResponse {
 }
 
 /// Why a body is not text, for a log.
-nonisolated struct UnreadableText: LoggableError {
+nonisolated struct UnreadableText: NetworkLoggableError {
   let description: String
 
   static func error(_ reason: String, _ charset: String) -> DecodingError {

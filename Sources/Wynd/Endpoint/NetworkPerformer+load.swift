@@ -117,16 +117,16 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
     let context = endpointContext
     let result = await perform(try endpoint.plan(maxRetries, policy, context))
-    var parsed = try ClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
+    var parsed = try NetworkClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
     try await context?.pass(&parsed, of: endpoint)
     return parsed
   }
 
-  private var endpointContext: (any EndpointContext)? { self as? any EndpointContext }
+  private var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
 }
 
 /// What a client supplies to the calls of endpoints.
-nonisolated protocol EndpointContext: Sendable {
+nonisolated protocol NetworkEndpointContext: Sendable {
   var baseURL: URL? { get }
   var encoder: JSONEncoder? { get }
   var decoder: JSONDecoder? { get }

@@ -59,7 +59,7 @@ nonisolated extension URLRequest {
     }
     private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> Body {
       Body(contentType: "application/x-www-form-urlencoded") { _ in
-        Data(PercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
+        Data(NetworkPercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
       }
     }
     /// `multipart/form-data` (RFC 7578), built in memory, including the contents of files. For large files use an

@@ -22,7 +22,7 @@ nonisolated extension URLRequest {
     /// Makes a field from name and value.
     public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
     /// The name and the value, or “…” in place of a sensitive value.
-    public var description: String { "\(name): \(SensitiveHeader.matches(name, value) ? "…" : value)" }
+    public var description: String { "\(name): \(NetworkSensitiveHeader.matches(name, value) ? "…" : value)" }
 
     func add(to request: inout URLRequest) throws(NetworkError) {
       if let invalid = invalidReason ?? NetworkRequestValidation.error(inField: name, value) {

@@ -20,7 +20,7 @@ nonisolated extension URLRequest {
   public func cURL(redacting names: Set<String>) -> String {
     func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
     func isSecret(_ name: String, _ value: String = "") -> Bool {
-      SensitiveHeader.matches(name, value) || names.contains { $0.lowercased() == name.lowercased() }
+      NetworkSensitiveHeader.matches(name, value) || names.contains { $0.lowercased() == name.lowercased() }
     }
     func pair(_ name: String, _ separator: String, _ value: String, _ place: String) -> String {
       guard isSecret(name.removingPercentEncoding ?? name, value) else { return quoted(name + separator + value) }
@@ -45,7 +45,7 @@ nonisolated extension URLRequest {
       let halves = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       return halves.count == 1 ? quoted(halves[0]) : pair(halves[0], "=", halves[1], "QUERY_")
     }
-    let address = StoredResponse.address(url)?.absoluteString.prefix { $0 != "?" } ?? ""
+    let address = url?.networkAddress?.absoluteString.prefix { $0 != "?" } ?? ""
     words += ["--url", quoted(String(address)) + (items.map { quoted("?") + $0.joined(separator: quoted("&")) } ?? "")]
     return words.joined(separator: " ")
   }

@@ -36,12 +36,12 @@ nonisolated extension NetworkPerformer {
 
   /// `startsWithHead`: the call ends with the header fields of the response, before the first byte of the body.
   func networkStream(_ plan: NetworkCallPlan, startsWithHead: Bool) async throws(NetworkError) -> NetworkBytes {
-    let started = NetworkLock<ByteStream?>(nil)
+    let started = NetworkLock<NetworkByteStream?>(nil)
     var plan = plan
     plan.isTransfer = true
     plan.around = { send in
       { outgoing in
-        let stream = ByteStream(startsWithHead: startsWithHead, started)
+        let stream = NetworkByteStream(startsWithHead: startsWithHead, started)
         // Nothing else retains the stream until it has started.
         defer { withExtendedLifetime(stream) {} }
         return await stream.attempt(outgoing, send)
@@ -65,14 +65,14 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
 
   /// The status code and header fields of the response.
   public let response: HTTPURLResponse
-  let stream: ByteStream
+  let stream: NetworkByteStream
 
   /// The size of the body in bytes; nil if it is compressed, or the response does not state it.
-  public var total: Int64? { DownloadDecision.length(response.value(forHTTPHeaderField:)) }
+  public var total: Int64? { NetworkDownloadDecision.length(response.value(forHTTPHeaderField:)) }
 
   /// Iterates over the chunks.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    let stream: ByteStream
+    let stream: NetworkByteStream
     /// The next chunk, or nil at the end of the body.
     ///
     /// - Returns: Bytes that have arrived since the previous chunk.
@@ -99,7 +99,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     var bytes: NetworkBytes.AsyncIterator
     /// Whether a last line without a line ending is returned.
     var keepsLast = true
-    var splitter = LineSplitter()
+    var splitter = NetworkLineSplitter()
     var lines: ArraySlice<String> = []
 
     /// The next line, or nil at the end of the body.
@@ -121,7 +121,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
 }
 
 /// Splits bytes into lines. A line can be spread over several chunks.
-nonisolated struct LineSplitter: Sendable {
+nonisolated struct NetworkLineSplitter: Sendable {
   private var line: [UInt8] = []
   private var hasSeenCR = false
   /// The longest line, in bytes: an endless one would fill the memory.

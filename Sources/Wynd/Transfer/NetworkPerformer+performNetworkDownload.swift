@@ -49,13 +49,13 @@ nonisolated public struct NetworkDownload: Sendable {
 
   /// Whether there is a partial file for this destination, kept by ``DownloadOptions/resumes``.
   public static func hasPartialFile(for destination: URL) -> Bool {
-    FileManager.default.fileExists(atPath: PartialFile.url(for: destination).path)
+    FileManager.default.fileExists(atPath: NetworkPartialFile.url(for: destination).path)
   }
 
   /// Removes the partial file for this destination, unless a download is writing to it.
   public static func removePartialFile(for destination: URL) {
     let options = DownloadOptions(overwrites: true)
-    try? PartialFile(for: destination, from: URLRequest(url: destination), options).close(isDone: false)
+    try? NetworkPartialFile(for: destination, from: URLRequest(url: destination), options).close(isDone: false)
   }
 }
 
@@ -91,7 +91,8 @@ nonisolated extension NetworkPerformer {
     _ request: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
-    let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
+    let download = NetworkDownloadCall(
+      destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
     return try download.end(await perform(download.plan(request, policy, maxRetries))).get()
   }
 
@@ -103,7 +104,8 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
-    let download = Download(destination: destination, options: options, progress: ProgressReporter(options.onProgress))
+    let download = NetworkDownloadCall(
+      destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
     return perform(download.plan(request, policy, maxRetries)) { completionHandler(download.end($0)) }
   }
 }

@@ -38,7 +38,7 @@ nonisolated extension NetworkPerformer {
     _ request: URLRequest, from body: UploadBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse {
-    let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
+    let upload = NetworkUploadCall(body: body, progress: NetworkProgressReporter(options.onProgress))
     return try upload.end(await perform(upload.plan(request, policy, maxRetries))).get()
   }
 
@@ -50,17 +50,17 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
   ) -> NetworkTask {
-    let upload = Upload(body: body, progress: ProgressReporter(options.onProgress))
+    let upload = NetworkUploadCall(body: body, progress: NetworkProgressReporter(options.onProgress))
     return perform(upload.plan(request, policy, maxRetries)) { completionHandler(upload.end($0)) }
   }
 }
 
 /// One upload with all its attempts.
-nonisolated private struct Upload: Sendable {
+nonisolated private struct NetworkUploadCall: Sendable {
   let body: UploadBody
-  let progress: ProgressReporter
+  let progress: NetworkProgressReporter
   /// The file of a body that is passed in chunks. It is made on the first attempt, and kept for the retries.
-  let assembled = NetworkLock<TemporaryFile?>(nil)
+  let assembled = NetworkLock<NetworkTemporaryFile?>(nil)
 
   /// The result of the call, after removing the assembled body.
   func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
@@ -109,7 +109,8 @@ nonisolated private struct Upload: Sendable {
   }
 
   private func prepared(
-    _ outgoing: NetworkOutgoing, _ file: TemporaryFile?, _ length: Int64?, _ transferred: NetworkLock<Transferred>
+    _ outgoing: NetworkOutgoing, _ file: NetworkTemporaryFile?, _ length: Int64?,
+    _ transferred: NetworkLock<Transferred>
   ) -> NetworkOutgoing {
     var outgoing = outgoing
     outgoing.request.httpBody = body.data
@@ -134,13 +135,13 @@ nonisolated private struct Upload: Sendable {
   }
 
   /// The file of a body that is passed in chunks. Nil for any other body.
-  private func assembledFile() async throws -> TemporaryFile? {
+  private func assembledFile() async throws -> NetworkTemporaryFile? {
     guard let write = body.chunks else { return nil }
     if let file = assembled.withLock({ $0 }) { return file }
     let isCanceled = NetworkLock(false)
     let file = try await withTaskCancellationHandler {
-      try await inBackground {
-        try TemporaryFile { add in
+      try await networkInBackground {
+        try NetworkTemporaryFile { add in
           try write { chunk in
             if isCanceled.withLock({ $0 }) { throw CancellationError() }
             try add(chunk)
@@ -155,8 +156,8 @@ nonisolated private struct Upload: Sendable {
   }
 
   /// The length of the body in bytes; nil for a stream whose length is not known.
-  private func length(of assembled: TemporaryFile?) async throws -> Int64? {
-    if let file = assembled?.url ?? body.file { return try await inBackground { try Self.size(of: file) } }
+  private func length(of assembled: NetworkTemporaryFile?) async throws -> Int64? {
+    if let file = assembled?.url ?? body.file { return try await networkInBackground { try Self.size(of: file) } }
     if let data = body.data { return Int64(data.count) }
     guard let length = body.length else { return nil }
     if length < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }

@@ -129,8 +129,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         // The field can be long.
         let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type.prefix(80))\"")
         var (body, chunks) = (Data(), stream.makeAsyncIterator())
-        while body.count < ByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
-        throw .undecodable(error, stream.response, body.prefix(ByteStream.limit))
+        while body.count < NetworkByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
+        throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.limit))
       }
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
     }
@@ -170,11 +170,11 @@ nonisolated struct ServerSentEventParser: Sendable {
     case "event": type = text.isEmpty ? "message" : text
     case "data":
       data += text + "\n"
-      if data.utf8.count > LineSplitter.limit { throw .responseTooLarge(limit: LineSplitter.limit) }
+      if data.utf8.count > NetworkLineSplitter.limit { throw .responseTooLarge(limit: NetworkLineSplitter.limit) }
     case "id" where !value.contains(0): id = text
     case "retry":
       // Digits only, and at most a day, so that a server cannot make the client wait for years.
-      if let milliseconds = ContentRange.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
+      if let milliseconds = NetworkContentRange.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
     default: break
     }
     return nil

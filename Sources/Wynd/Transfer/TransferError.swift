@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A failure of a transfer that is not a network error, inside ``NetworkError/transferFailed(_:)``.
-nonisolated public enum TransferError: LoggableError, RetryableError, LocalizedError, Sendable {
+nonisolated public enum TransferError: NetworkLoggableError, RetryableError, LocalizedError, Sendable {
   /// The file exists already, and ``DownloadOptions/overwrites`` is false.
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.

@@ -23,7 +23,7 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
 
 /// Calls a progress closure on its own queue, so that a slow closure delays no transfer. If the length is known, it is
 /// called about 500 times at most.
-nonisolated final class ProgressReporter: Sendable {
+nonisolated final class NetworkProgressReporter: Sendable {
   /// The last report, and the next one while it waits for the queue.
   private let state = NetworkLock((last: TransferProgress(completed: 0), next: TransferProgress?.none))
   private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)

@@ -4,7 +4,7 @@ import Testing
 
 /// Comma-separated lists in header fields (RFC 9110 §5.6), a pure rule.
 struct ListFieldTests {
-  typealias Element = ListField.Element
+  typealias Element = NetworkListField.Element
 
   static let rows: [(String?, [Element])] = [
     (nil, []), ("", []), (" \t", []), (",", []), (" ,\t,, ", []),
@@ -30,7 +30,7 @@ struct ListFieldTests {
 
   @Test(arguments: rows.indices) func quotedStringIsOneToken(_ row: Int) {
     let (text, expected) = Self.rows[row]
-    let list = ListField(text)
+    let list = NetworkListField(text)
     #expect(list.elements == expected && !list.isMalformed, "\(text ?? "nil")")
   }
 
@@ -42,7 +42,7 @@ struct ListFieldTests {
 
   @Test(arguments: malformed.indices) func malformedListIsSplitAtEveryComma(_ row: Int) {
     let (text, names) = Self.malformed[row]
-    let list = ListField(text)
+    let list = NetworkListField(text)
     #expect(list.isMalformed && list.elements.map(\.name) == names, "\(text)")
   }
 
@@ -51,7 +51,7 @@ struct ListFieldTests {
       ("Accept", true), ("*", true), ("x!#$%&'*+-.^_`|~9", true), ("a b", false), ("\"a\"", false), ("a=b", false),
       ("a=", false), ("a:", false), ("\u{E4}", false), ("a/b", false),
     ] {
-      #expect(ListField(text).elements.map(\.isToken) == [expected], "\(text)")
+      #expect(NetworkListField(text).elements.map(\.isToken) == [expected], "\(text)")
     }
   }
 }

@@ -112,7 +112,7 @@ import WyndLoopbackServer
   /// A stream that was read to its end is released, and with it what its task held.
   @Test func releasesAStreamThatWasReadToItsEnd() async throws {
     let server = try LoopbackServer(script: .reset, .ok("all of it"))
-    weak var stream: ByteStream?
+    weak var stream: NetworkByteStream?
     do {
       let bytes = try await NetworkBytesTests().bytes(server)
       stream = bytes.stream

@@ -25,7 +25,7 @@ import Testing
     var proposed = previous
     proposed.url = URL(string: to)
     proposed.setValue(nil, forHTTPHeaderField: "Authorization")
-    let next = Redirects.request(
+    let next = NetworkRedirect.request(
       proposed, after: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
     #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
     #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
@@ -35,7 +35,7 @@ import Testing
   @Test func dropsCredentialsOnARedirectFromHTTPSToHTTP() throws {
     let secure = SecurityTests.request(try #require(URL(string: "https://example.com/a")))
     for target in ["http://example.com/b", "http://example.com:443/b", "http://other.example/b"] {
-      let next = Redirects.request(
+      let next = NetworkRedirect.request(
         Self.requestWithFields(of: secure, to: try #require(URL(string: target))), after: secure,
         additional: ["Authorization": "Bearer SECRET", "X-Token": "SECRET"])
       let values = (next.allHTTPHeaderFields ?? [:]).values
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func recognizesSecretNamesInCamelCase() {
-    for name in ["userKey", "requestSig", "XSRFKey"] { #expect(SensitiveHeader.matches(name), "\(name)") }
-    for name in ["monkey", "design"] { #expect(!SensitiveHeader.matches(name), "\(name)") }
+    for name in ["userKey", "requestSig", "XSRFKey"] { #expect(NetworkSensitiveHeader.matches(name), "\(name)") }
+    for name in ["monkey", "design"] { #expect(!NetworkSensitiveHeader.matches(name), "\(name)") }
   }
 }

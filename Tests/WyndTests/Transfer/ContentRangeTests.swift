@@ -3,9 +3,9 @@ import Testing
 
 @testable import Wynd
 
-extension DownloadDecision {
-  fileprivate static func fromStart(_ state: DownloadState) -> Self { .write(from: 0, end: state.total, state) }
-  fileprivate static func append(from offset: Int64 = 20, upTo last: Int64, _ state: DownloadState) -> Self {
+extension NetworkDownloadDecision {
+  fileprivate static func fromStart(_ state: NetworkDownloadState) -> Self { .write(from: 0, end: state.total, state) }
+  fileprivate static func append(from offset: Int64 = 20, upTo last: Int64, _ state: NetworkDownloadState) -> Self {
     .write(from: offset, end: last + 1, state)
   }
 }
@@ -19,7 +19,7 @@ struct ContentRangeTests {
       (" bytes 5-9/200 ", 5, 9, 200),
     ]
     for row in table {
-      let range = ContentRange(row.0)
+      let range = NetworkContentRange(row.0)
       #expect(range?.first == row.first && range?.last == row.last && range?.total == row.total && range != nil)
     }
     for text in [
@@ -29,7 +29,7 @@ struct ContentRangeTests {
       "items 5-9/200",
       "bytes 5-9/-1", "bytes ٥-٩/200",
     ] {
-      #expect(ContentRange(text) == nil, "\(text)")
+      #expect(NetworkContentRange(text) == nil, "\(text)")
     }
   }
 
@@ -37,14 +37,14 @@ struct ContentRangeTests {
 
   static let tag = ["ETag": "\"1\""]
   static let date = ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Sun, 06 Nov 2022 08:49:37 GMT"]
-  static let known = DownloadState(source: "s", validator: "\"1\"", total: 40)
-  static let dated = DownloadState(source: "s", validator: date["Last-Modified"], total: 40)
-  static func state(_ validator: String? = nil, _ total: Int64? = nil) -> DownloadState {
-    DownloadState(source: "s", validator: validator, total: total)
+  static let known = NetworkDownloadState(source: "s", validator: "\"1\"", total: 40)
+  static let dated = NetworkDownloadState(source: "s", validator: date["Last-Modified"], total: 40)
+  static func state(_ validator: String? = nil, _ total: Int64? = nil) -> NetworkDownloadState {
+    NetworkDownloadState(source: "s", validator: validator, total: total)
   }
 
   /// Status, header fields, known state, size of the partial file, expected decision.
-  static let rows: [(Int, [String: String], DownloadState, Int64, DownloadDecision)] = [
+  static let rows: [(Int, [String: String], NetworkDownloadState, Int64, NetworkDownloadDecision)] = [
     // The whole file.
     (200, [:], state(), 0, .fromStart(state())),
     (200, ["Content-Length": "40"], state(), 0, .fromStart(state(nil, 40))),
@@ -127,11 +127,11 @@ struct ContentRangeTests {
 
   @Test(arguments: rows.indices) func decidesWhatEachResponseMeansForTheFile(_ row: Int) {
     let (status, fields, known, offset, expected) = Self.rows[row]
-    #expect(DownloadDecision(status: status, offset: offset, known: known) { fields[$0] } == expected)
+    #expect(NetworkDownloadDecision(status: status, offset: offset, known: known) { fields[$0] } == expected)
   }
 
   @Test func recognizesACompleteFile() {
-    let table: [(DownloadDecision, Int64, Bool)] = [
+    let table: [(NetworkDownloadDecision, Int64, Bool)] = [
       (.complete, 7, true), (.fromStart(Self.state()), 7, true), (.fromStart(Self.known), 40, true),
       (.fromStart(Self.known), 39, false), (.append(upTo: 39, Self.known), 40, true),
       (.append(upTo: 29, Self.known), 30, false), (.append(upTo: 29, Self.state("\"1\"")), 30, false),
@@ -142,7 +142,7 @@ struct ContentRangeTests {
 
   /// The end of a file is requested only if its length is unknown and the server supports ranges.
   @Test func requestsTheEndOfAFileOfUnknownLength() {
-    let table: [(DownloadDecision, String?, Bool)] = [
+    let table: [(NetworkDownloadDecision, String?, Bool)] = [
       (.fromStart(Self.state("\"1\"")), "bytes", true), (.fromStart(Self.state("\"1\"")), "Bytes", true),
       (.fromStart(Self.state("\"1\"")), "none", false), (.fromStart(Self.state("\"1\"")), nil, false),
       (.fromStart(Self.state()), "bytes", false), (.fromStart(Self.known), "bytes", false),

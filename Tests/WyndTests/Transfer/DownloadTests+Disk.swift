@@ -304,7 +304,8 @@ extension DownloadTests {
     let folder = try Folder()
     let script = NetworkScript.scripted([.ok("x")])
     let options = DownloadOptions(resumes: true)
-    let download = Download(destination: folder.file(), options: options, progress: ProgressReporter(nil))
+    let download = NetworkDownloadCall(
+      destination: folder.file(), options: options, progress: NetworkProgressReporter(nil))
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let plan = download.plan(request, nil, nil)
     guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }

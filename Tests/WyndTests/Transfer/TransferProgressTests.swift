@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct TransferProgressTests {
   @Test func reportsFallingProgressOfTheSameLength() async {
     let told = Box<[Int64]>([])
-    let reporter = ProgressReporter { progress in told.update { $0.append(progress.completed) } }
+    let reporter = NetworkProgressReporter { progress in told.update { $0.append(progress.completed) } }
     for completed in [Int64(0), 900_000, 0, 1, 1_000_000, 1_000_000] {
       reporter.report(completed, of: 1_000_000)
       await reporter.reportsAreDelivered()

@@ -86,7 +86,8 @@
       newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
       let previous = state.withLock { $0.request }
-      let next = Redirects.request(request, after: previous, additional: session.configuration.httpAdditionalHeaders)
+      let next = NetworkRedirect.request(
+        request, after: previous, additional: session.configuration.httpAdditionalHeaders)
       let follow: @Sendable (URLRequest?) -> Void = { [state] chosen in
         if let chosen {
           state.withLock { state in

@@ -16,7 +16,7 @@
     private let callersDelegate: (any URLSessionDelegate)?
     let transfer: NetworkBodies?
     /// Stands on the caller's session for a task on ours.
-    private let placeholder: SessionPlaceholder?
+    private let placeholder: NetworkPlaceholder?
     /// The tasks run on a session of ours.
     private let usesOwnSession: Bool
     private let handlesCookies: Bool
@@ -60,7 +60,7 @@
       let isSafeToRepeat = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
       let leavesSession = !handlesCookies || !isSafeToRepeat
       let needsPlaceholder = outgoing.isInsideCall && leavesSession && !session.isInvalidated
-      placeholder = needsPlaceholder ? SessionPlaceholder(on: session) : outgoing.placeholder
+      placeholder = needsPlaceholder ? NetworkPlaceholder(on: session) : outgoing.placeholder
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()

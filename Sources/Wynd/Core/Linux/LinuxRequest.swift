@@ -77,7 +77,7 @@
           next.setValue(nil, forHTTPHeaderField: name)
         }
       }
-      return Redirects.request(next, after: self, additional: configuration.httpAdditionalHeaders)
+      return NetworkRedirect.request(next, after: self, additional: configuration.httpAdditionalHeaders)
     }
   }
 

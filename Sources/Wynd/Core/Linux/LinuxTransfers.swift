@@ -5,7 +5,7 @@
   /// The session for tasks whose response is received in chunks, for requests after the first of a call, by which time
   /// the caller's session may be invalid, for requests without cookies, and for those of a session whose delegate queue
   /// is not serial. URLSession on Linux passes the chunks to the delegate of a session only, not to that of a task. So
-  /// there is a session of ours for each session of the caller, with the same configuration. Redirects and challenges are
+  /// there is a session of ours for each session of the caller, with the same configuration. NetworkRedirect and challenges are
   /// passed to the caller's delegate.
   nonisolated struct LinuxTransfers: Sendable {
     private nonisolated struct Known: Sendable {

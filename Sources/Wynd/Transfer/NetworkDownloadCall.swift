@@ -7,14 +7,14 @@ import Foundation
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
 /// checks the file when it is complete. It does not retry: an incomplete response is a failed attempt, and the retry
 /// loop decides about the next one. The file is moved to its destination when the call ends successfully.
-nonisolated struct Download: Sendable {
+nonisolated struct NetworkDownloadCall: Sendable {
   private struct State: Sendable {
-    var partial: PartialFile?
+    var partial: NetworkPartialFile?
     /// The number of the current attempt; nil if the call has ended. An earlier attempt that was canceled must not write
     /// any more.
     var attempt: Int? = 0
     /// What the response means, and the body of an error response.
-    var step: DownloadDecision?
+    var step: NetworkDownloadDecision?
     var errorBody = Data()
     /// Whether another request was made to confirm the end of the file.
     var hasRequestedEnd = false
@@ -28,7 +28,7 @@ nonisolated struct Download: Sendable {
   private let state = NetworkLock(State())
   let destination: URL
   let options: DownloadOptions
-  let progress: ProgressReporter
+  let progress: NetworkProgressReporter
 
   func plan(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
     var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
@@ -55,7 +55,7 @@ nonisolated struct Download: Sendable {
   }
 
   private func moveToDestination(
-    _ partial: PartialFile?, _ response: HTTPURLResponse?, _ result: RetryLoop.CallResult
+    _ partial: NetworkPartialFile?, _ response: HTTPURLResponse?, _ result: RetryLoop.CallResult
   ) throws -> NetworkDownload {
     let attempts = try result.get().attempts
     // A middleware may return a response of its own.
@@ -69,12 +69,12 @@ nonisolated struct Download: Sendable {
   /// Requests the missing bytes, and checks the file when it is complete.
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     do {
-      let request = try await inBackground { try prepare(outgoing) }
+      let request = try await networkInBackground { try prepare(outgoing) }
       let outcome = await send(request.outgoing)
       let judgment = judge(outcome, of: request.attempt)
       guard let whole = judgment.whole else { return judgment.outcome }
       let response = outcome.response as? HTTPURLResponse
-      try await inBackground { try complete(whole, response, request.attempt) }
+      try await networkInBackground { try complete(whole, response, request.attempt) }
       await progress.reportsAreDelivered()
       return NetworkOutcome(data: Data(), response: response, isAccepted: true)
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
@@ -98,7 +98,7 @@ nonisolated struct Download: Sendable {
     let (attempt, offset) = try state.withLock { state in
       // The call was canceled before the attempt began.
       if state.attempt == nil { throw NetworkError.cancelled }
-      let partial = try state.partial ?? PartialFile(for: destination, from: request, options)
+      let partial = try state.partial ?? NetworkPartialFile(for: destination, from: request, options)
       if state.partial == nil {
         state.partial = partial
         state.largest = partial.size
@@ -117,7 +117,7 @@ nonisolated struct Download: Sendable {
     let bodies = NetworkBodies(
       onHead: { head in
         try self.inAttempt(attempt) { state, partial in
-          let step = DownloadDecision(
+          let step = NetworkDownloadDecision(
             status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
             field: head.value(forHTTPHeaderField:))
           state.step = step
@@ -142,7 +142,7 @@ nonisolated struct Download: Sendable {
     return Request(outgoing: outgoing, attempt: attempt)
   }
 
-  private func receive(_ data: Data, _ state: inout State, _ partial: PartialFile) throws {
+  private func receive(_ data: Data, _ state: inout State, _ partial: NetworkPartialFile) throws {
     switch state.step {
     case .write(let offset, let end, _):
       if let end, partial.size + Int64(data.count) > end {
@@ -161,9 +161,9 @@ nonisolated struct Download: Sendable {
   }
 
   /// `known`: what the next response is compared with; by default nothing.
-  private func startOver(_ partial: PartialFile, expecting known: DownloadState? = nil) throws {
+  private func startOver(_ partial: NetworkPartialFile, expecting known: NetworkDownloadState? = nil) throws {
     progress.report(0, of: nil)
-    try partial.begin(known ?? DownloadState(source: partial.state.source))
+    try partial.begin(known ?? NetworkDownloadState(source: partial.state.source))
   }
 
   // MARK: Completion
@@ -171,7 +171,7 @@ nonisolated struct Download: Sendable {
   /// What an attempt means: the file, if it may be complete, otherwise the outcome.
   private func judge(
     _ outcome: NetworkOutcome, of attempt: Int?
-  ) -> (whole: PartialFile?, outcome: NetworkOutcome) {
+  ) -> (whole: NetworkPartialFile?, outcome: NetworkOutcome) {
     let response = outcome.response as? HTTPURLResponse
     return state.withLock { state in
       var outcome = outcome
@@ -195,7 +195,7 @@ nonisolated struct Download: Sendable {
   }
 
   /// Validates a complete file, and flushes it to the disk.
-  private func complete(_ whole: PartialFile, _ response: HTTPURLResponse?, _ attempt: Int?) throws {
+  private func complete(_ whole: NetworkPartialFile, _ response: HTTPURLResponse?, _ attempt: Int?) throws {
     do { try options.validate?(whole.url) } catch {
       try inAttempt(attempt) { state, partial in
         try startOver(partial)
@@ -215,7 +215,7 @@ nonisolated struct Download: Sendable {
 
   /// Does nothing if the attempt is no longer the current one, or the call has ended: a canceled download must not leave
   /// a file.
-  private func inAttempt(_ attempt: Int?, _ body: (inout State, PartialFile) throws -> Void) throws {
+  private func inAttempt(_ attempt: Int?, _ body: (inout State, NetworkPartialFile) throws -> Void) throws {
     do {
       try state.withLock { state in
         guard state.attempt == attempt, let partial = state.partial else { return }

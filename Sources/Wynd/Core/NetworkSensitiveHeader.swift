@@ -1,7 +1,7 @@
 import Foundation
 
 /// The header fields that must not be sent to another origin, and must not be logged.
-nonisolated enum SensitiveHeader {
+nonisolated enum NetworkSensitiveHeader {
   /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
   /// scheme.
   static func matches(_ name: String, _ value: String = "") -> Bool {

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A temporary file that only the current user can access. It is removed when this object is deallocated.
-nonisolated final class TemporaryFile: Sendable {
+nonisolated final class NetworkTemporaryFile: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
   let handle: FileHandle
 

@@ -8,7 +8,7 @@ import Foundation
 ///
 /// `invalidateAndCancel()` on the caller's session cancels it, and with it the transfer; `finishTasksAndInvalidate()`
 /// waits for it. It is canceled when it is released.
-nonisolated final class SessionPlaceholder: Sendable {
+nonisolated final class NetworkPlaceholder: Sendable {
   private let task: URLSessionTask
   private let action: NetworkLock<@Sendable () -> Void>
 

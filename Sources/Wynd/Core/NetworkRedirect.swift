@@ -8,7 +8,7 @@
 ///
 /// URLSession sends custom header fields (X-Api-Key) to any host that a redirect names. On Apple's platforms it drops
 /// `Authorization` even if the host stays the same.
-nonisolated enum Redirects {
+nonisolated enum NetworkRedirect {
   /// `next` with the credentials of `previous` if both have the same origin, otherwise without any (RFC 9110 §15.4).
   /// http and https are different origins. `additional` are the fields that the session adds to every request.
   static func request(_ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
@@ -21,11 +21,12 @@ nonisolated enum Redirects {
       return next
     }
     for (name, value) in next.allHTTPHeaderFields ?? [:]
-    where SensitiveHeader.matches(name, value) || name.lowercased() == "host" {
+    where NetworkSensitiveHeader.matches(name, value) || name.lowercased() == "host" {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add these again to a request without them; a blank value is not sent.
-    for case (let name as String, let value as String) in additional ?? [:] where SensitiveHeader.matches(name, value) {
+    for case (let name as String, let value as String) in additional ?? [:]
+    where NetworkSensitiveHeader.matches(name, value) {
       next.setValue(" ", forHTTPHeaderField: name)
     }
     return next

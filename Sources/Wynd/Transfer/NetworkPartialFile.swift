@@ -13,12 +13,12 @@ import Foundation
 /// while it holds one in a shared folder. There, processes that share a folder must not download to the same
 /// destination.
 // Unchecked, because all changes are made under the lock of the download.
-nonisolated final class PartialFile: @unchecked Sendable {
+nonisolated final class NetworkPartialFile: @unchecked Sendable {
   let url: URL
   private let destination: URL
   private let isKept: Bool
   let handle: FileHandle
-  private(set) var state: DownloadState
+  private(set) var state: NetworkDownloadState
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
@@ -28,9 +28,9 @@ nonisolated final class PartialFile: @unchecked Sendable {
     handle = try Self.openLocked(url, for: destination)
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
-    state = DownloadState(source: Self.digest(of: source))
+    state = NetworkDownloadState(source: Self.digest(of: source))
     // Read after locking, because another download may have replaced it.
-    let known = try? JSONDecoder().decode(DownloadState.self, from: Data(contentsOf: stateURL))
+    let known = try? JSONDecoder().decode(NetworkDownloadState.self, from: Data(contentsOf: stateURL))
     _ = try? handle.seekToEnd()
     if isKept, let known, known.source == state.source, known.validator != nil, size <= known.total ?? size {
       state = known
@@ -64,7 +64,7 @@ nonisolated final class PartialFile: @unchecked Sendable {
 
   /// Removes everything after this offset, and stores the state of what follows, before its first byte: a killed
   /// process must not leave a wrong state.
-  func begin(_ new: DownloadState, at offset: Int64 = 0) throws {
+  func begin(_ new: NetworkDownloadState, at offset: Int64 = 0) throws {
     try cut(to: offset)
     guard new != state || size == 0 else { return }
     state = new

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A Content-Range field (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, or `bytes */200` in a 416 response.
-nonisolated struct ContentRange: Equatable, Sendable {
+nonisolated struct NetworkContentRange: Equatable, Sendable {
   /// The positions of the first and the last byte; nil if the range cannot be satisfied.
   var first: Int64?
   var last: Int64?
@@ -28,7 +28,7 @@ nonisolated struct ContentRange: Equatable, Sendable {
 }
 
 /// What is known about a file that is being downloaded. It is stored next to the partial file.
-nonisolated struct DownloadState: Codable, Equatable, Sendable {
+nonisolated struct NetworkDownloadState: Codable, Equatable, Sendable {
   /// Identifies the file: a hash of the method and the URL.
   var source: String
   /// A strong entity tag or a strong date (RFC 9110 §13.1.5); nil if the rest of the file cannot be requested.
@@ -38,10 +38,10 @@ nonisolated struct DownloadState: Codable, Equatable, Sendable {
 }
 
 /// What a response means for the partial file, according to RFC 9110 §§13–15.
-nonisolated enum DownloadDecision: Equatable, Sendable {
+nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   /// The body is the file from this offset, which is at most that of the request. `end` is the offset of its own end;
   /// nil if the response does not state it.
-  case write(from: Int64, end: Int64?, DownloadState)
+  case write(from: Int64, end: Int64?, NetworkDownloadState)
   /// The partial file is complete.
   case complete
   /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
@@ -56,13 +56,13 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
 
   /// `offset`: the first byte that was requested; 0 if the request had no Range. `field` reads a header field. Only a
   /// GET can be continued by a request for the rest.
-  init(status: Int, offset: Int64, known: DownloadState, isGET: Bool = true, field: (String) -> String?) {
+  init(status: Int, offset: Int64, known: NetworkDownloadState, isGET: Bool = true, field: (String) -> String?) {
     switch status {
     case 206 where !isGET: self = .invalid("a part, which was not requested")
     case 206: self = Self.part(offset, known, field)
     case 200, 203: self = Self.file(offset, known, isGET, field)
     case 416 where offset > 0:
-      let range = field("Content-Range").flatMap(ContentRange.init)
+      let range = field("Content-Range").flatMap(NetworkContentRange.init)
       let isWhole = range?.first == nil && range?.total == offset && known.total ?? offset == offset
       self = isWhole && !Self.isChanged(known, field, isPart: false) ? .complete : .startOver
     case 400...: self = .failed
@@ -71,14 +71,14 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
   }
 
   /// A response that would fail every later request for the rest in the same way, if the partial file remained.
-  private static func unusable(_ reason: String, _ offset: Int64) -> DownloadDecision {
+  private static func unusable(_ reason: String, _ offset: Int64) -> NetworkDownloadDecision {
     offset > 0 ? .startOver : .invalid(reason)
   }
 
   /// The whole file.
   private static func file(
-    _ offset: Int64, _ known: DownloadState, _ isGET: Bool, _ field: (String) -> String?
-  ) -> DownloadDecision {
+    _ offset: Int64, _ known: NetworkDownloadState, _ isGET: Bool, _ field: (String) -> String?
+  ) -> NetworkDownloadDecision {
     // An offset in a compressed body is not an offset in the file, so the rest could not be requested.
     let isEncoded = isEncoded(field)
     let validator = isEncoded || !isGET ? nil : validator(field)
@@ -90,22 +90,24 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
         return offset > 0 ? .otherLength : .invalid("\(length ?? 0) bytes, not \(expected), of the same version")
       }
     }
-    let state = DownloadState(source: known.source, validator: validator, total: length)
+    let state = NetworkDownloadState(source: known.source, validator: validator, total: length)
     return .write(from: 0, end: length, state)
   }
 
   /// A part of the file. It may begin before the requested byte, for example if the server stores blocks.
-  private static func part(_ offset: Int64, _ known: DownloadState, _ field: (String) -> String?) -> DownloadDecision {
+  private static func part(_ offset: Int64, _ known: NetworkDownloadState, _ field: (String) -> String?)
+    -> NetworkDownloadDecision
+  {
     if isEncoded(field) { return unusable("a part of a compressed file", offset) }
     let isMultipart = (field("Content-Type") ?? "").lowercased().hasPrefix("multipart/byteranges")
-    guard !isMultipart, let range = field("Content-Range").flatMap(ContentRange.init), let first = range.first,
+    guard !isMultipart, let range = field("Content-Range").flatMap(NetworkContentRange.init), let first = range.first,
       let last = range.last
     else { return unusable("a 206 without a usable Content-Range", offset) }
     if offset > 0, isChanged(known, field, isPart: true) { return .startOver }
     let hasNextByte = first <= offset && offset <= last
     if !hasNextByte { return unusable("a part from byte \(first), requested was \(offset)", offset) }
     let isKnown = offset > 0 || isSame(known, field)
-    var state = isKnown ? known : DownloadState(source: known.source, validator: validator(field))
+    var state = isKnown ? known : NetworkDownloadState(source: known.source, validator: validator(field))
     if let total = range.total, let expected = state.total, total != expected {
       return unusable("a part of \(total) bytes, not of \(expected)", offset)
     }
@@ -135,7 +137,7 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
   /// The size of the body in bytes, as URLSession delivers it; nil if it is compressed, chunked, or not stated.
   static func length(_ field: (String) -> String?) -> Int64? {
     if isEncoded(field) || field("Transfer-Encoding") != nil { return nil }
-    return field("Content-Length").flatMap { ContentRange.number($0.trimmingCharacters(in: .whitespaces)) }
+    return field("Content-Length").flatMap { NetworkContentRange.number($0.trimmingCharacters(in: .whitespaces)) }
   }
 
   /// The value that a later request can send as If-Range. A weak entity tag must not be used, and a date must not be
@@ -151,7 +153,7 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
 
   /// Whether the response certainly belongs to the same version as what is known. That takes a validator: without one,
   /// the file may have changed.
-  private static func isSame(_ known: DownloadState, _ field: (String) -> String?) -> Bool {
+  private static func isSame(_ known: NetworkDownloadState, _ field: (String) -> String?) -> Bool {
     guard let validator = known.validator else { return false }
     let isTag = validator.utf8.first == UInt8(ascii: "\"")
     return field(isTag ? "ETag" : "Last-Modified") != nil && !isChanged(known, field, isPart: false)
@@ -159,7 +161,7 @@ nonisolated enum DownloadDecision: Equatable, Sendable {
 
   /// Whether the response may belong to another version than the partial file. With an entity tag, a part has to repeat
   /// it (RFC 9110 §15.3.7.3); a date does not have to be repeated.
-  private static func isChanged(_ known: DownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
+  private static func isChanged(_ known: NetworkDownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
     guard let validator = known.validator else { return true }
     let isTag = validator.utf8.first == 34
     if let now = field(isTag ? "ETag" : "Last-Modified") { return !now.utf8.elementsEqual(validator.utf8) }

@@ -12,7 +12,7 @@ import Foundation
 /// while more than half a megabyte is unread; URLSession treats that as a hint, and may deliver more. On Linux, a
 /// suspended task would lose its connection, and a blocked delegate queue would block all other transfers of the
 /// session, possibly the one that the reader is waiting for.
-nonisolated final class ByteStream: Sendable {
+nonisolated final class NetworkByteStream: Sendable {
   static let limit = 1_048_576
 
   fileprivate struct State: Sendable {
@@ -20,11 +20,11 @@ nonisolated final class ByteStream: Sendable {
     var sending: Task<Void, Never>?
     var head: HTTPURLResponse?
     /// Is set to the stream when the attempt succeeds; nil afterwards.
-    var started: NetworkLock<ByteStream?>?
+    var started: NetworkLock<NetworkByteStream?>?
     /// Data that has not been read yet, or the start of the body of an error.
     var buffer = Data()
     /// What arrived after the buffer was full.
-    var overflow: (file: TemporaryFile, reader: FileHandle)?
+    var overflow: (file: NetworkTemporaryFile, reader: FileHandle)?
     /// The number of bytes that have not been read yet.
     var unread = 0
     /// On Apple's platforms, the task of the request, and whether it is suspended.
@@ -42,7 +42,7 @@ nonisolated final class ByteStream: Sendable {
   private let reply = NetworkReply()
 
   /// `started` is set to the stream when the attempt succeeds.
-  init(startsWithHead: Bool, _ started: NetworkLock<ByteStream?>) {
+  init(startsWithHead: Bool, _ started: NetworkLock<NetworkByteStream?>) {
     state = NetworkLock(State(started: started))
     self.startsWithHead = startsWithHead
     // Canceling the task of a waiting reader ends `changes`.
@@ -107,7 +107,7 @@ nonisolated final class ByteStream: Sendable {
     if head.statusCode >= 400 { return }
     guard let started = state.withLock({ $0.started.take() }) else { return }
     // The stream of an earlier attempt is released outside the lock: that can cancel it.
-    var stream: ByteStream? = self
+    var stream: NetworkByteStream? = self
     started.withLock { swap(&$0, &stream) }
     reply.end(NetworkOutcome(data: Data(), response: head, isAccepted: true))
   }
@@ -150,12 +150,12 @@ nonisolated final class ByteStream: Sendable {
   }
 }
 
-nonisolated extension ByteStream.State {
+nonisolated extension NetworkByteStream.State {
   fileprivate mutating func append(_ data: Data) throws {
     // To keep the order, data goes through the file until everything in it has been read.
-    if overflow != nil || buffer.count + data.count > ByteStream.limit {
+    if overflow != nil || buffer.count + data.count > NetworkByteStream.limit {
       if overflow == nil {
-        let file = try TemporaryFile()
+        let file = try NetworkTemporaryFile()
         overflow = (file, try FileHandle(forReadingFrom: file.url))
         // An open file can be used after its name is removed, and does not remain on the disk if the process crashes.
         try FileManager.default.removeItem(at: file.url)
@@ -165,7 +165,7 @@ nonisolated extension ByteStream.State {
       buffer.append(data)
     }
     unread += data.count
-    if unread > ByteStream.limit / 2, !isSuspended, let task {
+    if unread > NetworkByteStream.limit / 2, !isSuspended, let task {
       isSuspended = true
       task.suspend()
     }
@@ -185,7 +185,7 @@ nonisolated extension ByteStream.State {
     buffer = Data()
     unread -= next.count
     if unread == 0 { overflow = nil }
-    if unread <= ByteStream.limit / 2, isSuspended {
+    if unread <= NetworkByteStream.limit / 2, isSuspended {
       isSuspended = false
       task?.resume()
     }

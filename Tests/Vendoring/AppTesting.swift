@@ -1,0 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+func scripted(_ request: URLRequest) async throws -> Data {
+  try await NetworkScript.scripted([.status(503), .dropped, .ok("{}")]).performNetworkRequest(request)
+}
