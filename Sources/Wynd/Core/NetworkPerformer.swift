@@ -20,12 +20,12 @@ public import Foundation
 /// A type of your own can conform too, and do something before and after each call of another performer:
 ///
 /// ```swift
-/// struct CountingPerformer: NetworkPerformer {
+/// struct LoggingPerformer: NetworkPerformer {
 ///   let base: any NetworkPerformer
-///   let counter: Counter
 ///   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
-///     counter.increment()
-///     return await base.perform(plan)
+///     let result = await base.perform(plan)
+///     print(plan.id, result)
+///     return result
 ///   }
 /// }
 /// ```

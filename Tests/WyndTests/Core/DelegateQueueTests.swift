@@ -95,13 +95,13 @@ import WyndLoopbackServer
   }
 
   @Test func deliversResultsWhenASuspendedQueueResumes() async throws {
-    let server = try LoopbackServer(script: .ok("hello"))
+    let server = try LoopbackServer { $0.target == "/silent" ? .hang : .ok("hello") }
     let queue = OperationQueue()
     queue.isSuspended = true
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
     let answers = Counter()
     session.performNetworkRequest(server.url()) { _ in answers.add() }
-    let task = session.performNetworkRequest(server.url()) { result in
+    let task = session.performNetworkRequest(server.url("/silent")) { result in
       #expect(result.error?.isCancelled == true)
       answers.add()
     }
