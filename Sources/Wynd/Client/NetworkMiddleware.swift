@@ -99,8 +99,6 @@ nonisolated public struct NetworkCall: Sendable {
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
-  /// The clock of the call, which is simulated in a test.
-  var clock: any RetryClock = ContinuousRetryClock()
 }
 
 /// Passes a request on to the middleware that follows, and finally to the session.
@@ -169,9 +167,7 @@ nonisolated private struct MiddlewareAttempt: Sendable {
   }
 
   func run(through middleware: [any NetworkMiddleware], in call: NetworkCall) async -> NetworkOutcome {
-    var call = call
-    call.clock = outgoing.clock
-    let next = NetworkMiddlewareNext(middleware, in: call) { [call] request in
+    let next = NetworkMiddlewareNext(middleware, in: call) { request in
       try await response(to: request, in: call)
     }
     do {

@@ -18,9 +18,6 @@ nonisolated struct NetworkOutgoing: Sendable {
   var isInsideCall = false
   /// Stands for the request on the caller's session, if it is the first one of a transfer.
   var placeholder: NetworkPlaceholder?
-  /// The clock of the call.
-  var clock: any RetryClock
-
   /// The request without the length of a body that is not in it.
   var requestToValidate: URLRequest {
     guard bodies?.file != nil || bodies?.stream != nil else { return request }

@@ -153,7 +153,7 @@ nonisolated final class RetryLoop: Sendable {
     state.attemptBegan = clock.now - began
     if let timeLeft { reply.end(atDeadline: timeLeft, clock) }
     let isInsideCall = plan.isInsideCall && state.attempts == 1
-    var outgoing = NetworkOutgoing(request: request, clock: clock)
+    var outgoing = NetworkOutgoing(request: request)
     if let around = plan.around {
       if isInsideCall, plan.isTransfer {
         do {

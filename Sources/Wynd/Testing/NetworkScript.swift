@@ -153,20 +153,13 @@ nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
     pass(delay) {}
   }
 
-  /// Fires when the simulated time is due. Work that waits for something real, such as a renewal that never ends, does
-  /// not let it pass, so the timer also fires after that much real time.
   func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let id = state.withLock { state in
       state.lastTimer += 1
       state.timers[state.lastTimer] = Timer(due: state.now + max(.zero, delay), action: action)
       return state.lastTimer
     }
-    let cancelRealTimer = ContinuousRetryClock().timer(after: delay) { [state] in
-      let timer = state.withLock { $0.timers.removeValue(forKey: id) }
-      timer?.action()
-    }
     return { [state] in
-      cancelRealTimer()
       _ = state.withLock { $0.timers.removeValue(forKey: id) }
     }
   }

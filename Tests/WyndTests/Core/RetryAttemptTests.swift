@@ -51,7 +51,7 @@ import Testing
 
   @Test func attemptCanceledBeforeItsStartSendsNothing() async throws {
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let outgoing = NetworkOutgoing(request: request, clock: ContinuousRetryClock())
+    let outgoing = NetworkOutgoing(request: request)
     let outcome = await Task {
       withUnsafeCurrentTask { $0?.cancel() }
       return await Hasty().send(outgoing)

@@ -29,7 +29,7 @@
     @Test func cancelWaitsForATaskThatIsBeingCreated() async throws {
       let session = Interrupting(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
-      let outgoing = NetworkOutgoing(request: request, isInsideCall: true, clock: ContinuousRetryClock())
+      let outgoing = NetworkOutgoing(request: request, isInsideCall: true)
       NetworkSessionTransport(session: session).begin(outgoing, session.reply)
       let outcome = await session.reply.outcome()
       #expect(outcome.end == .cancelled && session.endedFirst.value == false)
@@ -42,7 +42,7 @@
       let reply = NetworkReply()
       reply.cancel()
       session.invalidateAndCancel()
-      let outgoing = NetworkOutgoing(request: request, isInsideCall: true, clock: ContinuousRetryClock())
+      let outgoing = NetworkOutgoing(request: request, isInsideCall: true)
       NetworkSessionTransport(session: session).begin(outgoing, reply)
       #expect(await reply.outcome().end == .cancelled)
     }

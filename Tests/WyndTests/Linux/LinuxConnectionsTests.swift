@@ -63,7 +63,7 @@
       let never = try #require(URL(string: "http://127.0.0.1:7/"))
       let ended = NetworkReply()
       ended.cancel()
-      let outgoing = NetworkOutgoing(request: URLRequest(url: never), clock: ContinuousRetryClock())
+      let outgoing = NetworkOutgoing(request: URLRequest(url: never))
       NetworkSessionTransport(session: session).begin(outgoing, ended)
       #expect(!LinuxConnections.mayExist(session, never))
       let nobody = try #require(URL(string: "http://127.0.0.1:9/"))
