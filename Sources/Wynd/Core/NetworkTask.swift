@@ -43,8 +43,12 @@ nonisolated public struct NetworkTask: Sendable {
   /// Continues the call with async work, which `cancel()` cancels.
   func run(_ work: @escaping @Sendable () async -> Void) {
     progress.withLock { progress in
-      let task = Task { await work() }
-      if case .cancelled = progress { task.cancel() }
+      let isCanceled = if case .cancelled = progress { true } else { false }
+      let task = Task {
+        // Not from outside, because the work may have begun then.
+        if isCanceled { withUnsafeCurrentTask { $0?.cancel() } }
+        await work()
+      }
       progress = .running(task)
     }
   }
