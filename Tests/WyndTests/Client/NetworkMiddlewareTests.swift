@@ -75,6 +75,17 @@ import WyndLoopbackServer
       baseURL: URL(string: "https://a.example"), middleware: [middleware], script: script)
   }
 
+  @Test func sessionMayEndWhileMiddlewareOfACallWorks() async throws {
+    let server = try LoopbackServer(script: .ok("x"))
+    let session = URLSession(configuration: .ephemeral)
+    let slow = Closure(stage: .call) { request, next in
+      session.finishTasksAndInvalidate()
+      return try await next(request)
+    }
+    let client = NetworkClient(session: session, middleware: [slow])
+    #expect(try await client.performNetworkRequest(server.url()) == Data("x".utf8))
+  }
+
   @Test(arguments: [false, true]) func reportsTheErrorOfAMiddleware(_ attempt: Bool) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     let client = Self.client(script, Closure { _, _ in throw Refusal() }, attempt: attempt)

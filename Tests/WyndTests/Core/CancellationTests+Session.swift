@@ -143,5 +143,17 @@ extension CancellationTests {
       let error = await #expect(throws: NetworkError.self) { try await Self.transfer("download", server, session) }
       #expect(error?.urlError?.code == .cancelled)
     }
+
+    @Test(arguments: ["GET", "POST"]) func callOnAnInvalidatedSessionIsCancelled(_ method: String) async throws {
+      let server = try LoopbackServer(script: .ok())
+      for cancelsTasks in [true, false] {
+        let session = URLSession(configuration: .default)
+        if cancelsTasks { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+        await until { session.isInvalidated }
+        let result = await session.result(of: URLRequest(url: server.url(), method: method))
+        #expect(result.error?.urlError?.code == .cancelled)
+      }
+      #expect(server.requests.isEmpty)
+    }
   #endif
 }

@@ -155,6 +155,18 @@ import WyndLoopbackServer
     task?.cancel()
   }
 
+  @Test func cancellationIsNoFailedAttempt() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let log = EventLog()
+    let task = Task {
+      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
+    }
+    await until { server.openRequests == 1 }
+    task.cancel()
+    #expect(await task.value.error?.isCancelled == true)
+    #expect(log.gaveUp == .cancelled && log.events.count == 2)
+  }
+
   @Test func reportsInvalidationOfTheSessionAsURLErrorCancelled() async throws {
     let server = try LoopbackServer(script: .hang)
     let session = URLSession(configuration: .default)

@@ -140,6 +140,31 @@ import WyndLoopbackServer
     #expect(log.events.map(\.isLast) == [false, true])
   }
 
+  /// An app that blocks the threads of all tasks, and waits there for a handler, would wait forever.
+  @Test func successNeedsNoThreadOfATask() async throws {
+    let server = try LoopbackServer(script: .ok("hello"))
+    let count = ProcessInfo.processInfo.activeProcessorCount
+    let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let hasResult = DispatchSemaphore(value: 0)
+    let session = session
+    let isInTime = await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        for _ in 0..<count {
+          Task.detached {
+            isBlocked.signal()
+            _ = mayGoOn.wait(timeout: .now() + 30)
+          }
+        }
+        for _ in 0..<count { _ = isBlocked.wait(timeout: .now() + 10) }
+        session.performNetworkRequest(server.url()) { _ in hasResult.signal() }
+        let isInTime = hasResult.wait(timeout: .now() + 10) == .success
+        for _ in 0..<count { mayGoOn.signal() }
+        continuation.resume(returning: isInTime)
+      }
+    }
+    #expect(isInTime)
+  }
+
   @Test func slowRetryClosureDoesNotDelayOtherCalls() async throws {
     let server = try LoopbackServer { $0.target == "/other" ? .ok("hello") : .status(503) }
     let count = ProcessInfo.processInfo.activeProcessorCount + 1

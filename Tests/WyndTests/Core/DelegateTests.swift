@@ -109,6 +109,29 @@ import WyndLoopbackServer
     #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
   }
 
+  /// A session releases its delegate when it ends. Without it, a retry would be made without certificate pinning.
+  @Test func asksTheDelegateOfASessionThatEndedDuringACall() async throws {
+    final class Delegate: NSObject, URLSessionTaskDelegate {
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+      ) { completionHandler(nil) }
+    }
+    let server = try LoopbackServer { request in
+      request.index == 0 ? .status(503) : request.target == "/" ? .redirect(302, to: "/there") : .ok("x")
+    }
+    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    let policy = RetryPolicy(
+      backoff: .constant(.milliseconds(100)), budget: nil,
+      shouldRetry: { _ in
+        session.finishTasksAndInvalidate()
+        return true
+      })
+    let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    #expect(response.response.statusCode == 302)
+    #expect(server.requests.map(\.target) == ["/", "/"])
+  }
+
   /// A stream that was read to its end is released, and with it what its task held.
   @Test func releasesAStreamThatWasReadToItsEnd() async throws {
     let server = try LoopbackServer(script: .reset, .ok("all of it"))

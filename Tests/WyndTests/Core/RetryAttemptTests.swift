@@ -108,6 +108,69 @@ import Testing
     }
   }
 
+  /// Its call is canceled while it begins, and it responds nevertheless.
+  struct Interrupted: NetworkTransport {
+    let response: HTTPURLResponse
+    let cancellations = Counter()
+    func validationError(for request: URLRequest) -> String? { nil }
+    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      withUnsafeCurrentTask { $0?.cancel() }
+      reply.onCancel { [cancellations] in cancellations.add() }
+      reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
+    }
+  }
+
+  @Test func cancellationWhileARequestBeginsEndsIt() async throws {
+    let transport = Interrupted(response: try response(200))
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let result = await Task { await RetryLoop(NetworkCallPlan(request), on: transport).run() }.value
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(transport.cancellations.value == 1)
+  }
+
+  /// Does not respond.
+  struct Silent: NetworkTransport {
+    let log = Box<[String]>([])
+    func validationError(for request: URLRequest) -> String? { nil }
+    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      reply.onCancel { [log] in log.update { $0.append("request") } }
+    }
+  }
+
+  /// The app may invalidate its session in the handler, when no request of the call may be left.
+  @Test func cancelsTheRequestBeforeItCallsTheHandler() async throws {
+    let queue = OperationQueue()
+    let transport = Silent()
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    await withCheckedContinuation { continuation in
+      let task = RetryLoop(NetworkCallPlan(request), on: transport).start(on: queue) { _ in
+        transport.log.update { $0.append("handler") }
+        continuation.resume()
+      }
+      // On its queue, the handler is called before `cancel()` returns.
+      queue.addOperation { task.cancel() }
+    }
+    #expect(transport.log.value == ["request", "handler"])
+  }
+
+  /// The cancellation counts, whatever the closure decides.
+  @Test(arguments: [true, false]) func cancellationWhileShouldRetryDecidesIsReported(_ verdict: Bool) async throws {
+    let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let (isAsked, mayAnswer) = (Gate(), DispatchSemaphore(value: 0))
+    let policy = RetryPolicy(shouldRetry: { _ in
+      isAsked.open()
+      mayAnswer.wait()
+      return verdict
+    })
+    let task = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
+    await isAsked.wait()
+    task.cancel()
+    mayAnswer.signal()
+    let result = await task.value
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+  }
+
   /// A conflict is that of an earlier attempt, if that one may have reached the server despite its error.
   @Test(arguments: [true, false], [true, false])
   func retriesAConflictAfterARefusedAttemptThatMayHaveSent(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {

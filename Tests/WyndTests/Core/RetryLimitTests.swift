@@ -213,6 +213,13 @@ import Wynd
     #expect(call.log.delays.last == .seconds(2))
   }
 
+  @Test func waitsThatTheServerAsksForTakeNoRetries() async throws {
+    let steps = Array(repeating: Self.busy("20"), count: 3) + [.ok("x")]
+    let call = try await RetryRuleTests.run(steps, policy: RetryPolicy(maxRetries: 3, backoff: Self.every(2)))
+    #expect(call.error == nil && call.sends == 4)
+    #expect(call.elapsed == .seconds(66))
+  }
+
   static func busy(_ retryAfter: String) -> NetworkScript.Step { .status(503, headers: ["Retry-After": retryAfter]) }
   static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
 

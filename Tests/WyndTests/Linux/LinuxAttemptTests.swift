@@ -35,6 +35,27 @@
       #expect(outcome.end == .cancelled && session.endedFirst.value == false)
     }
 
+    /// Counts the tasks that are created.
+    private final class Counting: URLSession, @unchecked Sendable {
+      let tasks = Counter()
+      override func dataTask(
+        with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+      ) -> URLSessionDataTask {
+        tasks.add()
+        return super.dataTask(with: request, completionHandler: completionHandler)
+      }
+    }
+
+    /// Its request would reach the server.
+    @Test func canceledAttemptCreatesNoTaskOnAValidSession() async throws {
+      let session = Counting(configuration: .ephemeral)
+      let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
+      let reply = NetworkReply()
+      reply.cancel()
+      NetworkSessionTransport(session: session).begin(NetworkOutgoing(request: request, isInsideCall: true), reply)
+      #expect(session.tasks.value == 0)
+    }
+
     /// A task cannot be created on a session that was invalidated: URLSession would crash.
     @Test func canceledAttemptCreatesNoTask() async throws {
       let session = URLSession(configuration: .ephemeral)

@@ -162,6 +162,24 @@ import WyndLoopbackServer
     #expect(script.elapsed > .seconds(140))
   }
 
+  @Test func middlewareDoesNotHideTheProgressOfADownload() async throws {
+    let bytes = someBytes(100_000)
+    func part(_ number: Int) -> NetworkScript.Step {
+      let (first, end) = (number * 20_000, number * 20_000 + 20_000)
+      let fields = ["ETag": "\"1\"", "Content-Range": "bytes \(first)-99999/100000"]
+      return .chunks(206, headers: fields, [Data(bytes[first..<end])], isCut: end < 100_000)
+    }
+    let whole = ["ETag": "\"1\"", "Content-Length": "100000"]
+    let steps = [.chunks(200, headers: whole, [Data(bytes[..<20_000])], isCut: true)] + (1..<5).map(part)
+    let script = NetworkScript.scripted(steps)
+    let middleware = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
+    let client = NetworkClient(middleware: [middleware], script: script)
+    let folder = try Folder()
+    let done = try await client.performNetworkDownload(
+      Self.request("https://example.com/file"), to: folder.file(), policy: RetryPolicy(maxRetries: 1, backoff: .none))
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 5)
+  }
+
   /// A new iteration is a new call, of the user who is signed in then.
   @Test func eachIterationOfEventsUsesTheCurrentUser() async throws {
     let url = try #require(URL(string: "https://a.example/events"))
