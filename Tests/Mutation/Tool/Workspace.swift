@@ -14,9 +14,7 @@ extension Place {
   /// nil for the type check, which runs no test.
   var package: TestPackage? {
     switch self {
-    case .linux: TestPackage(folder: ".", scratch: ".build", name: "Wynd")
-    // To be changed if the simulation becomes a package of its own.
-    case .simulation: TestPackage(folder: ".", scratch: ".build", name: "Wynd")
+    case .linux, .simulation: TestPackage(folder: ".", scratch: ".build", name: "Wynd")
     case .model:
       TestPackage(
         folder: ".build-apple/package", scratch: ".build-apple/build", name: "AppleModel",

@@ -80,6 +80,9 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let slow = Closure(stage: .call) { request, next in
       session.finishTasksAndInvalidate()
+      #if canImport(FoundationNetworking)
+        await until { session.isInvalidated }
+      #endif
       return try await next(request)
     }
     let client = NetworkClient(session: session, middleware: [slow])
