@@ -57,16 +57,26 @@ struct Ordering: ShopCall {
 struct Call<Response: Decodable & Sendable>: Endpoint {
   let path: String
 }
-struct Short: Endpoint {
+struct Complete: Endpoint {
   typealias Response = Void
-  let host: String? = "example.com"
-  let port = 8080
-  let path = "/short"
-  let method = "POST"
-  let headers = ["X-A": "b"]
+  let host = "example.com"
+  let port: Int? = 8080
+  let path = "/complete"
+  let method: URLRequest.Method = .post
+  let headers: [URLRequest.Header] = [.init("X-A", "b")]
   let decoder = JSONDecoder()
-  let policy = RetryPolicy.never
-  var body: URLRequest.Body { .text("x") }
+  let policy: RetryPolicy? = .never
+  var body: URLRequest.Body? { .text("x") }
+}
+// As the article writes it: the compiler warns about a member that nearly matches.
+nonisolated struct NewUser {
+  struct Response: Decodable { var id: Int }
+  let name: String
+}
+nonisolated extension NewUser: Endpoint {
+  var path: String { "/users" }
+  var method: URLRequest.Method { .post }
+  var body: URLRequest.Body? { .json(["name": name]) }
 }
 extension Endpoint where Self == UserItem {
   static func user(_ id: Int) -> Self { UserItem(id: id) }
@@ -84,7 +94,7 @@ final class Users {
   }
   func loadOtherTypes() async throws {
     _ = try await URLSession.shared.load(Call<[User]>(path: "/users"))
-    try await URLSession.shared.load(Short())
+    try await URLSession.shared.load(Complete())
   }
   func loadWithCallback() {
     URLSession.shared.load(.user(1)) { result in print(result) }

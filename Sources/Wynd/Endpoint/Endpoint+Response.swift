@@ -14,7 +14,6 @@ nonisolated extension Endpoint where Response: Decodable {
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
 
   func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
-    if let parsed = try parsed(data, response) { return parsed }
     let isRaw = data is Response || "" is Response
     // Some servers send a space or a line break instead of an empty body (white space of RFC 8259 §2).
     let isEmpty = isRaw ? data.isEmpty : data.allSatisfy(" \t\r\n".utf8.contains)
@@ -27,20 +26,15 @@ nonisolated extension Endpoint where Response: Decodable {
   }
 }
 nonisolated extension Endpoint where Response == Void {
-  /// Ignores the body, unless an alternative is implemented.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data, response) ?? () }
+  /// Ignores the body.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { () }
 }
 nonisolated extension Endpoint where Response == HTTPURLResponse {
-  /// Returns the response, with its status code and header fields, unless an alternative is implemented.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data, response) ?? response }
+  /// Returns the response, with its status code and header fields.
+  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { response }
 }
 
 nonisolated extension Endpoint {
-  /// The value from an alternative to ``parse(data:response:)``; nil if none is implemented.
-  fileprivate func parsed(_ data: Data, _ response: HTTPURLResponse) throws -> Response? {
-    do { return try parse(data: data, urlResponse: response) } catch is MemberNotImplemented { return .none }
-  }
-
   func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
     result.mapError(typed).flatMap { network in
       Result { EndpointResponse(value: try parse(data: network.data, response: network.response), network: network) }

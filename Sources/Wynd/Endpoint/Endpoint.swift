@@ -7,21 +7,15 @@ public import Foundation
 /// A request to a web service, and the type of its response.
 ///
 /// ```swift
-/// struct AgeEstimate {
+/// struct AgeEstimate: Endpoint {
 ///   struct Response: Decodable { let name: String; let age: Int }
 ///   let name: String
-/// }
-/// extension AgeEstimate: Endpoint {
-///   var host: String { "api.agify.io" }
-///   var path: String { "/" }
+///   let host = "api.agify.io"
+///   let path = "/"
 ///   var queryItems: [URLQueryItem] { [URLQueryItem(name: "name", value: name)] }
 /// }
 ///
-/// extension Endpoint where Self == AgeEstimate {
-///   static func age(of name: String) -> Self { AgeEstimate(name: name) }
-/// }
-///
-/// let estimate = try await URLSession.shared.load(.age(of: "Bella"))
+/// let estimate = try await URLSession.shared.load(AgeEstimate(name: "Bella"))
 /// ```
 ///
 /// Only ``path`` and ``Response`` are required, and ``host`` if no client supplies a base URL. `Response` determines
@@ -30,17 +24,27 @@ public import Foundation
 /// `Optional` is nil if the body is empty. Implement ``parse(data:response:)`` for anything else. ``AdHocEndpoint``
 /// needs no type of its own.
 ///
-/// A member can also have its type in ``EndpointMemberAlternatives``: `let port = 8080`,
-/// `var body: URLRequest.Body { … }`, `let headers = ["X-Page": "7"]`. Swift silently ignores a member of any other
-/// type (`let port: UInt16 = 8080`), but warns about members of an `extension AgeEstimate: Endpoint { … }`. So declare
-/// the members there.
+/// Swift silently ignores a member whose type is not that of the requirement, such as `let port = 8080`, which is an
+/// `Int` and not an `Int?`. It warns about such a member of an extension that declares the conformance. Endpoints with
+/// more than a host, a path and a query are therefore best written this way:
 ///
-/// In a module whose default isolation is `MainActor`, declare the types of responses, bodies and service errors
-/// `nonisolated`, as in `nonisolated struct Age: Decodable`. Otherwise, the compiler reports that the endpoint
-/// “does not conform to protocol 'Endpoint'”, or a “main actor-isolated conformance”. A protocol that refines this one,
-/// its extensions, and an extension that declares the conformance have to be `nonisolated` too. A public response type
-/// from another module has to be `Sendable`.
-nonisolated public protocol Endpoint: EndpointMemberAlternatives {
+/// ```swift
+/// nonisolated struct Deletion {
+///   typealias Response = Void
+///   let id: Int
+/// }
+/// nonisolated extension Deletion: Endpoint {
+///   var path: String { "/expenses/\(id)" }
+///   var method: URLRequest.Method { .delete }
+/// }
+/// ```
+///
+/// In a module whose default isolation is `MainActor`, an extension that declares the conformance, a protocol that
+/// refines this one and its extensions have to be `nonisolated`. So do the types of responses, bodies and service
+/// errors, unless they are declared inside the endpoint. Otherwise, the compiler reports that the endpoint “does not
+/// conform to protocol 'Endpoint'”, or a “main actor-isolated conformance”. A public response type from another module
+/// has to be `Sendable`.
+nonisolated public protocol Endpoint: Sendable {
   /// The type that a successful response is parsed into.
   associatedtype Response: Sendable
   /// The type of the body of an error response (a status of 400 and up), if the service has a format for it. The call
@@ -86,47 +90,35 @@ nonisolated public protocol Endpoint: EndpointMemberAlternatives {
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
   /// ``NetworkError/middlewareError(_:)``, or with the error itself if it is a ``NetworkError``.
   func prepare(request: inout URLRequest) throws
-  /// An alternative to ``prepare(request:)``.
-  func prepare(_ request: inout URLRequest) throws
   /// Parses a successful response, whose body may be empty. If it throws, the call fails with
   /// ``NetworkError/serviceError(_:_:_:)`` for a ``ServiceError``, with the error itself for a ``NetworkError``, and
   /// with ``NetworkError/undecodable(_:_:_:)`` for any other error.
   func parse(data: Data, response: HTTPURLResponse) throws -> Response
-  /// An alternative to ``parse(data:response:)``.
-  func parse(_ data: Data) throws -> Response
-  /// An alternative to ``parse(data:response:)``.
-  func parse(data: Data, urlResponse: URLResponse) throws -> Response
 }
 
 nonisolated extension Endpoint {
   /// `https`.
   public var scheme: String { "https" }
   /// Empty, which means the base URL of the client.
-  public var host: String { alternatives.host ?? "" }
+  public var host: String { "" }
   /// nil, which means the default port of the scheme.
-  public var port: Int? { try? alternatives.port }
+  public var port: Int? { nil }
   /// ``path``, percent-encoded.
   public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
   /// GET.
-  public var method: URLRequest.Method { URLRequest.Method(rawValue: alternatives.method) }
+  public var method: URLRequest.Method { .get }
   /// None.
-  public var queryItems: [URLQueryItem] { get throws { try alternatives.queryItems ?? [] } }
+  public var queryItems: [URLQueryItem] { get throws { [] } }
   /// None.
-  public var headers: [URLRequest.Header] { alternatives.headers.sorted { $0.key < $1.key }.map { .init($0, $1) } }
+  public var headers: [URLRequest.Header] { [] }
   /// nil.
-  public var body: URLRequest.Body? { try? alternatives.body }
+  public var body: URLRequest.Body? { nil }
   /// The client's decoder, or a `JSONDecoder()`.
   public var decoder: JSONDecoder { NetworkClientDecoder.current.get() ?? JSONDecoder() }
   /// nil, which means the client's policy, or ``RetryPolicy/default``.
-  public var policy: RetryPolicy? { try? alternatives.policy }
+  public var policy: RetryPolicy? { nil }
   /// Changes nothing.
-  public func prepare(request: inout URLRequest) throws { try prepare(&request) }
-  /// Changes nothing.
-  public func prepare(_ request: inout URLRequest) {}
-  /// Not implemented.
-  public func parse(_ data: Data) throws -> Response { throw MemberNotImplemented() }
-  /// Calls ``parse(_:)``.
-  public func parse(data: Data, urlResponse: URLResponse) throws -> Response { try parse(data) }
+  public func prepare(request: inout URLRequest) {}
 
   /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
   public static func percentEncoded(segment: String) -> String { NetworkPercentEncoding.text(segment) }
@@ -135,50 +127,3 @@ nonisolated extension Endpoint {
 /// The default ``Endpoint/ServiceError``. With it, a call fails with ``NetworkError/endpointError(_:_:)`` for a status
 /// of 400 and up.
 nonisolated public struct NoServiceError: Error, Decodable {}
-
-/// Alternative types for the members of an ``Endpoint``.
-///
-/// If the type of a member differs from the requirement, Swift silently uses the default of the protocol. So the likely
-/// types are requirements too: `let port = 8080`, `var body: URLRequest.Body { … }`. Conform to ``Endpoint``, whose
-/// defaults use the members that you implement here.
-///
-/// Code that reads a member gets the type in ``Endpoint``, because every member here is a disfavored overload.
-nonisolated public protocol EndpointMemberAlternatives: Sendable {
-  /// Like ``Endpoint/host``. nil means the base URL of the client.
-  @_disfavoredOverload var host: String? { get }
-  /// Like ``Endpoint/port``, but not optional.
-  @_disfavoredOverload var port: Int { get throws(MemberNotImplemented) }
-  /// Like ``Endpoint/method``, as a string: `let method = "PURGE"`.
-  @_disfavoredOverload var method: String { get }
-  /// Like ``Endpoint/queryItems``, but optional.
-  @_disfavoredOverload var queryItems: [URLQueryItem]? { get throws }
-  /// Like ``Endpoint/headers``, as a dictionary: `let headers = ["X-Page": "7"]`.
-  @_disfavoredOverload var headers: [String: String] { get }
-  /// Like ``Endpoint/body``, but not optional.
-  @_disfavoredOverload var body: URLRequest.Body { get throws(MemberNotImplemented) }
-  /// Like ``Endpoint/policy``, but not optional.
-  @_disfavoredOverload var policy: RetryPolicy { get throws(MemberNotImplemented) }
-}
-
-/// Thrown by the default of a member that is not implemented.
-nonisolated public struct MemberNotImplemented: Error {}
-
-nonisolated extension EndpointMemberAlternatives {
-  /// nil.
-  @_disfavoredOverload public var host: String? { nil }
-  /// Not implemented.
-  @_disfavoredOverload public var port: Int { get throws(MemberNotImplemented) { throw .init() } }
-  /// GET.
-  @_disfavoredOverload public var method: String { "GET" }
-  /// nil.
-  @_disfavoredOverload public var queryItems: [URLQueryItem]? { nil }
-  /// None.
-  @_disfavoredOverload public var headers: [String: String] { [:] }
-  /// Not implemented.
-  @_disfavoredOverload public var body: URLRequest.Body { get throws(MemberNotImplemented) { throw .init() } }
-  /// Not implemented.
-  @_disfavoredOverload public var policy: RetryPolicy { get throws(MemberNotImplemented) { throw .init() } }
-
-  /// `self`, without the members of ``Endpoint`` that have the same names.
-  var alternatives: some EndpointMemberAlternatives { self }
-}

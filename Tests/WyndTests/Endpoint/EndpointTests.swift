@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// Generic endpoints, shorthand types of requirements, and errors that `parse` throws.
+/// Generic endpoints, every requirement at once, and errors that `parse` throws.
 @Suite struct EndpointTests {
   static func client(_ script: NetworkScript) -> NetworkClient {
     NetworkClient(baseURL: URL(string: "https://a.example/v2"), policy: .never, script: script)
@@ -30,79 +30,63 @@ import Wynd
     #expect(try await client.load(Plain(path: "/x") { $0.count }) == 5)
   }
 
-  // MARK: Shorthands
+  // MARK: Every requirement
 
-  struct Short: Endpoint {
-    typealias Response = Void
-    let host: String? = "b.example"
-    let port = 8080
-    let path = "/x"
-    let method = "PURGE"
-    let headers = ["X-B": "2", "X-A": "1"]
-    let decoder = JSONDecoder()
-    let policy = RetryPolicy(maxRetries: 0)
-    var queryItems: [URLQueryItem]? { [URLQueryItem(name: "q", value: "1")] }
-    var body: URLRequest.Body { .text("b") }
-    func prepare(_ request: inout URLRequest) { request.timeoutInterval = 7 }
+  struct Complete: Endpoint {
+    typealias Response = Int
+    let scheme = "http"
+    let host = "b.example"
+    let port: Int? = 8080
+    let path = "/ignored"
+    let percentEncodedPath = "/a%2Fb"
+    let method: URLRequest.Method = "PURGE"
+    let headers: [URLRequest.Header] = [.init("X-A", "1"), .init("X-A", "2")]
+    let body: URLRequest.Body? = .text("b")
+    let policy: RetryPolicy? = RetryPolicy(maxRetries: 0)
+    var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "1")] }
+    func prepare(request: inout URLRequest) { request.timeoutInterval = 7 }
+    func parse(data: Data, response: HTTPURLResponse) -> Int { response.statusCode + data.count }
   }
 
-  @Test func acceptsShorthandTypesForRequirements() async throws {
-    let script = NetworkScript.scripted([.status(503)])
-    let error = await #expect(throws: NetworkError.self) { try await script.load(Short()) }
+  @Test func usesEveryRequirement() async throws {
+    let script = NetworkScript.scripted([.ok("abc"), .status(503)])
+    #expect(try await script.load(Complete()) == 203)
+    let request = try #require(script.requests.first)
+    #expect(request.url?.absoluteString == "http://b.example:8080/a%2Fb?q=1" && request.httpMethod == "PURGE")
+    #expect(request.httpBody == Data("b".utf8) && request.timeoutInterval == 7)
+    #expect(request.value(forHTTPHeaderField: "X-A") == "1,2")
+    let error = await #expect(throws: NetworkError.self) { try await script.load(Complete()) }
     #expect(error?.statusCode == 503)
     // The policy of the endpoint does not retry.
-    #expect(script.requests.count == 1)
-    let request = try #require(script.requests.first)
-    #expect(request.url?.absoluteString == "https://b.example:8080/x?q=1" && request.httpMethod == "PURGE")
-    #expect(request.httpBody == Data("b".utf8) && request.timeoutInterval == 7)
-    #expect(request.value(forHTTPHeaderField: "X-A") == "1" && request.value(forHTTPHeaderField: "X-B") == "2")
+    #expect(script.requests.count == 2)
   }
 
-  @Test func readsShorthandRequirementsWithTheirProtocolTypes() throws {
-    func read<E: Endpoint>(_ endpoint: E) throws -> String {
-      let (host, port, method, headers) = (endpoint.host, endpoint.port, endpoint.method, endpoint.headers)
-      let (body, policy, items) = (endpoint.body, endpoint.policy, try endpoint.queryItems)
-      for field in endpoint.headers { #expect(field.name.hasPrefix("X-")) }
-      return "\(host) \(port ?? 0) \(method.rawValue) \(headers) \(body != nil) \(policy != nil) \(items.count)"
-    }
-    #expect(try read(Short()) == "b.example 8080 PURGE [X-A: 1, X-B: 2] true true 1")
-    #expect(try read(Call<Int>(path: "/")) == " 0 GET [] false false 0")
+  @Test func everyRequirementHasADefaultExceptPathAndResponse() throws {
+    let call = Call<Int>(path: "/a b")
+    #expect(call.scheme == "https" && call.host.isEmpty && call.port == nil && call.percentEncodedPath == "/a%20b")
+    #expect(call.method == .get && call.headers.isEmpty && call.body == nil && call.policy == nil)
+    #expect(try call.queryItems.isEmpty)
   }
 
-  struct OfData: Endpoint {
-    typealias Response = String
-    let path = "/x"
-    func parse(_ data: Data) throws -> String { "own \(data.count)" }
-  }
-  struct OfURLResponse: Endpoint {
-    typealias Response = Int
-    let path = "/x"
-    func parse(data: Data, urlResponse: URLResponse) throws -> Int { data.count }
-  }
-  @Test func usesTheOlderFormsOfParse() async throws {
-    let client = Self.client(.scripted([.ok("abc")]))
-    #expect(try await client.load(OfData()) == "own 3")
-    #expect(try await client.load(OfURLResponse()) == 3)
-    // Also where the body of the response is ignored otherwise.
-    let error = await #expect(throws: NetworkError.self) { try await client.load(Refused()) }
-    #expect(error?.serviceError(as: Refused.ServiceError.self) != nil)
-    try await client.load(Refused(isFine: true))
-    #expect(try await client.load(OfHeaders()).statusCode == 299)
-  }
-  struct Refused: Endpoint {
+  struct Checked: Endpoint {
     struct ServiceError: Error, Decodable {}
     typealias Response = Void
     let path = "/x"
-    var isFine = false
-    func parse(_ data: Data) throws { if !isFine { throw ServiceError() } }
+    func parse(data: Data, response: HTTPURLResponse) throws { if data.isEmpty { throw ServiceError() } }
   }
-  struct OfHeaders: Endpoint {
-    typealias Response = HTTPURLResponse
+  struct OtherHeaders: Endpoint {
     let path = "/x"
-    func parse(data: Data, urlResponse: URLResponse) throws -> HTTPURLResponse {
-      let url = try #require(urlResponse.url)
+    func parse(data: Data, response: HTTPURLResponse) throws -> HTTPURLResponse {
+      let url = try #require(response.url)
       return try #require(HTTPURLResponse(url: url, statusCode: 299, httpVersion: nil, headerFields: nil))
     }
+  }
+  @Test func parseMayReplaceTheDefaultOfEveryType() async throws {
+    let client = Self.client(.scripted([.status(200), .ok("abc"), .ok("abc")]))
+    let error = await #expect(throws: NetworkError.self) { try await client.load(Checked()) }
+    #expect(error?.serviceError(as: Checked.ServiceError.self) != nil)
+    try await client.load(Checked())
+    #expect(try await client.load(OtherHeaders()).statusCode == 299)
   }
 
   // MARK: Errors of the service in a successful response
