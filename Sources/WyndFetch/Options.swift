@@ -59,7 +59,7 @@ struct Options {
     var address: String?
     var method: String?
     var data: [Data] = []
-    var parts: [URLRequest.Body.Part] = []
+    var parts: [RequestBody.Part] = []
     var source: String?
     var (defaults, fields): ([String: String], [(String, String)]) = ([:], [])
     var (isHead, isQuery, isNamedByURL) = (false, false, false)
@@ -214,7 +214,7 @@ struct Options {
   }
 
   /// `name=text`, `name=<file`, or `name=@file`, which `;type=…` and `;filename=…` may follow.
-  private static func part(_ text: String) throws(Wrong) -> URLRequest.Body.Part {
+  private static func part(_ text: String) throws(Wrong) -> RequestBody.Part {
     let wrong = Wrong(reason: "what follows -F is not name=value, name=<file or name=@file;type=…;filename=…")
     guard let sign = text.firstIndex(of: "="), sign > text.startIndex else { throw wrong }
     let (name, content) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
@@ -223,7 +223,7 @@ struct Options {
       // These mean something else in curl.
       if content.hasPrefix("\"") || words.dropFirst().contains(where: { $0.contains("=") }) { throw wrong }
       let value = try content.hasPrefix("<") ? String(decoding: read(content), as: UTF8.self) : content
-      return URLRequest.Body.Part(name: name, value: value)
+      return RequestBody.Part(name: name, value: value)
     }
     let file = URL(filePath: String(words.removeFirst().dropFirst()))
     var (fileName, contentType): (String?, String) = (nil, "application/octet-stream")
@@ -235,7 +235,7 @@ struct Options {
         fileName = String(word.dropFirst(9))
       }
     }
-    return URLRequest.Body.Part(name: name, file: file, fileName: fileName, contentType: contentType)
+    return RequestBody.Part(name: name, file: file, fileName: fileName, contentType: contentType)
   }
 
   /// The file after `@` or `<`; `-` is stdin.

@@ -39,7 +39,7 @@ public struct Expenses: Endpoint {
 public struct SignIn: NetworkCredential, Codable {
   public var token: String
   public var refreshToken: String
-  public var header: URLRequest.Header { .authorization(bearer: token) }
+  public var header: NetworkHeader { .authorization(bearer: token) }
 }
 public struct SignInCall: Endpoint {
   public typealias Response = SignIn

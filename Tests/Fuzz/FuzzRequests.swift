@@ -37,7 +37,7 @@ private struct Address: Endpoint {
   var path = "/"
   var escapedPath: String?
   var queryItems: [URLQueryItem] = []
-  var headers: [URLRequest.Header] = []
+  var headers: [NetworkHeader] = []
   var percentEncodedPath: String { escapedPath ?? NetworkPercentEncoding.path(path) }
 }
 
@@ -82,13 +82,13 @@ func decoded(_ text: String) -> [UInt8]? {
 
 func field(_ text: String) {
   let field = parts(text)
-  let header = URLRequest.Header(field[0], field.count > 1 ? field[1] : "v")
+  let header = NetworkHeader(field[0], field.count > 1 ? field[1] : "v")
   if let request = try? Address(headers: [header]).request {
     require(!header.name.isEmpty && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "\(header)")
     _ = NetworkRedirect.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
   }
   _ = header.description
-  let part = URLRequest.Body.Part(name: field[0], data: Data(), fileName: field.last, contentType: header.value)
+  let part = RequestBody.Part(name: field[0], data: Data(), fileName: field.last, contentType: header.value)
   if let head = try? part.head() {
     let lines = head.utf8.split(separator: 10)
     require(lines.count == 2 && lines[0].filter { $0 == 34 }.count == 4, head)

@@ -53,6 +53,9 @@ extension Duration {
 }
 extension URLRequest {
   var isSafe: Bool { true }
+  enum Method: String { case get = "GET" }
+  struct Header { var name = "" }
+  typealias Body = Data
 }
 extension Data { mutating func append(_ string: String) { append(contentsOf: Data(string.utf8)) } }
 struct Cursor {}

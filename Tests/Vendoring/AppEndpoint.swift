@@ -25,14 +25,14 @@ struct UserList: Endpoint {
   let host = "example.com"
   let path = "/users"
   var queryItems: [URLQueryItem] { get throws { try QueryEncoder().encode(["page": 1, "q": "x"]) } }
-  var headers: [URLRequest.Header] { [.authorization(bearer: "t"), .init("X-A", "b")] }
-  var method: URLRequest.Method { "PURGE" }
+  var headers: [NetworkHeader] { [.authorization(bearer: "t"), .init("X-A", "b")] }
+  var method: NetworkMethod { "PURGE" }
 }
 struct AccountItem: Endpoint {
   typealias Response = Account
   let host = "example.com"
   let path = "/account"
-  var body: URLRequest.Body? { .json(["a": 1, "b": [nil, "x"]]) }
+  var body: RequestBody? { .json(["a": 1, "b": [nil, "x"]]) }
   func prepare(request: inout URLRequest) throws { request.timeoutInterval = 5 }
 }
 nonisolated protocol ShopCall: Endpoint where ServiceError == ShopError {}
@@ -47,8 +47,8 @@ struct Ordering: ShopCall {
   let order: Order
   let name: String
   let path = "/orders"
-  var method: URLRequest.Method { .post }
-  var body: URLRequest.Body? { name.isEmpty ? .json(order) : .json(["name": name, "id": order.id]) }
+  var method: NetworkMethod { .post }
+  var body: RequestBody? { name.isEmpty ? .json(order) : .json(["name": name, "id": order.id]) }
   @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
     URLQueryItem(name: "name", value: name)
     if order.id > 3 { URLQueryItem(name: "id", value: "\(order.id)") }
@@ -62,11 +62,11 @@ struct Complete: Endpoint {
   let host = "example.com"
   let port: Int? = 8080
   let path = "/complete"
-  let method: URLRequest.Method = .post
-  let headers: [URLRequest.Header] = [.init("X-A", "b")]
+  let method: NetworkMethod = .post
+  let headers: [NetworkHeader] = [.init("X-A", "b")]
   let decoder = JSONDecoder()
   let policy: RetryPolicy? = .never
-  var body: URLRequest.Body? { .text("x") }
+  var body: RequestBody? { .text("x") }
 }
 // As the article writes it: the compiler warns about a member that nearly matches.
 nonisolated struct NewUser {
@@ -75,8 +75,8 @@ nonisolated struct NewUser {
 }
 nonisolated extension NewUser: Endpoint {
   var path: String { "/users" }
-  var method: URLRequest.Method { .post }
-  var body: URLRequest.Body? { .json(["name": name]) }
+  var method: NetworkMethod { .post }
+  var body: RequestBody? { .json(["name": name]) }
 }
 extension Endpoint where Self == UserItem {
   static func user(_ id: Int) -> Self { UserItem(id: id) }

@@ -18,11 +18,11 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// The path, as plain text.
   public let path: String
   /// The method.
-  public let method: URLRequest.Method
+  public let method: NetworkMethod
   /// The header fields.
-  public let headers: [URLRequest.Header]
+  public let headers: [NetworkHeader]
   /// The body.
-  public let body: URLRequest.Body?
+  public let body: RequestBody?
   let query: QueryEncoder.Values
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
@@ -34,79 +34,79 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
 
 nonisolated extension AdHocEndpoint {
   fileprivate init(
-    _ method: URLRequest.Method, _ path: String, _ query: QueryEncoder.Values, _ headers: [URLRequest.Header],
-    _ body: URLRequest.Body?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+    _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
+    _ body: RequestBody?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
   ) { self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed) }
 }
 
 nonisolated extension Endpoint {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A GET whose response body is ignored.
   public static func get(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Void.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil) { _, _, _ in } }
   /// A GET that returns the response without its body.
   public static func get(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: HTTPURLResponse.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.get, path, query, headers, nil) { $2 } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A POST whose response body is ignored.
   public static func post(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
   /// A POST that returns the response without its body.
   public static func post(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: HTTPURLResponse.Type
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.post, path, query, headers, body) { $2 } }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PUT whose response body is ignored.
   public static func put(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
   /// A PUT that returns the response without its body.
   public static func put(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: HTTPURLResponse.Type
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.put, path, query, headers, body) { $2 } }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A PATCH whose response body is ignored.
   public static func patch(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
   /// A PATCH that returns the response without its body.
   public static func patch(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], body: URLRequest.Body? = nil,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: HTTPURLResponse.Type
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.patch, path, query, headers, body) { $2 } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Value.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
   ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: Void.Type = Void.self
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
   /// A DELETE that returns the response without its body.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [URLRequest.Header] = [], as type: HTTPURLResponse.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.delete, path, query, headers, nil) { $2 } }
 }

@@ -11,12 +11,12 @@ public import Foundation
 ///   var token: String
 ///   var refreshToken: String
 ///   var expiresAt: Date?
-///   var header: URLRequest.Header { .authorization(bearer: token) }
+///   var header: NetworkHeader { .authorization(bearer: token) }
 /// }
 /// ```
 nonisolated public protocol NetworkCredential: Sendable {
   /// The header field that contains the credential.
-  var header: URLRequest.Header { get }
+  var header: NetworkHeader { get }
   /// When the credential expires. An expired credential is renewed before the next request is sent. nil (the default)
   /// means unknown.
   var expiresAt: Date? { get }
@@ -49,7 +49,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
     self.expiresAt = expiresAt
   }
   /// `Authorization: Bearer …`
-  public var header: URLRequest.Header { .authorization(bearer: token) }
+  public var header: NetworkHeader { .authorization(bearer: token) }
   /// A description without the token, for logs.
   public var description: String { "Bearer …" }
 }

@@ -30,7 +30,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var session: URLSession
   /// Header fields for every request that does not already have them. If ``baseURL`` is set, fields that look like
   /// credentials are sent only to its origin.
-  public var headers: [URLRequest.Header]
+  public var headers: [NetworkHeader]
   /// The retry policy of calls for which neither the call nor the endpoint has one.
   public var policy: RetryPolicy
   /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts the keys.
@@ -62,7 +62,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///   - middleware: The middleware of every call.
   ///   - script: Replaces the session in a test.
   public init(
-    baseURL: URL? = nil, session: URLSession = .shared, headers: [URLRequest.Header] = [],
+    baseURL: URL? = nil, session: URLSession = .shared, headers: [NetworkHeader] = [],
     policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
     middleware: [any NetworkMiddleware] = [], script: (any NetworkPerformer)? = nil
   ) {

@@ -35,7 +35,7 @@ public import Foundation
 /// }
 /// nonisolated extension Deletion: Endpoint {
 ///   var path: String { "/expenses/\(id)" }
-///   var method: URLRequest.Method { .delete }
+///   var method: NetworkMethod { .delete }
 /// }
 /// ```
 ///
@@ -73,13 +73,13 @@ nonisolated public protocol Endpoint: Sendable {
   /// ```
   var percentEncodedPath: String { get }
   /// The request method. The default is GET.
-  var method: URLRequest.Method { get }
+  var method: NetworkMethod { get }
   /// The query items, as plain text. The default is none. ``QueryEncoder`` encodes any `Encodable`.
   var queryItems: [URLQueryItem] { get throws }
   /// The header fields. The default is none.
-  var headers: [URLRequest.Header] { get }
+  var headers: [NetworkHeader] { get }
   /// The body. The default is nil.
-  var body: URLRequest.Body? { get }
+  var body: RequestBody? { get }
   /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`.
   /// For a format other than JSON, implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
@@ -106,13 +106,13 @@ nonisolated extension Endpoint {
   /// ``path``, percent-encoded.
   public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
   /// GET.
-  public var method: URLRequest.Method { .get }
+  public var method: NetworkMethod { .get }
   /// None.
   public var queryItems: [URLQueryItem] { get throws { [] } }
   /// None.
-  public var headers: [URLRequest.Header] { [] }
+  public var headers: [NetworkHeader] { [] }
   /// nil.
-  public var body: URLRequest.Body? { nil }
+  public var body: RequestBody? { nil }
   /// The client's decoder, or a `JSONDecoder()`.
   public var decoder: JSONDecoder { NetworkClientDecoder.current.get() ?? JSONDecoder() }
   /// nil, which means the client's policy, or ``RetryPolicy/default``.

@@ -1,101 +1,99 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  import FoundationNetworking
 #endif
 
-nonisolated extension URLRequest {
-  /// The body of a request, with its Content-Type.
-  ///
-  /// ```swift
-  /// let bodies: [URLRequest.Body] = [
-  ///   .json(order),
-  ///   .json(["name": "Bella", "age": 3]),
-  ///   .form([URLQueryItem(name: "grant_type", value: "password")]),
-  ///   .multipart([.init(name: "photo", file: url, contentType: "image/jpeg")]),
-  /// ]
-  /// ```
-  ///
-  /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
-  nonisolated public struct Body: Sendable {
-    let contentType: String
-    /// Encodes the body when the request is made. The argument is the encoder of the client.
-    let encoded: @Sendable (JSONEncoder?) throws -> Data
+/// The body of a request, with its Content-Type.
+///
+/// ```swift
+/// let bodies: [RequestBody] = [
+///   .json(order),
+///   .json(["name": "Bella", "age": 3]),
+///   .form([URLQueryItem(name: "grant_type", value: "password")]),
+///   .multipart([.init(name: "photo", file: url, contentType: "image/jpeg")]),
+/// ]
+/// ```
+///
+/// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
+nonisolated public struct RequestBody: Sendable {
+  let contentType: String
+  /// Encodes the body when the request is made. The argument is the encoder of the client.
+  let encoded: @Sendable (JSONEncoder?) throws -> Data
 
-    /// Raw bytes.
-    public static func data(_ data: Data, contentType: String = "application/octet-stream") -> Body {
-      Body(contentType: contentType) { _ in data }
+  /// Raw bytes.
+  public static func data(_ data: Data, contentType: String = "application/octet-stream") -> RequestBody {
+    RequestBody(contentType: contentType) { _ in data }
+  }
+  /// Text, encoded as UTF-8.
+  public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> RequestBody {
+    data(Data(text.utf8), contentType: contentType)
+  }
+  /// A value as JSON. The default encoder is that of the client, or else a `JSONEncoder` that sorts the keys, so that
+  /// equal values have equal bodies.
+  public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> RequestBody {
+    RequestBody(contentType: "application/json") { try (encoder ?? $0 ?? sortingEncoder()).encode(value) }
+  }
+  /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
+  public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: sortingEncoder()) }
+  /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
+  /// client, or else a `JSONEncoder` that sorts the keys.
+  public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> RequestBody {
+    json(values.mapValues(JSONValue.init), encoder: encoder)
+  }
+  private static func sortingEncoder() -> JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return encoder
+  }
+  /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
+  public static func form(_ fields: [URLQueryItem]) -> RequestBody { form { fields } }
+  /// The properties of a value as form fields.
+  public static func form(_ value: some Encodable & Sendable, encoder: QueryEncoder = QueryEncoder()) -> RequestBody {
+    form { try encoder.encode(value) }
+  }
+  /// Values of different types as form fields.
+  public static func form(_ values: QueryEncoder.Values, encoder: QueryEncoder = QueryEncoder()) -> RequestBody {
+    form { try encoder.encode(values) }
+  }
+  private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> RequestBody {
+    RequestBody(contentType: "application/x-www-form-urlencoded") { _ in
+      Data(NetworkPercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
     }
-    /// Text, encoded as UTF-8.
-    public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> Body {
-      data(Data(text.utf8), contentType: contentType)
+  }
+  /// `multipart/form-data` (RFC 7578), built in memory, including the contents of files. For large files use an
+  /// upload with an `UploadBody`, which is built on disk.
+  public static func multipart(_ parts: [Part]) -> RequestBody {
+    let boundary = "wynd-\(UUID().uuidString)"
+    return RequestBody(contentType: "multipart/form-data; boundary=\(boundary)") { _ in
+      var data = Data()
+      try Part.write(parts, boundary) { data.append($0) }
+      return data
     }
-    /// A value as JSON. The default encoder is that of the client, or else a `JSONEncoder` that sorts the keys, so that
-    /// equal values have equal bodies.
-    public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> Body {
-      Body(contentType: "application/json") { try (encoder ?? $0 ?? sortingEncoder()).encode(value) }
-    }
-    /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
-    public static func json(_ value: JSONValue) -> Body { json(value, encoder: sortingEncoder()) }
-    /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
-    /// client, or else a `JSONEncoder` that sorts the keys.
-    public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> Body {
-      json(values.mapValues(JSONValue.init), encoder: encoder)
-    }
-    private static func sortingEncoder() -> JSONEncoder {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = .sortedKeys
-      return encoder
-    }
-    /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
-    public static func form(_ fields: [URLQueryItem]) -> Body { form { fields } }
-    /// The properties of a value as form fields.
-    public static func form(_ value: some Encodable & Sendable, encoder: QueryEncoder = QueryEncoder()) -> Body {
-      form { try encoder.encode(value) }
-    }
-    /// Values of different types as form fields.
-    public static func form(_ values: QueryEncoder.Values, encoder: QueryEncoder = QueryEncoder()) -> Body {
-      form { try encoder.encode(values) }
-    }
-    private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> Body {
-      Body(contentType: "application/x-www-form-urlencoded") { _ in
-        Data(NetworkPercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
-      }
-    }
-    /// `multipart/form-data` (RFC 7578), built in memory, including the contents of files. For large files use an
-    /// upload with an `UploadBody`, which is built on disk.
-    public static func multipart(_ parts: [Part]) -> Body {
-      let boundary = "wynd-\(UUID().uuidString)"
-      return Body(contentType: "multipart/form-data; boundary=\(boundary)") { _ in
-        var data = Data()
-        try Part.write(parts, boundary) { data.append($0) }
-        return data
-      }
-    }
+  }
 
-    func add(to request: inout URLRequest, encoder: JSONEncoder?) throws(NetworkError) {
-      do { request.httpBody = try encoded(encoder) } catch { throw .unencodable(error, as: "body") }
-      guard let own = request.value(forHTTPHeaderField: "Content-Type") else {
-        return try Header.contentType(contentType).add(to: &request)
-      }
-      // Without its boundary, the server could not parse a multipart body.
-      if let boundary = contentType.components(separatedBy: "boundary=").dropFirst().first, !own.contains("boundary=") {
-        request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
-      }
+  func add(to request: inout URLRequest, encoder: JSONEncoder?) throws(NetworkError) {
+    do { request.httpBody = try encoded(encoder) } catch { throw .unencodable(error, as: "body") }
+    guard let own = request.value(forHTTPHeaderField: "Content-Type") else {
+      return try NetworkHeader.contentType(contentType).add(to: &request)
     }
+    // Without its boundary, the server could not parse a multipart body.
+    if let boundary = contentType.components(separatedBy: "boundary=").dropFirst().first, !own.contains("boundary=") {
+      request.setValue("\(own); boundary=\(boundary)", forHTTPHeaderField: "Content-Type")
+    }
+  }
 
-    /// A part of a multipart body.
-    nonisolated public struct Part: Sendable {
-      let name: String
-      /// Passes the content to the closure in chunks.
-      let content: @Sendable ((Data) throws -> Void) throws -> Void
-      var fileName: String?
-      var contentType: String?
-    }
+  /// A part of a multipart body.
+  nonisolated public struct Part: Sendable {
+    let name: String
+    /// Passes the content to the closure in chunks.
+    let content: @Sendable ((Data) throws -> Void) throws -> Void
+    var fileName: String?
+    var contentType: String?
   }
 }
 
-nonisolated extension URLRequest.Body.Part {
+nonisolated extension RequestBody.Part {
   /// The header fields of the part. Names are escaped as in the HTML standard, because a quote would end them.
   func head() throws -> String {
     func quoted(_ text: String) -> String {
@@ -154,9 +152,9 @@ nonisolated extension URLRequest.Body.Part {
 nonisolated extension UploadBody {
   /// `multipart/form-data` (RFC 7578). The body is built in a temporary file that only the user can read, and the file
   /// is removed when the call ends. Parts from files may therefore be large.
-  public static func multipart(_ parts: [URLRequest.Body.Part]) -> UploadBody {
+  public static func multipart(_ parts: [RequestBody.Part]) -> UploadBody {
     let boundary = "wynd-\(UUID().uuidString)"
     let contentType = "multipart/form-data; boundary=\(boundary)"
-    return UploadBody(chunks: { try URLRequest.Body.Part.write(parts, boundary, $0) }, contentType: contentType)
+    return UploadBody(chunks: { try RequestBody.Part.write(parts, boundary, $0) }, contentType: contentType)
   }
 }

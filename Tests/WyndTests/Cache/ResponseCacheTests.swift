@@ -184,7 +184,7 @@ import Wynd
       typealias Response = String
       var host: String { "a.example" }
       var path: String { "/" }
-      var method: URLRequest.Method { .post }
+      var method: NetworkMethod { .post }
     }
     let cached = CachedClient([.ok("placed")])
     var got: [String] = []

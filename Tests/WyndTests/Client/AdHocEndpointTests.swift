@@ -53,8 +53,8 @@ import Wynd
   @Test func sendsQueryAndHeadersWithEachMethod() async throws {
     let script = NetworkScript.scripted([.ok("1")])
     let client = EndpointTests.client(script)
-    let (query, headers) = (["q": "x"] as QueryEncoder.Values, [URLRequest.Header("X-A", "1")])
-    let body = URLRequest.Body.text("b")
+    let (query, headers) = (["q": "x"] as QueryEncoder.Values, [NetworkHeader("X-A", "1")])
+    let body = RequestBody.text("b")
     _ = try await client.load(.get("/x", query: query, headers: headers, as: Int.self))
     _ = try await client.load(.delete("/x", query: query, headers: headers, as: Int.self))
     try await client.load(.delete("/x", query: query, headers: headers))
@@ -116,7 +116,7 @@ import Wynd
     let literal: JSONValue = JSONValue(values.mapValues { JSONValue($0) })
     let script = NetworkScript.scripted([.ok("")])
     let client = EndpointTests.client(script)
-    for body in [URLRequest.Body.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
+    for body in [RequestBody.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
       try await client.load(.post("/x", body: body))
     }
     #expect(script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) } == [text, text, text, text])

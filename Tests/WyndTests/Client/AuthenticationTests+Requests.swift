@@ -81,7 +81,7 @@ extension AuthenticationTests {
   /// A user with a colon: the server would take what follows for the password.
   @Test func rejectsCredentialWithAnInvalidHeader() async throws {
     struct Password: NetworkCredential {
-      var header: URLRequest.Header { .authorization(user: "a:b", password: "c") }
+      var header: NetworkHeader { .authorization(user: "a:b", password: "c") }
     }
     let script = NetworkScript.scripted([.ok("x")])
     let authentication = Authentication(for: try #require(Self.origin), Password()) { _, _ in Password() }
@@ -98,7 +98,7 @@ extension AuthenticationTests {
 
   struct Key: NetworkCredential {
     var key: String
-    var header: URLRequest.Header { .init("Authorization", key) }
+    var header: NetworkHeader { .init("Authorization", key) }
     func isRejected(by response: HTTPURLResponse) -> Bool { [403, 200].contains(response.statusCode) }
   }
 

@@ -51,7 +51,7 @@ extension AuthenticationTests {
   }
 
   struct APIKey: NetworkCredential {
-    var header: URLRequest.Header { .init("X-Member", "the secret") }
+    var header: NetworkHeader { .init("X-Member", "the secret") }
   }
 
   @Test func doesNotSendACustomCredentialHeaderToAnotherOrigin() async throws {
@@ -146,7 +146,7 @@ extension AuthenticationTests {
   @Test func doesNotReplaceACustomCredentialHeaderOfTheRequest() async throws {
     struct Key: NetworkCredential {
       var key: String
-      var header: URLRequest.Header { .init("X-Api-Key", key) }
+      var header: NetworkHeader { .init("X-Api-Key", key) }
     }
     let script = NetworkScript.scripted([.ok("x")])
     let origin = try #require(URL(string: "https://a.example"))

@@ -142,7 +142,7 @@ extension AuthenticationTests {
   @Test func credentialCanReadTheAccountWhileSigning() async throws {
     struct Named: NetworkCredential {
       let account: @Sendable () -> String?
-      var header: URLRequest.Header { .init("X-User", account() ?? "nobody") }
+      var header: NetworkHeader { .init("X-User", account() ?? "nobody") }
     }
     let own = Box<Authentication<Named>>()
     let authentication = Authentication<Named>(for: try #require(Self.origin)) { old, _ in old }

@@ -24,15 +24,15 @@ struct Login: Endpoint {
   var user: String
   var password: String
   var path: String { "/login" }
-  var method: URLRequest.Method { .post }
-  var body: URLRequest.Body? { .json(["user": user, "password": password]) }
+  var method: NetworkMethod { .post }
+  var body: RequestBody? { .json(["user": user, "password": password]) }
 }
 struct Renewal: Endpoint {
   typealias Response = Session
   var renewal: String
   var path: String { "/renew" }
-  var method: URLRequest.Method { .post }
-  var body: URLRequest.Body? { .json(["renewal": renewal]) }
+  var method: NetworkMethod { .post }
+  var body: RequestBody? { .json(["renewal": renewal]) }
 }
 struct ExpenseList: Endpoint {
   typealias Response = [Expense]
@@ -44,9 +44,9 @@ struct NewExpense: Endpoint {
   var cents: Int
   let key = UUID()
   var path: String { "/expenses" }
-  var method: URLRequest.Method { .post }
-  var headers: [URLRequest.Header] { [.idempotencyKey("\"\(key)\"")] }
-  var body: URLRequest.Body? { .json(["title": title, "cents": cents]) }
+  var method: NetworkMethod { .post }
+  var headers: [NetworkHeader] { [.idempotencyKey("\"\(key)\"")] }
+  var body: RequestBody? { .json(["title": title, "cents": cents]) }
 }
 extension Endpoint where Self == ExpenseList { static var expenses: Self { ExpenseList() } }
 extension Endpoint where Self == NewExpense {
@@ -56,7 +56,7 @@ extension Endpoint where Self == NewExpense {
 /// The token and the means to renew it are one value, so that they always belong to the same user.
 nonisolated struct SignIn: NetworkCredential {
   var session: Session
-  var header: URLRequest.Header { .authorization(bearer: session.token) }
+  var header: NetworkHeader { .authorization(bearer: session.token) }
 }
 
 /// The client of such an app, with its sign-in.

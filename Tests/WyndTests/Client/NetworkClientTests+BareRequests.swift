@@ -23,7 +23,7 @@ extension NetworkClientTests {
   }
 
   static func client(
-    _ script: NetworkScript, base: String? = base, headers: [URLRequest.Header] = [],
+    _ script: NetworkScript, base: String? = base, headers: [NetworkHeader] = [],
     policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [], attempt: [any NetworkMiddleware] = []
   ) -> NetworkClient {
     var client = NetworkClient(
@@ -93,7 +93,7 @@ extension NetworkClientTests {
   @Test(arguments: places.indices) func sendsCredentialHeadersOfTheClientToItsOriginOnly(_ row: Int) async throws {
     let (base, url, hasKey) = Self.places[row]
     let script = NetworkScript.scripted([.ok("x")])
-    let headers: [URLRequest.Header] = [
+    let headers: [NetworkHeader] = [
       .init("X-Api-Key", "k"), .init("X-Plain", "Bearer t"), .init("Cookie", "a=b"), .init("X-App", "ours"),
     ]
     let client = Self.client(script, base: base, headers: headers)
@@ -108,7 +108,7 @@ extension NetworkClientTests {
     let script = NetworkScript.scripted([.ok("x")])
     var request = URLRequest(url: try #require(URL(string: "/items")))
     request.setValue("own", forHTTPHeaderField: "x-app")
-    let headers: [URLRequest.Header] = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
+    let headers: [NetworkHeader] = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
     _ = try await Self.client(script, headers: headers).performNetworkRequest(request)
     let sent = try #require(script.requests.first)
     // Of two with one name, the first is sent.
@@ -116,10 +116,10 @@ extension NetworkClientTests {
   }
 
   @Test(arguments: [
-    URLRequest.Header.authorization(user: "a:b", password: "c"), .init("X A", "1"), .init("", "1"),
+    NetworkHeader.authorization(user: "a:b", password: "c"), .init("X A", "1"), .init("", "1"),
     .init("X-A", "a\nb"), .init("X-A", "a\u{0}"),
   ])
-  func rejectsInvalidHeadersOfTheClient(_ header: URLRequest.Header) async throws {
+  func rejectsInvalidHeadersOfTheClient(_ header: NetworkHeader) async throws {
     let script = NetworkScript.scripted([.ok("x")])
     do throws(NetworkError) {
       _ = try await Self.client(script, headers: [header]).load(Item())

@@ -17,7 +17,7 @@ import WyndLoopbackServer
     var host = ""
     var scheme = "https"
     var port: Int?
-    var headers: [URLRequest.Header] = []
+    var headers: [NetworkHeader] = []
     var queryItems: [URLQueryItem] = []
     var policy: RetryPolicy?
   }
@@ -106,8 +106,8 @@ import WyndLoopbackServer
     typealias Response = Dated
     var value: Dated
     var path: String { "/" }
-    var method: URLRequest.Method { .post }
-    var body: URLRequest.Body? { .json(value) }
+    var method: NetworkMethod { .post }
+    var body: RequestBody? { .json(value) }
   }
   struct OwnDecoder: Endpoint {
     typealias Response = Dated

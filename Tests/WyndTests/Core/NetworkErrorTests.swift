@@ -186,8 +186,8 @@ import WyndLoopbackServer
     typealias Response = Data
     var host: String { "a.example" }
     var path: String { "/orders" }
-    var method: URLRequest.Method { .post }
-    var body: URLRequest.Body? { .json(Unencodable()) }
+    var method: NetworkMethod { .post }
+    var body: RequestBody? { .json(Unencodable()) }
   }
 
   @Test func shortensTheTextOfACustomEncoder() throws {

@@ -141,8 +141,8 @@ import Testing
     typealias Response = [String]
     var path = "/order"
     var host = "a.example"
-    var method: URLRequest.Method { .post }
-    var headers: [URLRequest.Header] = []
-    var body: URLRequest.Body?
+    var method: NetworkMethod { .post }
+    var headers: [NetworkHeader] = []
+    var body: RequestBody?
   }
 }

@@ -16,8 +16,8 @@ import Wynd
       for number in 1...2 { URLQueryItem(name: "e", value: "\(number)") }
       [URLQueryItem(name: "f", value: ""), URLQueryItem(name: "g", value: "")]
     }
-    @ListBuilder<URLRequest.Header> var headers: [URLRequest.Header] {
-      URLRequest.Header.accept("x")
+    @ListBuilder<NetworkHeader> var headers: [NetworkHeader] {
+      NetworkHeader.accept("x")
       if flag { .init("X-A", "1") }
     }
     #expect(items.map(\.name) == (flag ? ["a", "b", "c", "e", "e", "f", "g"] : ["a", "d", "e", "e", "f", "g"]))

@@ -100,15 +100,15 @@ extension LocalEndpoint {
       decoder.dateDecodingStrategy = .secondsSince1970
       return decoder
     }
-    var headers: [URLRequest.Header] { [.accept("application/vnd.shop+json")] }
+    var headers: [NetworkHeader] { [.accept("application/vnd.shop+json")] }
   }
   /// Another format than JSON: a body of data, and `parse`.
   struct Listed: LocalEndpoint {
     let server: LoopbackServer
     let plist: Data
-    var method: URLRequest.Method { .post }
-    var headers: [URLRequest.Header] { [.accept("application/x-plist")] }
-    var body: URLRequest.Body? { .data(plist, contentType: "application/x-plist") }
+    var method: NetworkMethod { .post }
+    var headers: [NetworkHeader] { [.accept("application/x-plist")] }
+    var body: RequestBody? { .data(plist, contentType: "application/x-plist") }
     func parse(data: Data, response: HTTPURLResponse) throws -> User {
       try PropertyListDecoder().decode(User.self, from: data)
     }

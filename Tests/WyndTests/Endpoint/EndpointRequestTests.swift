@@ -15,10 +15,10 @@ import WyndLoopbackServer
     var host = "a.example"
     var port: Int?
     var path = "/"
-    var method: URLRequest.Method = .get
+    var method: NetworkMethod = .get
     var queryItems: [URLQueryItem] = []
-    var headers: [URLRequest.Header] = []
-    var body: URLRequest.Body?
+    var headers: [NetworkHeader] = []
+    var body: RequestBody?
     var prepared: @Sendable (inout URLRequest) throws -> Void = { _ in }
     func prepare(request: inout URLRequest) throws { try prepared(&request) }
   }
@@ -30,7 +30,7 @@ import WyndLoopbackServer
 
   // MARK: Methods
 
-  static let methods: [(URLRequest.Method, String)] = [
+  static let methods: [(NetworkMethod, String)] = [
     (.get, "GET"), (.head, "HEAD"), (.post, "POST"), (.put, "PUT"), (.patch, "PATCH"), (.delete, "DELETE"),
     (.options, "OPTIONS"), (.query, "QUERY"), ("PURGE", "PURGE"), (.init(rawValue: "COPY"), "COPY"),
   ]
@@ -114,7 +114,7 @@ import WyndLoopbackServer
 
   // MARK: Header fields
 
-  static let fields: [(headers: [URLRequest.Header], body: URLRequest.Body?, sent: [String: String])] = [
+  static let fields: [(headers: [NetworkHeader], body: RequestBody?, sent: [String: String])] = [
     ([], .text("x"), ["content-type": "text/plain; charset=utf-8", "accept": "application/json"]),
     ([.init("content-type", "a/b")], .text("x"), ["content-type": "a/b", "accept": "application/json"]),
     ([.init("ACCEPT", "a/b")], nil, ["accept": "a/b"]),
@@ -123,7 +123,7 @@ import WyndLoopbackServer
   ]
   @Test(arguments: fields.indices) func setsHeaderFieldsAndTheirDefaults(_ row: Int) throws {
     let (headers, body, sent) = Self.fields[row]
-    let method: URLRequest.Method = body == nil ? .get : .post
+    let method: NetworkMethod = body == nil ? .get : .post
     let request = try Call<[Int]>(method: method, headers: headers, body: body).request
     let fields = (request.allHTTPHeaderFields ?? [:]).map { ($0.key.lowercased(), $0.value) }
     #expect(Dictionary(fields) { "\($0) and \($1)" } == sent)
@@ -146,17 +146,17 @@ import WyndLoopbackServer
   }
 
   @Test func descriptionOfAHeaderHidesCredentials() {
-    #expect("\(URLRequest.Header("X-Page", "7"))" == "X-Page: 7")
+    #expect("\(NetworkHeader("X-Page", "7"))" == "X-Page: 7")
     for header in [
-      URLRequest.Header.authorization(bearer: "s3cr3t"), .authorization(user: "u", password: "s3cr3t"),
+      NetworkHeader.authorization(bearer: "s3cr3t"), .authorization(user: "u", password: "s3cr3t"),
       .init("X-Api-Key", "s3cr3t"), .init("X-Custom", "Bearer s3cr3t"),
     ] { #expect("\(header)" == "\(header.name): …") }
   }
 
   // MARK: Bodies
 
-  @Test(arguments: [URLRequest.Method.get, .head, "get", "Head"]) func rejectsABodyForGETAndHEAD(
-    _ method: URLRequest.Method
+  @Test(arguments: [NetworkMethod.get, .head, "get", "Head"]) func rejectsABodyForGETAndHEAD(
+    _ method: NetworkMethod
   ) {
     #expect(throws: NetworkError.self) { try Plain(method: method, body: .text("x")).request }
     let call = Plain {
@@ -165,8 +165,8 @@ import WyndLoopbackServer
     #expect(throws: NetworkError.self) { try call.request }
   }
 
-  @Test(arguments: [URLRequest.Method.post, .put, .patch, .delete, .query, .options]) func acceptsABodyForOtherMethods(
-    _ method: URLRequest.Method
+  @Test(arguments: [NetworkMethod.post, .put, .patch, .delete, .query, .options]) func acceptsABodyForOtherMethods(
+    _ method: NetworkMethod
   ) throws {
     #expect(try Plain(method: method, body: .text("x")).request.httpBody == Data("x".utf8))
   }
@@ -259,8 +259,8 @@ import WyndLoopbackServer
       struct Name: Encodable { var firstName = "B" }
       var isLiteral = false
       var path: String { "/" }
-      var method: URLRequest.Method { .post }
-      var body: URLRequest.Body? { isLiteral ? .json(["firstName": "B"] as JSONValue) : .json(Name()) }
+      var method: NetworkMethod { .post }
+      var body: RequestBody? { isLiteral ? .json(["firstName": "B"] as JSONValue) : .json(Name()) }
     }
     for isLiteral in [false, true] { _ = try? await client.load(Both(isLiteral: isLiteral)) }
     let sent = script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }

@@ -39,9 +39,9 @@ import Wynd
     let port: Int? = 8080
     let path = "/ignored"
     let percentEncodedPath = "/a%2Fb"
-    let method: URLRequest.Method = "PURGE"
-    let headers: [URLRequest.Header] = [.init("X-A", "1"), .init("X-A", "2")]
-    let body: URLRequest.Body? = .text("b")
+    let method: NetworkMethod = "PURGE"
+    let headers: [NetworkHeader] = [.init("X-A", "1"), .init("X-A", "2")]
+    let body: RequestBody? = .text("b")
     let policy: RetryPolicy? = RetryPolicy(maxRetries: 0)
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "1")] }
     func prepare(request: inout URLRequest) { request.timeoutInterval = 7 }

@@ -10,7 +10,7 @@ import WyndLoopbackServer
 extension RequestBodyTests {
   // MARK: Header fields
 
-  static let headers: [(URLRequest.Header, String, String)] = [
+  static let headers: [(NetworkHeader, String, String)] = [
     (.authorization(bearer: "abc"), "Authorization", "Bearer abc"),
     (.authorization(user: "Aladdin", password: "open sesame"), "Authorization", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
     (.authorization(user: "test", password: "123£"), "Authorization", "Basic dGVzdDoxMjPCow=="),

@@ -14,9 +14,9 @@ import WyndLoopbackServer
   struct Call: LocalEndpoint {
     typealias Response = Void
     let server: LoopbackServer
-    var method: URLRequest.Method = .post
-    var headers: [URLRequest.Header] = []
-    var body: URLRequest.Body?
+    var method: NetworkMethod = .post
+    var headers: [NetworkHeader] = []
+    var body: RequestBody?
     var prepared: @Sendable (inout URLRequest) throws -> Void = { _ in }
     func prepare(request: inout URLRequest) throws { try prepared(&request) }
   }
@@ -25,7 +25,7 @@ import WyndLoopbackServer
 
   static let name = "Bella"
   static let count = 3
-  static var bodies: [(URLRequest.Body, String, String)] {
+  static var bodies: [(RequestBody, String, String)] {
     [
       (.data(Data("x".utf8)), "application/octet-stream", "x"),
       (.data(Data("x".utf8), contentType: "image/png"), "image/png", "x"),
@@ -62,7 +62,7 @@ import WyndLoopbackServer
 
   @Test func sendsAMultipartBodyFromMemory() async throws {
     let server = try LoopbackServer(script: .ok())
-    let body = URLRequest.Body.multipart([
+    let body = RequestBody.multipart([
       .init(name: "a\"\u{301}\r\nb", value: "1"), .init(name: "é", data: Data([0, 255]), fileName: "x\".bin"),
       .init(name: "empty", value: ""),
     ])
@@ -82,7 +82,7 @@ import WyndLoopbackServer
 
   @Test func addsBoundaryToAnExplicitContentType() async throws {
     let server = try LoopbackServer(script: .ok())
-    let body = URLRequest.Body.multipart([.init(name: "a", value: "b")])
+    let body = RequestBody.multipart([.init(name: "a", value: "b")])
     try await session.load(Call(server: server, headers: [.contentType("multipart/mixed")], body: body))
     let type = try #require(server.requests.first?.value("Content-Type"))
     #expect(type.hasPrefix("multipart/mixed; boundary=wynd-"))

@@ -28,8 +28,8 @@ import Wynd
     typealias Response = Data
     var host: String { "a.example" }
     var path: String { "/" }
-    var method: URLRequest.Method { .post }
-    var body: URLRequest.Body? { .multipart([.init(name: "password", value: "s3cr3t")]) }
+    var method: NetworkMethod { .post }
+    var body: RequestBody? { .multipart([.init(name: "password", value: "s3cr3t")]) }
   }
   static let secrets: [(request: @Sendable () throws -> URLRequest, shown: String)] = [
     (

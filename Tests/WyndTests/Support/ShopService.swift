@@ -48,24 +48,24 @@ struct PetCreation: ShopEndpoint {
   let name: String
   let key: UUID
   var path: String { "/pets" }
-  var method: URLRequest.Method { .post }
-  var headers: [URLRequest.Header] { [.idempotencyKey("\"\(key)\"")] }
-  var body: URLRequest.Body? { .json(["name": name]) }
+  var method: NetworkMethod { .post }
+  var headers: [NetworkHeader] { [.idempotencyKey("\"\(key)\"")] }
+  var body: RequestBody? { .json(["name": name]) }
 }
 struct PetUpdate: ShopEndpoint {
   typealias Response = Pet?
   let server: LoopbackServer
   let pet: Pet
   var path: String { "/pets/\(pet.id)" }
-  var method: URLRequest.Method { .put }
-  var body: URLRequest.Body? { .json(pet) }
+  var method: NetworkMethod { .put }
+  var body: RequestBody? { .json(pet) }
 }
 struct PetDeletion: ShopEndpoint {
   typealias Response = Void
   let server: LoopbackServer
   let id: Int
   var path: String { "/pets/\(id)" }
-  var method: URLRequest.Method { .delete }
+  var method: NetworkMethod { .delete }
 }
 struct PetPhoto: ShopEndpoint {
   typealias Response = JSONValue
@@ -73,8 +73,8 @@ struct PetPhoto: ShopEndpoint {
   let id: Int
   let file: URL
   var path: String { "/pets/\(id)/photo" }
-  var method: URLRequest.Method { .put }
-  var body: URLRequest.Body? {
+  var method: NetworkMethod { .put }
+  var body: RequestBody? {
     .multipart([.init(name: "title", value: "Über \"B\""), .init(name: "photo", file: file, contentType: "image/jpeg")])
   }
 }
