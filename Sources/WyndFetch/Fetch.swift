@@ -71,7 +71,7 @@ struct Fetch {
     return 0
   }
 
-  private func send(_ body: UploadBody) async throws(NetworkError) -> Int32 {
+  private func send(_ body: RequestBody) async throws(NetworkError) -> Int32 {
     let response = try await network.performNetworkUpload(
       options.request, from: body, options: UploadOptions(onProgress: console.onProgress), policy: policy)
     return write(head(response.response) + response.data)

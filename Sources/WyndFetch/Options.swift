@@ -16,7 +16,7 @@ struct Options {
   var file: String?
   var bearerToken: String?
   var resumes = false
-  var upload: UploadBody?
+  var upload: RequestBody?
   var sha256: String?
   var isStream = false
   var showsHead = false

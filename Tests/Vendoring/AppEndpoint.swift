@@ -78,6 +78,13 @@ nonisolated extension NewUser: Endpoint {
   var method: NetworkMethod { .post }
   var body: RequestBody? { .json(["name": name]) }
 }
+struct PhotoUpload: Endpoint {
+  typealias Response = Void
+  let photo: URL
+  let path = "/photos"
+  let method: NetworkMethod = .put
+  var body: RequestBody? { .file(photo, contentType: "image/jpeg") }
+}
 extension Endpoint where Self == UserItem {
   static func user(_ id: Int) -> Self { UserItem(id: id) }
 }

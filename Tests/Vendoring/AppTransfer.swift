@@ -28,7 +28,7 @@ import Foundation
     files.append(done.file)
     try await network.performNetworkUpload(request, from: .file(file))
     network.performNetworkUpload(request, from: .data(Data())) { _ in }
-    try await network.performNetworkUpload(request, from: .bodyStream(length: 1) { InputStream(data: Data([1])) })
+    try await network.performNetworkUpload(request, from: .stream(length: 1) { InputStream(data: Data([1])) })
     do {
       for try await line in try await network.networkBytes(for: request).lines { print(line) }
       for try await event in network.serverSentEvents(for: request) { print(event.data) }

@@ -14,18 +14,26 @@ nonisolated extension Endpoint {
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL.
   public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
 
-  /// The request that is sent.
+  /// The request that is sent. A body that is not in memory, such as a file, is added when it is sent.
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
-  public var request: URLRequest { get throws(NetworkError) { try request(baseURL: nil) } }
+  public var request: URLRequest { get throws(NetworkError) { try request(body, baseURL: nil, encoder: nil) } }
 
   /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
-  func request(baseURL: URL?, encoder: JSONEncoder? = nil) throws(NetworkError) -> URLRequest {
+  private func request(
+    _ body: RequestBody?, baseURL: URL?, encoder: JSONEncoder?
+  ) throws(NetworkError) -> URLRequest {
     var request = URLRequest(url: try url(baseURL: baseURL))
     if method != .get { request.httpMethod = method.rawValue }
     for field in headers { try field.add(to: &request) }
-    if let body { try body.add(to: &request, encoder: encoder) }
+    if let body {
+      try body.addContentType(to: &request)
+      request.httpBody = try body.encoded(with: encoder)
+      if request.value(forHTTPHeaderField: "Content-Type") == nil {
+        request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+      }
+    }
     // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
     let acceptsJSON = Response.self is any Decodable.Type && !(Data() is Response) && !("" is Response)
     if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
@@ -33,21 +41,27 @@ nonisolated extension Endpoint {
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .middlewareError(error) }
     let method = request.networkMethod.uppercased()
-    if request.httpBody != nil, ["GET", "HEAD"].contains(method) {
+    let hasBody = request.httpBody != nil || body?.isInMemory == false
+    if hasBody, ["GET", "HEAD"].contains(method) {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
     if let invalid = NetworkRequestValidation.error(in: request) { throw .invalidRequest(reason: invalid) }
     return request
   }
 
-  func plan(
+  func call(
     _ maxRetries: Int?, _ policy: RetryPolicy?, _ context: (any NetworkEndpointContext)?
-  ) throws(NetworkError) -> NetworkCallPlan {
-    let request = try self.request(baseURL: context?.baseURL, encoder: context?.encoder)
-    // `parse` decides whether the body may be empty.
+  ) throws(NetworkError) -> NetworkEndpointCall {
+    // Once, because each multipart body has a boundary of its own.
+    let body = body
+    let request = try request(body, baseURL: context?.baseURL, encoder: context?.encoder)
+    // `parse` decides whether the response may be empty.
     var plan = NetworkCallPlan(request, policy: policy ?? self.policy, maxRetries: maxRetries)
     plan.endpoint = self
-    return plan
+    guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
+    let upload = NetworkUploadCall(body)
+    upload.add(to: &plan)
+    return NetworkEndpointCall(plan: plan, upload: upload)
   }
 
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
@@ -56,6 +70,19 @@ nonisolated extension Endpoint {
     return try NetworkEndpointURL.url(
       scheme: scheme, host: host, port: port, path: percentEncodedPath,
       query: items.isEmpty ? nil : NetworkPercentEncoding.query(items), baseURL: baseURL)
+  }
+}
+
+/// A call of an endpoint.
+nonisolated struct NetworkEndpointCall: Sendable {
+  let plan: NetworkCallPlan
+  /// Sends a body that is not in memory.
+  var upload: NetworkUploadCall?
+
+  /// The result of the call, after removing the file of a multipart body.
+  func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
+    guard let upload else { return result }
+    return upload.end(result)
   }
 }
 

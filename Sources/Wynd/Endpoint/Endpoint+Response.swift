@@ -62,15 +62,6 @@ nonisolated extension NetworkError {
   public func serviceError<E: Error>(as type: E.Type) -> E? {
     if case .serviceError(let error, _, _) = self { error as? E } else { inner?.serviceError(as: type) }
   }
-
-  /// The error for a value that cannot be encoded, with its coding path.
-  static func unencodable(_ error: any Error, as part: String) -> NetworkError {
-    var reason = "\(type(of: error))"
-    if case EncodingError.invalidValue(_, let context) = error {
-      reason = "\(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
-    }
-    return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")
-  }
 }
 
 /// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.

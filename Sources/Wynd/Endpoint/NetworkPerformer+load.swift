@@ -90,8 +90,8 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let context = endpointContext
-    if context == nil, let plan = try? endpoint.plan(maxRetries, policy, nil) {
-      return perform(plan) { completionHandler(endpoint.parsed($0)) }
+    if context == nil, let call = try? endpoint.call(maxRetries, policy, nil) {
+      return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0))) }
     }
     // The async method runs a client's calls, and throws the error of a request that cannot be made.
     return start(completionHandler) { [self] in
@@ -116,7 +116,8 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> EndpointResponse<E.Response> {
     let context = endpointContext
-    let result = await perform(try endpoint.plan(maxRetries, policy, context))
+    let call = try endpoint.call(maxRetries, policy, context)
+    let result = call.end(await perform(call.plan))
     var parsed = try NetworkClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
     try await context?.pass(&parsed, of: endpoint)
     return parsed
@@ -126,9 +127,8 @@ nonisolated extension NetworkPerformer {
 }
 
 /// What a client supplies to the calls of endpoints.
-nonisolated protocol NetworkEndpointContext: Sendable {
+nonisolated protocol NetworkEndpointContext: NetworkBodyContext {
   var baseURL: URL? { get }
-  var encoder: JSONEncoder? { get }
   var decoder: JSONDecoder? { get }
   /// Passes the parsed value through the middleware.
   func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError)

@@ -61,7 +61,7 @@ import WyndLoopbackServer
       let folder = try Folder()
       return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
     case "upload":
-      let body = UploadBody.bodyStream { InputStream(data: Data("body".utf8)) }
+      let body = RequestBody.stream { InputStream(data: Data("body".utf8)) }
       return try await session.performNetworkUpload(request, from: body, policy: policy).response.statusCode
     default:
       let bytes = try await session.networkBytes(for: request, policy: policy)

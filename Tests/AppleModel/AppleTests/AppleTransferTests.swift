@@ -94,7 +94,7 @@ import WyndLoopbackServer
     let delegate = AppleDelegateTests.Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     let request = URLRequest(url: server.url(), method: "POST")
-    let body = UploadBody.bodyStream(length: length) { InputStream(data: Data("body".utf8)) }
+    let body = RequestBody.stream(length: length) { InputStream(data: Data("body".utf8)) }
     #expect(try await session.performNetworkUpload(request, from: body).response.statusCode == 200)
     #expect(server.requests.map(\.text) == ["body", "body"])
   }

@@ -66,7 +66,7 @@ import WyndLoopbackServer
       }
     }
     let (hasStarted, call) = (DispatchSemaphore(value: 0), Box<NetworkTask>(nil))
-    let body = UploadBody.bodyStream {
+    let body = RequestBody.stream {
       throw Asked {
         hasStarted.wait()
         call.value?.cancel()

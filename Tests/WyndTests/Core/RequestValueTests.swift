@@ -145,9 +145,9 @@ import Wynd
   @Test(arguments: ["POST", "PUT", "PATCH"]) func anUploadDoesNotClaimToBeAForm(_ method: String) async throws {
     let folder = try Folder()
     try Data("x".utf8).write(to: folder.file())
-    let bodies: [UploadBody] = [
-      .data(Data("x".utf8)), .file(folder.file()), .bodyStream(length: 1) { InputStream(data: Data("x".utf8)) },
-      .bodyStream { InputStream(data: Data("x".utf8)) }, .data(Data()),
+    let bodies: [RequestBody] = [
+      .data(Data("x".utf8)), .file(folder.file()), .stream(length: 1) { InputStream(data: Data("x".utf8)) },
+      .stream { InputStream(data: Data("x".utf8)) }, .data(Data()),
     ]
     for type in [nil, "text/plain", "session"] {
       let server = try LoopbackServer(script: .ok("x"))

@@ -34,10 +34,10 @@ import Wynd
           try data.write(to: file)
           return try await session.performNetworkUpload(request, from: .file(file)).response.statusCode
         case .stream:
-          let body = UploadBody.bodyStream(length: 5) { InputStream(data: data) }
+          let body = RequestBody.stream(length: 5) { InputStream(data: data) }
           return try await session.performNetworkUpload(request, from: body).response.statusCode
         case .streamOfUnknownLength:
-          let body = UploadBody.bodyStream { InputStream(data: data) }
+          let body = RequestBody.stream { InputStream(data: data) }
           return try await session.performNetworkUpload(request, from: body).response.statusCode
         case .download:
           guard let file else { return nil }

@@ -236,7 +236,7 @@ import WyndLoopbackServer
     let told = Box<[TransferProgress]>([])
     let response = try await script.performNetworkUpload(
       Self.request("https://example.com/up", "PUT"),
-      from: .bodyStream(length: 4) { InputStream(data: Data("body".utf8)) },
+      from: .stream(length: 4) { InputStream(data: Data("body".utf8)) },
       options: UploadOptions { now in told.update { $0.append(now) } })
     #expect(response.data == Data("thanks".utf8) && told.value?.last == TransferProgress(completed: 4, total: 4))
     var lines: [String] = []

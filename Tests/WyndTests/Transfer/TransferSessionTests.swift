@@ -59,7 +59,7 @@ import WyndLoopbackServer
       let folder = try Folder()
       return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
     case "upload":
-      let body = UploadBody.bodyStream { InputStream(data: Data("body".utf8)) }
+      let body = RequestBody.stream { InputStream(data: Data("body".utf8)) }
       return try await session.performNetworkUpload(request, from: body, policy: policy).response.statusCode
     default:
       let bytes = try await session.networkBytes(for: request, policy: policy)
@@ -112,7 +112,7 @@ import WyndLoopbackServer
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"
     let made = Counter()
-    let body = UploadBody.bodyStream(length: length) {
+    let body = RequestBody.stream(length: length) {
       made.add()
       return InputStream(data: Data("abc".utf8))
     }
@@ -210,7 +210,7 @@ import WyndLoopbackServer
     @Test func sendsAStreamThatPausesCompletely() async throws {
       let server = try LoopbackServer { _ in .ok() }
       let (session, _) = Self.session(Delegate())
-      let body = UploadBody.bodyStream { Hesitating(data: Data()) }
+      let body = RequestBody.stream { Hesitating(data: Data()) }
       _ = try await session.performNetworkUpload(URLRequest(url: server.url()), from: body, policy: .never)
       #expect(server.requests.map(\.body) == [Array("ab".utf8)])
     }

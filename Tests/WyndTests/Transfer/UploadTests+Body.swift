@@ -31,8 +31,8 @@ extension UploadTests {
   @Test func sendsContentLengthZeroForAnEmptyBody() async throws {
     let folder = try Folder()
     try Data().write(to: folder.file())
-    let bodies: [UploadBody] = [
-      .data(Data()), .file(folder.file()), .bodyStream(length: 0) { InputStream(data: Data()) },
+    let bodies: [RequestBody] = [
+      .data(Data()), .file(folder.file()), .stream(length: 0) { InputStream(data: Data()) },
     ]
     for (index, body) in bodies.enumerated() {
       let server = try LoopbackServer { _ in .ok() }
@@ -65,7 +65,7 @@ extension UploadTests {
 
   @Test func createsABodyStreamForEachSend() async throws {
     let made = Counter()
-    let body = UploadBody.bodyStream(length: 3) {
+    let body = RequestBody.stream(length: 3) {
       made.add()
       return InputStream(data: Data("abc".utf8))
     }
@@ -85,7 +85,7 @@ extension UploadTests {
     struct Gone: Error {}
     let made = Counter()
     let server = try LoopbackServer { _ in .status(503) }
-    let stream = UploadBody.bodyStream {
+    let stream = RequestBody.stream {
       if made.add() > 1 { throw Gone() }
       return InputStream(data: Data("abc".utf8))
     }
@@ -112,7 +112,7 @@ extension UploadTests {
     @Test(arguments: [nil, 100], [true, false])
     func failsWhenAStreamFailsHalfway(_ length: Int64?, saysSoAtOnce: Bool) async throws {
       let server = try LoopbackServer { _ in .ok() }
-      let body = UploadBody.bodyStream(length: length) { HalfStream(saysSoAtOnce) }
+      let body = RequestBody.stream(length: length) { HalfStream(saysSoAtOnce) }
       let result = await upload(server.url(), from: body, policy: .never)
       #expect(result.error != nil)
       #expect(server.requests.filter(\.isComplete).isEmpty)
@@ -121,7 +121,7 @@ extension UploadTests {
 
   @Test func failsWhenAStreamCannotBeOpened() async throws {
     let server = try LoopbackServer { _ in .ok() }
-    let body = UploadBody.bodyStream {
+    let body = RequestBody.stream {
       InputStream(url: URL(fileURLWithPath: "/nowhere/file")) ?? InputStream(data: Data())
     }
     let result = await upload(server.url(), from: body, policy: .never)
@@ -193,7 +193,7 @@ extension UploadTests {
     let result = Box<Result<NetworkResponse, NetworkError>>()
     let told = Box<[TransferProgress]>([])
     session.performNetworkUpload(
-      URLRequest(url: server.url()), from: .bodyStream { InputStream(data: Data("abc".utf8)) },
+      URLRequest(url: server.url()), from: .stream { InputStream(data: Data("abc".utf8)) },
       options: UploadOptions { now in told.update { $0.append(now) } }, policy: Self.policy
     ) { result.value = $0 }
     await until { result.value != nil }

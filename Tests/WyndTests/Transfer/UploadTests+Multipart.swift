@@ -32,7 +32,7 @@ extension UploadTests {
       return request.index == 0 ? .status(503) : .ok("thanks")
     }
     let told = Box<[TransferProgress]>([])
-    let body = UploadBody.multipart([
+    let body = RequestBody.multipart([
       .init(name: "title", value: mark),
       .init(name: "film", file: folder.file("film.mp4"), contentType: "video/mp4"),
     ])
@@ -82,7 +82,7 @@ extension UploadTests {
   @Test func namesAMissingPartAndSendsNothing() async throws {
     let server = try LoopbackServer(script: .ok())
     for path in ["/nowhere/photo.jpg", "/tmp", "/dev/zero"] {
-      let body = UploadBody.multipart([.init(name: "a", file: URL(fileURLWithPath: path))])
+      let body = RequestBody.multipart([.init(name: "a", file: URL(fileURLWithPath: path))])
       guard case .failure(.invalidRequest(let reason)) = await upload(server.url(), from: body) else {
         Issue.record("\(path) was sent")
         return
@@ -95,10 +95,13 @@ extension UploadTests {
   @Test func removesTheMultipartFileWhenCanceled() async throws {
     let server = try LoopbackServer(script: .hang)
     let mark = UUID().uuidString
+    let folder = try Folder()
+    try Data(mark.utf8).write(to: folder.file())
+    let body = RequestBody.multipart([.init(name: "a", file: folder.file())])
     let (url, session) = (server.url(), session)
     let task = Task {
       try await session.performNetworkUpload(
-        URLRequest(url: url), from: .multipart([.init(name: "a", value: mark)]), policy: .never)
+        URLRequest(url: url), from: body, policy: .never)
     }
     await until { !server.requests.isEmpty }
     #expect(Self.temporaryFiles(with: mark) == [true])
@@ -109,6 +112,7 @@ extension UploadTests {
 
   /// The process may end right after its result.
   @Test func removesTheMultipartFileBeforeTheResult() async throws {
+    let folder = try Folder()
     for usesHandler in [true, false] {
       let mark = UUID().uuidString
       let found = Box<[Bool]>([])
@@ -117,7 +121,8 @@ extension UploadTests {
         return .ok()
       }
       let request = URLRequest(url: server.url(), method: "POST")
-      let body = UploadBody.multipart([.init(name: "a", value: mark)])
+      try Data(mark.utf8).write(to: folder.file())
+      let body = RequestBody.multipart([.init(name: "a", file: folder.file())])
       if usesHandler {
         let left: [Bool] = await withCheckedContinuation { continuation in
           URLSession.shared.performNetworkUpload(request, from: body) { _ in
@@ -131,5 +136,16 @@ extension UploadTests {
       }
       #expect(found.value == [true])
     }
+  }
+
+  @Test func makesMultipartWithoutFilesInMemory() async throws {
+    let mark = UUID().uuidString
+    let found = Box<[Bool]>([])
+    let server = try LoopbackServer { request in
+      if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
+      return .ok()
+    }
+    _ = try await upload(server.url(), from: .multipart([.init(name: "a", value: mark)])).get()
+    #expect(found.value == [] && server.requests.first?.text.contains("\r\n\r\n\(mark)\r\n--") == true)
   }
 }

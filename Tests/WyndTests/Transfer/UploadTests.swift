@@ -13,7 +13,7 @@ import WyndLoopbackServer
   static let bytes = someBytes(1_000_000)
 
   func upload(
-    _ url: URL, _ method: String = "PUT", from body: UploadBody, _ fields: [String: String] = [:],
+    _ url: URL, _ method: String = "PUT", from body: RequestBody, _ fields: [String: String] = [:],
     _ options: UploadOptions = UploadOptions(), policy: RetryPolicy = policy
   ) async -> Result<NetworkResponse, NetworkError> {
     var request = URLRequest(url: url)
@@ -28,7 +28,7 @@ import WyndLoopbackServer
   }
 
   /// The three sources, with the folder that holds the file of one.
-  static func bodies() throws -> (Folder, [(String, UploadBody)]) {
+  static func bodies() throws -> (Folder, [(String, RequestBody)]) {
     let folder = try Folder()
     try Data(bytes).write(to: folder.file())
     let data = Data(bytes)
@@ -36,8 +36,8 @@ import WyndLoopbackServer
       folder,
       [
         ("data", .data(data)), ("file", .file(folder.file())),
-        ("stream", .bodyStream { InputStream(data: data) }),
-        ("stream of known length", .bodyStream(length: 1_000_000) { InputStream(data: data) }),
+        ("stream", .stream { InputStream(data: data) }),
+        ("stream of known length", .stream(length: 1_000_000) { InputStream(data: data) }),
       ]
     )
   }
@@ -136,7 +136,7 @@ import WyndLoopbackServer
       #expect("\(error)".contains("not a file that can be read"))
     }
     struct NoStream: Error {}
-    let result = await upload(server.url(), from: .bodyStream { throw NoStream() })
+    let result = await upload(server.url(), from: .stream { throw NoStream() })
     guard case .failure(.transferFailed(is NoStream)) = result else { Issue.record("\(result)"); return }
     #expect(server.requests.isEmpty)
   }
@@ -155,12 +155,12 @@ import WyndLoopbackServer
   /// More would be the beginning of the next request, less would leave the server waiting.
   @Test func sendsExactlyTheDeclaredLengthOfAStream() async throws {
     let server = try LoopbackServer { _ in .ok() }
-    let negative = UploadBody.bodyStream(length: -1) { InputStream(data: Data()) }
+    let negative = RequestBody.stream(length: -1) { InputStream(data: Data()) }
     guard case .failure(.invalidRequest) = await upload(server.url(), from: negative) else {
       Issue.record("sent")
       return
     }
-    let body = UploadBody.bodyStream(length: 10) {
+    let body = RequestBody.stream(length: 10) {
       InputStream(data: Data("0123456789GET /evil HTTP/1.1\r\n\r\n".utf8))
     }
     // URLSession reads the stream by itself there.
@@ -172,7 +172,7 @@ import WyndLoopbackServer
       _ = try await upload(server.url(), from: body).get()
     }
     #expect(server.requests.map(\.text) == ["0123456789", "0123456789"])
-    let short = UploadBody.bodyStream(length: 10) { InputStream(data: Data("01234".utf8)) }
+    let short = RequestBody.stream(length: 10) { InputStream(data: Data("01234".utf8)) }
     #expect(await upload(server.url(), from: short, policy: .never).error != nil)
     #expect(server.requests.filter(\.isComplete).count == 2)
   }

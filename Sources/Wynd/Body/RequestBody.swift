@@ -1,0 +1,112 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The body of a request, for an endpoint and for an upload. It does not have to be in memory.
+///
+/// ```swift
+/// let bodies: [RequestBody] = [
+///   .json(order),
+///   .json(["name": "Bella", "age": 3]),
+///   .form([URLQueryItem(name: "grant_type", value: "password")]),
+///   .file(film, contentType: "video/mp4"),
+///   .stream(length: 1_000) { InputStream(data: data) },
+///   .multipart([.init(name: "photo", file: url, contentType: "image/jpeg")]),
+/// ]
+/// ```
+///
+/// A `Content-Type` of the request or the endpoint takes precedence over that of the body. Only the boundary of a
+/// multipart body is added to it, and a type that is not multipart is replaced.
+///
+/// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
+nonisolated public struct RequestBody: Sendable {
+  enum Content: Sendable {
+    /// Encodes the body when the request is made. The argument is the encoder of the client.
+    case memory(@Sendable (JSONEncoder?) throws -> Data)
+    case file(URL)
+    /// Makes a new stream each time the body is sent. The length is in bytes.
+    case stream(length: Int64?, @Sendable () throws -> InputStream)
+    /// Passes the body to the closure in chunks. It is put together in a temporary file.
+    case chunks(@Sendable ((Data) throws -> Void) throws -> Void)
+  }
+  let content: Content
+  /// Nil means `application/octet-stream`.
+  let contentType: String?
+
+  /// Whether the body is in the request itself.
+  var isInMemory: Bool {
+    if case .memory = content { true } else { false }
+  }
+
+  /// Bytes in memory. Without a type, they are declared as `application/octet-stream`.
+  public static func data(_ data: Data, contentType: String? = nil) -> RequestBody {
+    RequestBody(content: .memory { _ in data }, contentType: contentType)
+  }
+
+  /// Text, encoded as UTF-8.
+  public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> RequestBody {
+    data(Data(text.utf8), contentType: contentType)
+  }
+
+  /// A file, which is read while it is sent. It must not change before the call ends. A file that cannot be read is
+  /// ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/transferFailed(_:)``.
+  public static func file(_ file: URL, contentType: String? = nil) -> RequestBody {
+    RequestBody(content: .file(file), contentType: contentType)
+  }
+
+  /// A closure that makes a new stream each time the body is sent, because a stream can be read only once. With
+  /// `length`, in bytes, the request has a Content-Length. Without it, the body is sent with chunked transfer coding,
+  /// which not every server accepts. Of a stream that is longer, only `length` bytes are sent on Linux. On Apple's
+  /// platforms, the call fails with `URLError.dataLengthExceedsMaximum`.
+  public static func stream(
+    length: Int64? = nil, contentType: String? = nil, _ makeStream: @escaping @Sendable () throws -> InputStream
+  ) -> RequestBody {
+    RequestBody(content: .stream(length: length, makeStream), contentType: contentType)
+  }
+
+  /// The body if it is in memory. Nil for any other.
+  ///
+  /// - Parameter encoder: The encoder of the client.
+  /// - Returns: The encoded body.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if a value cannot be encoded.
+  func encoded(with encoder: JSONEncoder?) throws(NetworkError) -> Data? {
+    guard case .memory(let encode) = content else { return nil }
+    do { return try encode(encoder) } catch { throw .unencodable(error, as: "body") }
+  }
+
+  /// Sets the Content-Type of the body, if the request has none.
+  ///
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if it is not a valid field value.
+  func addContentType(to request: inout URLRequest) throws(NetworkError) {
+    guard let contentType else { return }
+    if let invalid = NetworkRequestValidation.error(inField: "Content-Type", contentType) {
+      throw .invalidRequest(reason: invalid)
+    }
+    let own = request.value(forHTTPHeaderField: "Content-Type")
+    let boundary = contentType.components(separatedBy: "boundary=").dropFirst().first
+    guard let own else { return request.setValue(contentType, forHTTPHeaderField: "Content-Type") }
+    guard let boundary, !own.contains("boundary=") else { return }
+    // Without the boundary, the server could not parse a multipart body.
+    let isMultipart = own.lowercased().hasPrefix("multipart/")
+    let complete = isMultipart ? "\(own); boundary=\(boundary)" : contentType
+    request.setValue(complete, forHTTPHeaderField: "Content-Type")
+  }
+}
+
+/// A performer that has an encoder of its own for JSON bodies.
+nonisolated protocol NetworkBodyContext: Sendable {
+  var encoder: JSONEncoder? { get }
+}
+
+nonisolated extension NetworkError {
+  /// The error for a value that cannot be encoded, with its coding path.
+  static func unencodable(_ error: any Error, as part: String) -> NetworkError {
+    var reason = "\(type(of: error))"
+    if case EncodingError.invalidValue(_, let context) = error {
+      reason = "\(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
+    }
+    return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")
+  }
+}

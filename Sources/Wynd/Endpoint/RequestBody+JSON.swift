@@ -1,0 +1,40 @@
+public import Foundation
+
+nonisolated extension RequestBody {
+  /// A value as JSON. The default encoder is that of the client, or else a `JSONEncoder` that sorts the keys, so that
+  /// equal values have equal bodies.
+  public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> RequestBody {
+    let encode: @Sendable (JSONEncoder?) throws -> Data = { encoderOfClient in
+      try (encoder ?? encoderOfClient ?? sortingEncoder()).encode(value)
+    }
+    return RequestBody(content: .memory(encode), contentType: "application/json")
+  }
+  /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
+  public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: sortingEncoder()) }
+  /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
+  /// client, or else a `JSONEncoder` that sorts the keys.
+  public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> RequestBody {
+    json(values.mapValues(JSONValue.init), encoder: encoder)
+  }
+  private static func sortingEncoder() -> JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return encoder
+  }
+  /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
+  public static func form(_ fields: [URLQueryItem]) -> RequestBody { form { fields } }
+  /// The properties of a value as form fields.
+  public static func form(_ value: some Encodable & Sendable, encoder: QueryEncoder = QueryEncoder()) -> RequestBody {
+    form { try encoder.encode(value) }
+  }
+  /// Values of different types as form fields.
+  public static func form(_ values: QueryEncoder.Values, encoder: QueryEncoder = QueryEncoder()) -> RequestBody {
+    form { try encoder.encode(values) }
+  }
+  private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> RequestBody {
+    let encode: @Sendable (JSONEncoder?) throws -> Data = { _ in
+      Data(NetworkPercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)
+    }
+    return RequestBody(content: .memory(encode), contentType: "application/x-www-form-urlencoded")
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Bodies of endpoints that are not in memory.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointBodyTests {
+  let session = URLSession(configuration: .ephemeral)
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+
+  struct Call: LocalEndpoint {
+    typealias Response = String
+    let server: LoopbackServer
+    var method: NetworkMethod = .put
+    var headers: [NetworkHeader] = []
+    var body: RequestBody?
+  }
+
+  @Test func sendsFilesAndStreamsOnEveryAttempt() async throws {
+    let folder = try Folder()
+    let bytes = someBytes(600_000)
+    try Data(bytes).write(to: folder.file())
+    let stream: @Sendable () -> InputStream = { InputStream(data: Data(bytes)) }
+    let rows: [(RequestBody, type: String, length: String?)] = [
+      (.file(folder.file()), "application/octet-stream", "600000"),
+      (.file(folder.file(), contentType: "video/mp4"), "video/mp4", "600000"),
+      (.stream(length: 600_000, contentType: "video/mp4", stream), "video/mp4", "600000"),
+      (.stream(stream), "application/octet-stream", nil),
+    ]
+    for (body, type, length) in rows {
+      let server = try LoopbackServer(script: .status(503), .ok("done"))
+      let response = try await session.loadResponse(Call(server: server, body: body), policy: Self.policy)
+      #expect(response.value == "done" && response.attempts.count == 2)
+      #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.body == bytes && $0.method == "PUT" })
+      for request in server.requests {
+        #expect(request.value("Content-Type") == type && request.value("Content-Length") == length)
+      }
+      let client = NetworkClient(headers: [.userAgent("App/1")], policy: Self.policy)
+      #expect(try await client.load(Call(server: server, headers: [.contentType("a/b")], body: body)) == "done")
+      let request = try #require(server.requests.last)
+      #expect(request.body == bytes && request.value("Content-Type") == "a/b" && request.value("User-Agent") == "App/1")
+    }
+  }
+
+  @Test func sendsAFileWithACompletionHandler() async throws {
+    let folder = try Folder()
+    try Data("the file".utf8).write(to: folder.file())
+    let server = try LoopbackServer(script: .ok("done"))
+    let result = Box<Result<String, NetworkError>>()
+    session.load(Call(server: server, body: .file(folder.file()))) { result.value = $0 }
+    await until { result.value != nil }
+    #expect(try result.value?.get() == "done" && server.requests.map(\.text) == ["the file"])
+  }
+
+  @Test func makesAMultipartBodyWithFilesOnceAndRemovesItsFile() async throws {
+    let folder = try Folder()
+    let mark = UUID().uuidString
+    try Data(mark.utf8).write(to: folder.file())
+    let found = Box<[Bool]>([])
+    let server = try LoopbackServer { request in
+      try? FileManager.default.removeItem(at: folder.file())
+      if request.isComplete { found.update { $0 += UploadTests.temporaryFiles(with: mark) } }
+      return request.index == 0 ? .status(503) : .ok()
+    }
+    let call = Call(server: server, body: .multipart([.init(name: "a", file: folder.file())]))
+    _ = try await session.load(call, policy: Self.policy)
+    #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.text.contains("\r\n\r\n\(mark)\r\n--") })
+    #expect(Set(server.requests.map { $0.value("Content-Type") }).count == 1)
+    #expect(found.value == [true, true] && UploadTests.temporaryFiles(with: mark).isEmpty)
+  }
+
+  @Test func sendsNothingIfThereIsNoFileOrNoMethodWithABody() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let missing = Call(server: server, body: .file(URL(fileURLWithPath: "/nowhere/photo.jpg")))
+    do throws(NetworkError) {
+      _ = try await session.load(missing)
+      Issue.record("sent")
+    } catch {
+      guard case .transferFailed(TransferError.unusableFile) = error else { Issue.record("\(error)"); return }
+    }
+    for method: NetworkMethod in [.get, .head] {
+      let call = Call(server: server, method: method, body: .stream { InputStream(data: Data()) })
+      #expect(throws: NetworkError.self) { try call.request }
+      await #expect(throws: NetworkError.self) { try await session.load(call) }
+    }
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func theRequestOfAFileHasItsTypeButNotItsContent() throws {
+    let server = try LoopbackServer(script: .ok())
+    let file = URL(fileURLWithPath: "/nowhere/photo.jpg")
+    let request = try Call(server: server, body: .file(file, contentType: "image/jpeg")).request
+    #expect(request.httpBody == nil && request.value(forHTTPHeaderField: "Content-Type") == "image/jpeg")
+  }
+}
