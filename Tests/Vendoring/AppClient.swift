@@ -19,7 +19,7 @@ struct NewToken: Endpoint {
 nonisolated struct Counting: NetworkMiddleware {
   func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-  ) async throws -> NetworkResponse {
+  ) async throws -> NetworkResponse<Data> {
     do { return try await next(request) } catch { throw error }
   }
 }

@@ -2,7 +2,7 @@ nonisolated extension NetworkClient {
   /// Returns the response that a ``ResponseCache`` has stored, even if it is stale, and then the server's response. A
   /// list can show stored content at once and then update it.
   ///
-  /// A stored response has the ``EndpointResponse/source`` `.cache`. If it is still fresh, it is the only value. If
+  /// A stored response has the ``NetworkResponse/source`` `.cache`. If it is still fresh, it is the only value. If
   /// nothing is stored, the only value is the server's response. If the server cannot be reached or is failing, the
   /// sequence throws that error after the stored response, even with `servesStaleIfError`. A stored response with
   /// `no-cache` or `must-revalidate` is returned too, because its source marks it as cached and the server's response
@@ -14,7 +14,7 @@ nonisolated extension NetworkClient {
   /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
   public func values<E: Endpoint>(
     of endpoint: E, policy: RetryPolicy? = nil
-  ) -> AsyncThrowingStream<EndpointResponse<E.Response>, any Error> {
+  ) -> AsyncThrowingStream<NetworkResponse<E.Response>, any Error> {
     AsyncThrowingStream { continuation in
       let task = Task {
         do throws(NetworkError) {

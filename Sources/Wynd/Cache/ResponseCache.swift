@@ -1,8 +1,7 @@
+public import Foundation
+
 #if canImport(FoundationNetworking)
-  import Foundation
   public import FoundationNetworking
-#else
-  public import Foundation
 #endif
 
 /// Stores responses to GET requests and revalidates them (RFC 9111), also on Linux, where `URLCache` stores nothing.
@@ -48,7 +47,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   /// Serves a stored response, or sends the request.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-  ) async throws -> NetworkResponse {
+  ) async throws -> NetworkResponse<Data> {
     let key = Self.key(request, call)
     let control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
     // A request for a range, or with a condition of its own, must receive the server's response to it.
@@ -84,7 +83,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     call.memory.withLock { $0.hasFallback = fallback != nil }
     do {
       var response = try await next(conditional)
-      var renewed = response.response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
+      var renewed = response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
       switch renewed?.match(response.response) {
       case .differs:
         // The stored body would be served as another version from then on.

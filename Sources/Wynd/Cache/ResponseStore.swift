@@ -35,7 +35,8 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// Makes a stored response from a 200, or from a 304 that updates a stored response (RFC 9111 §3.2). Returns nil for
   /// any other status, and for a response from another URL after a redirect.
   init?(
-    _ response: NetworkResponse, renewing old: StoredResponse? = nil, to request: URLRequest, at date: Date = Date()
+    _ response: NetworkResponse<Data>, renewing old: StoredResponse? = nil, to request: URLRequest,
+    at date: Date = Date()
   ) {
     let head = response.response
     guard let url = request.url?.networkAddress, head.url?.networkAddress == url,
@@ -147,11 +148,11 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     header(name).flatMap { RetryAfter.httpDate($0, now: storedAt) }.map(Double.init)
   }
 
-  func served(as source: NetworkResponse.Source, because error: NetworkError? = nil) -> NetworkResponse? {
+  func served(as source: NetworkResponseSource, because error: NetworkError? = nil) -> NetworkResponse<Data>? {
     var fields = headers
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: fields)
-    return head.map { .init(data: body, response: $0, source: source, revalidationError: error, failures: []) }
+    return head.map { NetworkResponse(value: body, response: $0, data: body, source: source, revalidationError: error) }
   }
 }
 

@@ -167,7 +167,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Sends the request with the credential. If the credential is rejected, sends it once more with a renewed one.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-  ) async throws -> NetworkResponse {
+  ) async throws -> NetworkResponse<Data> {
     let now = state.withLock { $0 }
     guard NetworkOrigin(request.url) == origin, !NetworkCall.renewals.get().contains(ObjectIdentifier(self)),
       request.value(forHTTPHeaderField: now.credential?.header.name ?? "") == nil

@@ -105,7 +105,7 @@ nonisolated extension NetworkClient {
   #if compiler(>=6.2)
     @concurrent
   #endif
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     do {
       var plan = plan
       try complete(&plan.request)
@@ -130,7 +130,8 @@ nonisolated extension NetworkClient {
 
   /// Carries out a call in a task.
   public func perform(
-    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     var plan = plan
     plan.isInsideCall = false
@@ -152,11 +153,12 @@ nonisolated extension NetworkClient {
 }
 
 nonisolated extension NetworkClient: NetworkEndpointContext {
-  func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
+  func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
     let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
+    let received = response.withValue(response.data)
     let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
     for middleware in ordered.reversed() {
-      do { response.value = try await middleware.parsed(response.value, from: response.network, in: call) } catch {
+      do { response.value = try await middleware.parsed(response.value, from: received, in: call) } catch {
         throw NetworkError(thrown: error)
       }
     }

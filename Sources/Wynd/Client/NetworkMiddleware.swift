@@ -1,8 +1,7 @@
+public import Foundation
+
 #if canImport(FoundationNetworking)
-  import Foundation
   public import FoundationNetworking
-#else
-  public import Foundation
 #endif
 
 /// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or
@@ -12,7 +11,7 @@
 /// struct Stopwatch: NetworkMiddleware {
 ///   func respond(
 ///     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-///   ) async throws -> NetworkResponse {
+///   ) async throws -> NetworkResponse<Data> {
 ///     var request = request
 ///     request.setValue("7", forHTTPHeaderField: "X-Page")      // before execution
 ///     let began = ContinuousClock.now
@@ -42,7 +41,7 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   /// - Throws: The error that the call or the attempt fails with.
   func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-  ) async throws -> NetworkResponse
+  ) async throws -> NetworkResponse<Data>
 
   /// Inspects or replaces the value that an endpoint has parsed. The default returns it unchanged.
   ///
@@ -52,7 +51,7 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   ///   - call: The call that the response belongs to.
   /// - Returns: The value that the caller receives.
   /// - Throws: The error that the call fails with.
-  func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+  func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall) async throws
     -> Value
 
   /// Identifies the user whose credential this middleware adds, so that a cache stores responses separately for each
@@ -73,7 +72,9 @@ nonisolated extension NetworkMiddleware {
   /// Once per attempt.
   public var stage: MiddlewareStage { .attempt }
   /// Returns the value unchanged.
-  public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse, in _: NetworkCall) -> Value { value }
+  public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in _: NetworkCall) -> Value {
+    value
+  }
   /// Returns nil.
   public func cacheScope(of request: URLRequest) -> String? { nil }
 }
@@ -103,17 +104,17 @@ nonisolated public struct NetworkCall: Sendable {
 
 /// Passes a request on to the middleware that follows, and finally to the session.
 nonisolated public struct NetworkMiddlewareNext: Sendable {
-  let send: @Sendable (URLRequest) async throws -> NetworkResponse
+  let send: @Sendable (URLRequest) async throws -> NetworkResponse<Data>
 
   /// Sends the request through the middleware that follows. Throws a ``NetworkError``.
-  public func callAsFunction(_ request: URLRequest) async throws -> NetworkResponse { try await send(request) }
+  public func callAsFunction(_ request: URLRequest) async throws -> NetworkResponse<Data> { try await send(request) }
 }
 
 nonisolated extension NetworkMiddlewareNext {
   /// Puts the middleware in front of `end`. The first is the outermost.
   init(
     _ middleware: [any NetworkMiddleware], in call: NetworkCall,
-    end: @escaping @Sendable (URLRequest) async throws -> NetworkResponse
+    end: @escaping @Sendable (URLRequest) async throws -> NetworkResponse<Data>
   ) {
     self = middleware.reversed().reduce(Self(send: end)) { next, middleware in
       Self { request in
@@ -184,7 +185,7 @@ nonisolated private struct MiddlewareAttempt: Sendable {
     }
   }
 
-  private func response(to request: URLRequest, in call: NetworkCall) async throws -> NetworkResponse {
+  private func response(to request: URLRequest, in call: NetworkCall) async throws -> NetworkResponse<Data> {
     var outgoing = outgoing
     outgoing.request = request
     let outcome = await send(outgoing)

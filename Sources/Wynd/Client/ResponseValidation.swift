@@ -16,7 +16,7 @@ public import Foundation
 /// The error is an ``InvalidResponse`` in ``NetworkError/middlewareError(_:)``. It contains the response and its body.
 nonisolated public struct ResponseValidation: NetworkMiddleware {
   private let isRetryable: Bool
-  private let reason: @Sendable (NetworkResponse) -> String?
+  private let reason: @Sendable (NetworkResponse<Data>) -> String?
 
   /// Makes a validation. Conditions that are omitted are not checked.
   ///
@@ -28,12 +28,12 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
   ///   - validate: Returns why a response is not acceptable, or nil if it is. The text appears in logs.
   public init(
     statusCodes: Range<Int>? = nil, contentTypes: [String]? = nil, isRetryable: Bool = false,
-    validate: @escaping @Sendable (NetworkResponse) -> String? = { _ in nil }
+    validate: @escaping @Sendable (NetworkResponse<Data>) -> String? = { _ in nil }
   ) {
     self.isRetryable = isRetryable
     let accepted = contentTypes.map { Set($0.map { $0.lowercased() }) }
     reason = { response in
-      let status = response.response.statusCode
+      let status = response.statusCode
       if statusCodes?.contains(status) == false { return "status \(status)" }
       let field = response.response.value(forHTTPHeaderField: "Content-Type") ?? ""
       let type = field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
@@ -45,12 +45,12 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
   /// Throws ``InvalidResponse`` if the response is not acceptable.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-  ) async throws -> NetworkResponse {
+  ) async throws -> NetworkResponse<Data> {
     let response = try await next(request)
     // A conditional request expects a 304. With a 416, a server confirms that a download is complete.
     let isConditional = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
     let isExpected =
-      isConditional && response.response.statusCode == 304 || call.isTransfer && response.response.statusCode == 416
+      isConditional && response.statusCode == 304 || call.isTransfer && response.statusCode == 416
     guard !isExpected, let text = reason(response) else { return response }
     throw InvalidResponse(reason: text, response: response, shouldRetry: isRetryable)
   }
@@ -61,7 +61,7 @@ nonisolated public struct InvalidResponse: RetryableError, LocalizedError, Netwo
   /// Why the response is not acceptable.
   public let reason: String
   /// The rejected response, with its body.
-  public let response: NetworkResponse
+  public let response: NetworkResponse<Data>
   /// Whether a retry may help.
   public let shouldRetry: Bool
   /// The reason and the response, on one line.

@@ -146,7 +146,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 /// An error of this library, whose text contains no secret.
 nonisolated protocol NetworkLoggableError: Error, CustomStringConvertible {}
 /// A ``NetworkLoggableError`` about a response.
-nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse { get } }
+nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse<Data> { get } }
 
 // This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URL {

@@ -83,7 +83,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   }
 
   /// Every attempt of a call that was retried; empty for an error that is returned directly.
-  public var attempts: [RetryFailure.Attempt] { failure?.attempts ?? [] }
+  public var attempts: [NetworkAttempt] { failure?.attempts ?? [] }
 
   /// Why no further attempt was made; nil for an error that is returned directly.
   public var stopReason: RetryFailure.StopReason? { failure?.stopReason }
@@ -139,23 +139,7 @@ nonisolated public enum NetworkError: Error, Sendable {
 }
 
 /// The end of a call that was retried, or that was not retried for a reason that its error does not show.
-nonisolated public struct RetryFailure: Error, Sendable {
-  /// One attempt: its time, its error, and the wait after it.
-  public struct Attempt: Sendable {
-    /// The number of the attempt, counted from 1.
-    public internal(set) var number: Int
-    /// When it began, measured from the start of the call.
-    public internal(set) var startedAt: Duration
-    /// The time from its start to its response or error.
-    public internal(set) var duration: Duration
-    /// Why it failed; nil if it succeeded.
-    public internal(set) var error: NetworkError?
-    /// The wait after it, or its full length if the wait was canceled; nil if there was none.
-    public internal(set) var delay: Duration?
-    /// Why its failure proves that the server has not applied the request; nil if it does not.
-    var proof: RepeatSafety?
-  }
-
+nonisolated public struct RetryFailure: Sendable {
   /// Why no further attempt was made.
   public enum StopReason: Sendable, Equatable {
     /// A retry cannot help.
@@ -196,7 +180,7 @@ nonisolated public struct RetryFailure: Error, Sendable {
   /// The failure of the last attempt.
   public internal(set) var lastError: NetworkError
   /// Every attempt that was made, in order.
-  public internal(set) var attempts: [Attempt]
+  public internal(set) var attempts: [NetworkAttempt]
   /// Why no further attempt was made.
   public internal(set) var stopReason: StopReason
 }

@@ -77,7 +77,7 @@ nonisolated extension NetworkPerformer {
   @discardableResult
   public func networkResponse(
     for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
     return perform(plan, completionHandler: completionHandler)
@@ -86,7 +86,7 @@ nonisolated extension NetworkPerformer {
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   public func networkResponse(
     for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> NetworkResponse {
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
     let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
     return try await perform(plan).get()
   }

@@ -22,7 +22,7 @@ public import Foundation
 /// ```swift
 /// struct LoggingPerformer: NetworkPerformer {
 ///   let base: any NetworkPerformer
-///   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+///   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
 ///     let result = await base.perform(plan)
 ///     print(plan.id, result)
 ///     return result
@@ -34,13 +34,14 @@ nonisolated public protocol NetworkPerformer: Sendable {
   ///
   /// - Parameter plan: The request and its retry policy. A performer may change them before it passes the plan on.
   /// - Returns: The response, or the error.
-  func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError>
+  func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError>
 
   /// The same with a completion handler, which is called once, on ``delegateQueue``. The default runs the async form.
   ///
   /// - Returns: A handle that cancels the call.
   func perform(
-    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask
 
   /// Where completion handlers are called: the `delegateQueue` of a session. The default is a background queue.
@@ -50,7 +51,8 @@ nonisolated public protocol NetworkPerformer: Sendable {
 nonisolated extension NetworkPerformer {
   /// Runs the async form in a task.
   public func perform(
-    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     start(completionHandler) { await perform(plan) }
   }
@@ -71,13 +73,14 @@ nonisolated extension NetworkPerformer {
 
 nonisolated extension URLSession: NetworkPerformer {
   /// Carries out a call on this session.
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     await RetryLoop.run(plan, on: NetworkSessionTransport(session: self))
   }
 
   /// Carries out a call on this session. The first request of a plain call has been handed to it when this returns.
   public func perform(
-    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     RetryLoop(plan, on: NetworkSessionTransport(session: self))
       .start(on: delegateQueue, completion: completionHandler)

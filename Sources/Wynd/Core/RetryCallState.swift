@@ -5,7 +5,7 @@ nonisolated struct RetryCallState: Sendable {
   /// When the current attempt began, measured from the start of the call.
   var attemptBegan = Duration.zero
   /// The attempts that failed.
-  var history: [RetryFailure.Attempt] = []
+  var history: [NetworkAttempt] = []
   /// The time from the start of the call to the latest decision about it.
   var elapsed = Duration.zero
   /// When the first of the latest consecutive attempts began that reached no server.

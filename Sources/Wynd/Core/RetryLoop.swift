@@ -6,7 +6,7 @@ import Foundation
 
 /// One call: sends the request, asks the policy about a failure, waits, and sends again.
 nonisolated final class RetryLoop: Sendable {
-  typealias CallResult = Result<NetworkResponse, NetworkError>
+  typealias CallResult = Result<NetworkResponse<Data>, NetworkError>
 
   private let plan: NetworkCallPlan
   private var request: URLRequest { plan.request }
@@ -200,9 +200,9 @@ nonisolated final class RetryLoop: Sendable {
     emit(.attemptFailed(error, policy.safety(of: request, provenBy: attempt.proof)), state.attempts)
   }
 
-  private func endedAttempt(_ state: RetryCallState) -> RetryFailure.Attempt {
+  private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
     let duration = clock.now - began - state.attemptBegan
-    return RetryFailure.Attempt(number: state.attempts, startedAt: state.attemptBegan, duration: duration)
+    return NetworkAttempt(number: state.attempts, startedAt: state.attemptBegan, duration: duration)
   }
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
@@ -267,9 +267,10 @@ nonisolated final class RetryLoop: Sendable {
   private func succeed(_ response: HTTPURLResponse, _ outcome: NetworkOutcome, _ state: RetryCallState) -> CallResult {
     policy.budget?.responded(request.url, now: clock.now)
     emit(.succeeded(statusCode: response.statusCode), state.attempts)
+    let data = outcome.data ?? Data()
     return .success(
       NetworkResponse(
-        data: outcome.data ?? Data(), response: response, failures: state.history, success: endedAttempt(state)))
+        value: data, data: data, response: response, failures: state.history, success: endedAttempt(state)))
   }
 
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.

@@ -35,9 +35,9 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 }
 
 nonisolated extension Endpoint {
-  func parsed(_ result: RetryLoop.CallResult) -> Result<EndpointResponse<Response>, NetworkError> {
+  func parsed(_ result: RetryLoop.CallResult) -> Result<NetworkResponse<Response>, NetworkError> {
     result.mapError(typed).flatMap { network in
-      Result { EndpointResponse(value: try parse(data: network.data, response: network.response), network: network) }
+      Result { network.withValue(try parse(data: network.data, response: network.response)) }
         .mapError { error in
           if error is ServiceError { return .serviceError(error, network.response, network.data) }
           return error as? NetworkError ?? .undecodable(error, network.response, network.data)

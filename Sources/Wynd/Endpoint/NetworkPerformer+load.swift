@@ -1,37 +1,4 @@
-public import Foundation
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
-/// A parsed response with its status code, its header fields (for paging or rate limits) and its attempts.
-nonisolated public struct EndpointResponse<Value: Sendable>: Sendable {
-  /// The value that the response was parsed into.
-  public internal(set) var value: Value
-  let network: NetworkResponse
-  /// The status code and header fields.
-  public var response: HTTPURLResponse { network.response }
-  /// The body as it was received.
-  public var data: Data { network.data }
-  /// Every attempt, in order. The last one succeeded.
-  public var attempts: [RetryFailure.Attempt] { network.attempts }
-  /// Where the response came from. It is the server unless a client has a cache.
-  public var source: NetworkResponse.Source { network.source }
-  /// Why a ``ResponseCache`` served a response that may be stale; see ``NetworkResponse/revalidationError``.
-  public var revalidationError: NetworkError? { network.revalidationError }
-}
-
-nonisolated extension EndpointResponse {
-  /// Makes a response, for tests.
-  public init(
-    value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [RetryFailure.Attempt] = [],
-    source: NetworkResponse.Source = .network, revalidationError: NetworkError? = nil
-  ) {
-    self.value = value
-    network = NetworkResponse(
-      data: data, response: response, source: source, revalidationError: revalidationError, failures: attempts)
-  }
-}
+import Foundation
 
 nonisolated extension NetworkPerformer {
   /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and calls the handler once with the
@@ -87,7 +54,7 @@ nonisolated extension NetworkPerformer {
   @discardableResult
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<EndpointResponse<E.Response>, NetworkError>) -> Void
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let context = endpointContext
     if context == nil, let call = try? endpoint.call(maxRetries, policy, nil) {
@@ -114,7 +81,7 @@ nonisolated extension NetworkPerformer {
   #endif
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> EndpointResponse<E.Response> {
+  ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let context = endpointContext
     let call = try endpoint.call(maxRetries, policy, context)
     let result = call.end(await perform(call.plan))
@@ -131,5 +98,5 @@ nonisolated protocol NetworkEndpointContext: NetworkBodyContext {
   var baseURL: URL? { get }
   var decoder: JSONDecoder? { get }
   /// Passes the parsed value through the middleware.
-  func pass(_ response: inout EndpointResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError)
+  func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError)
 }

@@ -49,14 +49,15 @@ nonisolated public final class NetworkScript: NetworkPerformer {
   }
 
   /// Carries out a call with the steps of this script.
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse, NetworkError> {
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     let play = ScriptPlay(script: self)
     return await RetryLoop.run(withoutBudget(plan), on: play, clock: play)
   }
 
   /// Carries out a call with the steps of this script.
   public func perform(
-    _ plan: NetworkCallPlan, completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let play = ScriptPlay(script: self)
     return RetryLoop(withoutBudget(plan), on: play, clock: play)

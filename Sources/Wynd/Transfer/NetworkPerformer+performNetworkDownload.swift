@@ -45,7 +45,7 @@ nonisolated public struct NetworkDownload: Sendable {
   /// The last response: 206 if it contained only the rest of the file, 416 if nothing was missing.
   public let response: HTTPURLResponse
   /// Every attempt, in order. The last one succeeded.
-  public let attempts: [RetryFailure.Attempt]
+  public let attempts: [NetworkAttempt]
 
   /// Whether there is a partial file for this destination, kept by ``DownloadOptions/resumes``.
   public static func hasPartialFile(for destination: URL) -> Bool {

@@ -1,8 +1,7 @@
+public import Foundation
+
 #if canImport(FoundationNetworking)
-  import Foundation
   public import FoundationNetworking
-#else
-  public import Foundation
 #endif
 
 /// Options for an upload.
@@ -37,7 +36,7 @@ nonisolated extension NetworkPerformer {
   public func performNetworkUpload(
     _ request: URLRequest, from body: RequestBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil
-  ) async throws(NetworkError) -> NetworkResponse {
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
     let (plan, upload) = upload(request, body, options, maxRetries, policy)
     return try upload.end(await perform(plan)).get()
   }
@@ -48,7 +47,7 @@ nonisolated extension NetworkPerformer {
   public func performNetworkUpload(
     _ request: URLRequest, from body: RequestBody, maxRetries: Int? = nil, options: UploadOptions = UploadOptions(),
     policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse, NetworkError>) -> Void
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let (plan, upload) = upload(request, body, options, maxRetries, policy)
     return perform(plan) { completionHandler(upload.end($0)) }

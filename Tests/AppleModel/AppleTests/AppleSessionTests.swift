@@ -152,7 +152,7 @@ import WyndLoopbackServer
     let isOver = Gate()
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse {
+    ) async throws -> NetworkResponse<Data> {
       isReached.open()
       await mayGoOn.wait()
       defer { isOver.open() }

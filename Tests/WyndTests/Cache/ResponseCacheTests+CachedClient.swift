@@ -30,13 +30,13 @@ extension ResponseCacheTests {
       self.init(.scripted(steps), store: store, stale: stale, policy: policy, attempt: attempt)
     }
 
-    func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponse.Source) {
+    func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponseSource) {
       let response = try await client.networkResponse(for: request, allowEmptyData: true)
       return (String(decoding: response.data, as: UTF8.self), response.source)
     }
 
     func get(_ fields: [String: String] = [:], path: String = "/", method: String = "GET", after seconds: Double = 0)
-      async throws -> (text: String, source: NetworkResponse.Source)
+      async throws -> (text: String, source: NetworkResponseSource)
     {
       store.pass(seconds)
       return try await response(try ResponseCacheTests.request(fields, path: path, method: method))

@@ -47,7 +47,7 @@ extension ResponseCacheTests {
       "https://a.example/", "https://a.example/a", "https://a.example/?q=1", "https://a.example/?q=2",
       "https://a.example:8443/", "http://a.example/", "https://b.example/",
     ]
-    for source in [NetworkResponse.Source.network, .cache] {
+    for source in [NetworkResponseSource.network, .cache] {
       for address in addresses {
         let request = URLRequest(url: try #require(URL(string: address)))
         #expect(try await cached.response(request) == (address, source))

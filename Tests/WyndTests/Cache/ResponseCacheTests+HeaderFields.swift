@@ -83,7 +83,7 @@ extension ResponseCacheTests {
     ]
     let cached = CachedClient([.ok("one", headers: old), .status(304, headers: new), .status(304)])
     _ = try await cached.get()
-    for (source, seconds) in [(NetworkResponse.Source.revalidated, 100.0), (.cache, 0)] {
+    for (source, seconds) in [(NetworkResponseSource.revalidated, 100.0), (.cache, 0)] {
       let head = try await cached.head(after: seconds)
       let got = ["ETag", "X-Total", "X-Old", "Content-Type", "Content-Encoding", "Set-Cookie"].map {
         head.value(forHTTPHeaderField: $0)

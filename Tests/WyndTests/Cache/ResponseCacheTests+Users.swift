@@ -22,7 +22,7 @@ extension ResponseCacheTests {
       .ok(request.value(forHTTPHeaderField: field) ?? "nobody", headers: Self.fresh)
     }
     let cached = CachedClient(script)
-    for source in [NetworkResponse.Source.network, .cache] {
+    for source in [NetworkResponseSource.network, .cache] {
       for user in ["ann", "bob"] { #expect(try await cached.get([field: user]) == (user, source)) }
       #expect(try await cached.get() == ("nobody", source))
     }
@@ -46,7 +46,7 @@ extension ResponseCacheTests {
     } else {
       cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
     }
-    for source in [NetworkResponse.Source.network, .cache] {
+    for source in [NetworkResponseSource.network, .cache] {
       for user in ["ann", "bob"] {
         authentication.credential = BearerToken(user)
         #expect(try await cached.get() == ("Bearer \(user)", source))
@@ -115,7 +115,7 @@ extension ResponseCacheTests {
       let user: Box<String>
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse { try await next(request) }
+      ) async throws -> NetworkResponse<Data> { try await next(request) }
       func cacheScope(of request: URLRequest) -> String? { user.value }
     }
     let user = Box("ann")

@@ -84,8 +84,8 @@ extension ResponseCacheTests {
 
   @Test func valuesGiveAFreshValueOnce() async throws {
     let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"])])
-    for expected in [NetworkResponse.Source.network, .cache] {
-      var sources: [NetworkResponse.Source] = []
+    for expected in [NetworkResponseSource.network, .cache] {
+      var sources: [NetworkResponseSource] = []
       for try await value in cached.client.values(of: Text()) { sources.append(value.source) }
       #expect(sources == [expected])
     }

@@ -215,7 +215,7 @@ import Wynd
     let client = NetworkClient(
       baseURL: server.url(), session: URLSession(configuration: .default), policy: .never,
       middleware: [ResponseCache(MemoryStore())])
-    for expected in [NetworkResponse.Source.network, .revalidated, .revalidated] {
+    for expected in [NetworkResponseSource.network, .revalidated, .revalidated] {
       let response = try await client.networkResponse(for: URLRequest(url: server.url()))
       #expect(response.source == expected && response.data == Data("one".utf8))
     }

@@ -126,7 +126,7 @@ extension ResponseStoreTests {
     let cached = ResponseCacheTests.CachedClient(
       NetworkScript { _, number in .ok("\(number)", headers: ResponseCacheTests.fresh) },
       store: try DiskStore(folder.url))
-    for source in [NetworkResponse.Source.network, .cache] {
+    for source in [NetworkResponseSource.network, .cache] {
       for (text, user) in [("0", "ann"), ("1", "bob")] {
         let url = try #require(URL(string: "https://\(user):secret@a.example/"))
         #expect(try await cached.response(URLRequest(url: url)) == (text, source))

@@ -196,7 +196,7 @@ extension AuthenticationTests {
     let client = NetworkClient(
       baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add), middleware: [authentication],
       script: script)
-    let result: Result<NetworkResponse, NetworkError>
+    let result: Result<NetworkResponse<Data>, NetworkError>
     do throws(NetworkError) {
       result = .success(
         try await client.networkResponse(for: URLRequest(url: origin, method: method), maxRetries: maxRetries))

@@ -54,7 +54,7 @@ import WyndLoopbackServer
     }
     return (NetworkClient(baseURL: server.url(), policy: quick, middleware: [authentication]), authentication)
   }
-  static func get(_ client: NetworkClient, _ path: String = "/") async throws(NetworkError) -> NetworkResponse {
+  static func get(_ client: NetworkClient, _ path: String = "/") async throws(NetworkError) -> NetworkResponse<Data> {
     guard let url = URL(string: path) else { throw .cancelled }
     return try await client.networkResponse(for: URLRequest(url: url))
   }
@@ -165,7 +165,7 @@ import WyndLoopbackServer
       let rejected: Counter
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse {
+      ) async throws -> NetworkResponse<Data> {
         do { return try await next(request) } catch {
           rejected.add()
           throw error

@@ -16,8 +16,9 @@ extension NetworkClientTests {
     var stage: MiddlewareStage { .call }
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse { try await base.respond(to: request, in: call, next: next) }
-    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+    ) async throws -> NetworkResponse<Data> { try await base.respond(to: request, in: call, next: next) }
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
+      async throws
       -> Value
     { try await base.parsed(value, from: response, in: call) }
   }

@@ -172,14 +172,15 @@ extension NetworkMiddlewareTests {
     var error: (any Error)?
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse {
+    ) async throws -> NetworkResponse<Data> {
       seen.update { $0.append(call.endpoint.map { "\(type(of: $0)) \(call.client.baseURL?.host ?? "")" } ?? "bare") }
       return try await next(request)
     }
-    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
+      async throws
       -> Value
     {
-      seen.update { $0.append("\(value) \(response.response.statusCode) \(call.endpoint is Item)") }
+      seen.update { $0.append("\(value) \(response.statusCode) \(call.endpoint is Item)") }
       if let error { throw error }
       return value
     }

@@ -25,14 +25,15 @@ import WyndLoopbackServer
     var stage = MiddlewareStage.attempt
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse {
+    ) async throws -> NetworkResponse<Data> {
       trace.add("\(name)>")
       defer { trace.add("<\(name)") }
       var request = request
       request.setValue((request.value(forHTTPHeaderField: "X-Way") ?? "") + name, forHTTPHeaderField: "X-Way")
       return try await next(request)
     }
-    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse, in call: NetworkCall) async throws
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
+      async throws
       -> Value
     {
       trace.add("\(name)=\(value)\(call.endpoint is Item ? "!" : "")")
@@ -61,10 +62,10 @@ import WyndLoopbackServer
 
   struct Closure: NetworkMiddleware {
     var stage = MiddlewareStage.attempt
-    let work: @Sendable (URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse
+    let work: @Sendable (URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse { try await work(request, next) }
+    ) async throws -> NetworkResponse<Data> { try await work(request, next) }
   }
   struct Refusal: Error, Equatable {}
 

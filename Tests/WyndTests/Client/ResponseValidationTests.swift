@@ -106,7 +106,7 @@ import Wynd
       let validation = ResponseValidation(isRetryable: isRetryable) { $0.data == Data("x".utf8) ? "bad" : nil }
       let (_, error) = try await Self.send([.status(203, "x")], validation, method: "POST")
       let invalid = try #require(Self.invalid(error))
-      #expect(invalid.response.data == Data("x".utf8) && invalid.response.response.statusCode == 203)
+      #expect(invalid.response.data == Data("x".utf8) && invalid.response.statusCode == 203)
       #expect(invalid.shouldRetry == isRetryable)
       #expect("\(invalid)" == "not acceptable: bad: 203 from https://a.example/, 1 bytes")
       #expect(error?.statusCode == 203 && error?.data == Data("x".utf8))

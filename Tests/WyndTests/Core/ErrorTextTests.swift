@@ -238,7 +238,7 @@ import WyndLoopbackServer
     let error: any Error
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse { throw error }
+    ) async throws -> NetworkResponse<Data> { throw error }
   }
 
   @Test func describesErrorsOfMiddleware() async throws {

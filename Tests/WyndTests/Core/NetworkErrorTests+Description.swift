@@ -164,7 +164,7 @@ extension NetworkErrorTests {
   }
 
   static func ended(_ error: NetworkError, _ reason: RetryFailure.StopReason) -> NetworkError {
-    let attempt = RetryFailure.Attempt(number: 1, startedAt: .zero, duration: .zero, error: error)
+    let attempt = NetworkAttempt(number: 1, startedAt: .zero, duration: .zero, error: error)
     return .inaccessible(RetryFailure(lastError: error, attempts: [attempt], stopReason: reason))
   }
 

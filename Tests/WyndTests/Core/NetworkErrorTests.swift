@@ -37,7 +37,7 @@ import WyndLoopbackServer
     ]
     return simple
       + simple.map { error in
-        let attempt = RetryFailure.Attempt(
+        let attempt = NetworkAttempt(
           number: 1, startedAt: .zero, duration: .milliseconds(20), error: error, delay: .seconds(1))
         return .inaccessible(
           RetryFailure(lastError: error, attempts: [attempt, attempt], stopReason: .retryAfterTooLong(.seconds(90))))

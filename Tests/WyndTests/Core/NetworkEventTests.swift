@@ -70,7 +70,7 @@ import WyndLoopbackServer
       var stage: MiddlewareStage { .call }
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse {
+      ) async throws -> NetworkResponse<Data> {
         _ = try await next(request)
         return try await next(request)
       }
@@ -188,7 +188,7 @@ import WyndLoopbackServer
     let http = try #require(HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: nil))
     let response = NetworkResponse(data: Data("x".utf8), response: http)
     #expect(response.attempts.isEmpty)
-    #expect(response.data == Data("x".utf8) && response.response.statusCode == 201)
+    #expect(response.data == Data("x".utf8) && response.statusCode == 201)
   }
 
   // MARK: Listeners

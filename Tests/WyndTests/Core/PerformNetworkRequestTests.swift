@@ -30,7 +30,7 @@ import WyndLoopbackServer
     }.value
     await calls.reaches(6)
     let data: Data = try await session.performNetworkRequest(url)
-    let response: NetworkResponse = try await session.networkResponse(for: URLRequest(url: url))
+    let response: NetworkResponse<Data> = try await session.networkResponse(for: URLRequest(url: url))
     #expect(data == response.data)
     #expect(calls.value == 6)
   }

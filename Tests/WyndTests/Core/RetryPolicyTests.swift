@@ -23,14 +23,14 @@ import Testing
     return request
   }
   /// Failures that are unlikely to go away.
-  static func failures(_ count: Int) -> [RetryFailure.Attempt] {
+  static func failures(_ count: Int) -> [NetworkAttempt] {
     (0..<count).map { .init(number: $0 + 1, startedAt: .zero, duration: .zero, error: status(500)) }
   }
 
   /// Failures before the last one that reached the server, or that sent nothing.
   static func history(
     _ error: NetworkError, _ persistent: Int, _ mayHaveReachedServer: Bool
-  ) -> [RetryFailure.Attempt] {
+  ) -> [NetworkAttempt] {
     var history = failures(persistent)
     for index in history.indices { history[index].proof = mayHaveReachedServer ? nil : .nothingSent }
     history.append(.init(number: persistent + 1, startedAt: .zero, duration: .zero))

@@ -71,8 +71,8 @@ import Wynd
     #expect(try await session.load(call, policy: policy) == 7)
     let response = try await session.loadResponse(call, policy: policy)
     #expect(response.value == 7 && response.data == Data("7".utf8) && response.attempts.count == 2)
-    #expect(response.response.statusCode == 201 && response.source == .network)
-    let result: Result<EndpointResponse<Int>, NetworkError> = await withCheckedContinuation { continuation in
+    #expect(response.statusCode == 201 && response.source == .network)
+    let result: Result<NetworkResponse<Int>, NetworkError> = await withCheckedContinuation { continuation in
       session.loadResponse(call, policy: policy) { continuation.resume(returning: $0) }
     }
     #expect(try result.get().value == 7 && result.get().attempts.count == 2)
@@ -86,9 +86,20 @@ import Wynd
   @Test func responseInitializerHasDefaults() throws {
     let head = HTTPURLResponse(
       url: try #require(URL(string: "https://a.example")), statusCode: 203, httpVersion: nil, headerFields: nil)
-    let response = EndpointResponse(value: 1, response: try #require(head))
+    let response = NetworkResponse(value: 1, response: try #require(head))
     #expect(response.value == 1 && response.data.isEmpty && response.attempts.isEmpty && response.source == .network)
-    let cached = EndpointResponse(value: 2, response: try #require(head), data: Data([1]), source: .cache)
+    let cached = NetworkResponse(value: 2, response: try #require(head), data: Data([1]), source: .cache)
     #expect(cached.data == Data([1]) && cached.source == .cache && cached.response.statusCode == 203)
+  }
+
+  @Test func theValueOfAPlainCallIsItsBody() async throws {
+    let script = NetworkScript.scripted([.status(503), .status(201, "text")])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let response: NetworkResponse<Data> = try await script.networkResponse(for: request)
+    #expect(response.value == Data("text".utf8) && response.data == response.value && response.statusCode == 201)
+    let attempts: [NetworkAttempt] = response.attempts
+    #expect(attempts.map(\.number) == [1, 2] && attempts.map { $0.error?.statusCode } == [503, nil])
+    let made = NetworkResponse(data: Data("x".utf8), response: response.response)
+    #expect(made.value == made.data && made.attempts.isEmpty)
   }
 }

@@ -74,7 +74,7 @@ import Wynd
   struct Passing: NetworkMiddleware {
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse {
+    ) async throws -> NetworkResponse<Data> {
       await Task.yield()
       return try await next(request)
     }
@@ -180,7 +180,7 @@ import Wynd
     struct Mark: NetworkMiddleware {
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse {
+      ) async throws -> NetworkResponse<Data> {
         var request = request
         request.addValue("x", forHTTPHeaderField: "X-Mark")
         return try await next(request)
@@ -216,7 +216,7 @@ import Wynd
       let until: Gate
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse {
+      ) async throws -> NetworkResponse<Data> {
         await until.wait()
         return try await next(request)
       }

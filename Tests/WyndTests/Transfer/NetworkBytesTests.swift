@@ -271,7 +271,7 @@ import Wynd
       let server: LoopbackServer
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse {
+      ) async throws -> NetworkResponse<Data> {
         let response = try await next(request)
         if server.requests.count == 1 { throw NetworkError.urlError(URLError(.networkConnectionLost)) }
         await until { server.openRequests == 1 }

@@ -16,10 +16,11 @@ import WyndLoopbackServer
   /// Does something with the complete response.
   struct Inspector: NetworkMiddleware {
     var stage: MiddlewareStage
-    var inspect: @Sendable (NetworkResponse, URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse
+    var inspect:
+      @Sendable (NetworkResponse<Data>, URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse { try await inspect(try await next(request), request, next) }
+    ) async throws -> NetworkResponse<Data> { try await inspect(try await next(request), request, next) }
   }
 
   static let bytes = someBytes(50_000)

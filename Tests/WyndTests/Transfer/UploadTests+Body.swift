@@ -156,7 +156,7 @@ extension UploadTests {
     for (name, body) in bodies {
       let server = try LoopbackServer { _ in .ok() }
       let told = Box<[TransferProgress]>([])
-      let result = Box<Result<NetworkResponse, NetworkError>>()
+      let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       session.performNetworkUpload(
@@ -190,7 +190,7 @@ extension UploadTests {
 
   @Test func doesNotReportAFailedUploadAsComplete() async throws {
     let server = try LoopbackServer { _ in .status(422) }
-    let result = Box<Result<NetworkResponse, NetworkError>>()
+    let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
     let told = Box<[TransferProgress]>([])
     session.performNetworkUpload(
       URLRequest(url: server.url()), from: .stream { InputStream(data: Data("abc".utf8)) },

@@ -15,7 +15,7 @@ import WyndLoopbackServer
   func upload(
     _ url: URL, _ method: String = "PUT", from body: RequestBody, _ fields: [String: String] = [:],
     _ options: UploadOptions = UploadOptions(), policy: RetryPolicy = policy
-  ) async -> Result<NetworkResponse, NetworkError> {
+  ) async -> Result<NetworkResponse<Data>, NetworkError> {
     var request = URLRequest(url: url)
     request.httpMethod = method
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
@@ -110,7 +110,7 @@ import WyndLoopbackServer
       let server = try LoopbackServer(script: .reset, .ok())
       let told = Box<[TransferProgress]>([])
       let options = UploadOptions { progress in told.update { $0.append(progress) } }
-      let result = Box<Result<NetworkResponse, NetworkError>>()
+      let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       session.performNetworkUpload(request, from: body, options: options, policy: Self.policy) {

@@ -1,0 +1,15 @@
+/// One attempt of a call that succeeded or failed: its time, its error, and the wait after it.
+nonisolated public struct NetworkAttempt: Sendable {
+  /// The number of the attempt, counted from 1.
+  public internal(set) var number: Int
+  /// When it began, measured from the start of the call.
+  public internal(set) var startedAt: Duration
+  /// The time from its start to its response or error.
+  public internal(set) var duration: Duration
+  /// Why it failed; nil if it succeeded.
+  public internal(set) var error: NetworkError?
+  /// The wait after it, or its full length if the wait was canceled; nil if there was none.
+  public internal(set) var delay: Duration?
+  /// Why its failure proves that the server has not applied the request; nil if it does not.
+  var proof: RepeatSafety?
+}
