@@ -48,6 +48,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// client.script = .scripted([.status(503), .dropped, .ok("{}")])
   /// ```
   public var script: (any NetworkPerformer)?
+  /// The session when the call began, in the client of that call (``NetworkCall/client``).
+  private var begun: NetworkSessionTransport?
 
   /// Makes a client.
   ///
@@ -81,6 +83,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
 
   private var performer: any NetworkPerformer {
     if let script { return script }
+    if let begun, begun.session === session { return begun }
     return session
   }
 
@@ -108,17 +111,18 @@ nonisolated extension NetworkClient {
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     do {
       var plan = plan
+      let client = beginningCall()
       try complete(&plan.request)
       plan.policy = plan.policy ?? policy
       let call = NetworkCall(
-        client: self, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.isTransfer,
+        client: client, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.isTransfer,
         signIns: plan.signIns ?? NetworkLock([:]))
       let ofAttempt = middleware.filter { $0.stage == .attempt }
       if !ofAttempt.isEmpty { plan.addMiddleware(ofAttempt, in: call) }
       let ofCall = middleware.filter { $0.stage == .call }
       // The app may invalidate its session while they work.
-      if !ofCall.isEmpty { plan.isInsideCall = false }
-      let next = NetworkMiddlewareNext(ofCall, in: call) { [plan, performer] request in
+      let performer = ofCall.isEmpty ? performer : client.performer
+      let next = NetworkMiddlewareNext(ofCall, in: call) { [plan] request in
         var plan = plan
         plan.request = request
         if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
@@ -133,9 +137,8 @@ nonisolated extension NetworkClient {
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    var plan = plan
-    plan.isInsideCall = false
-    return start(completionHandler) { [plan] in await perform(plan) }
+    let client = beginningCall()
+    return start(completionHandler) { await client.perform(plan) }
   }
 
   /// Adds the base URL and the header fields.
@@ -149,6 +152,14 @@ nonisolated extension NetworkClient {
       // A credential for this service must not be sent to another origin.
       if isSameOrigin || !NetworkSensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
     }
+  }
+}
+
+nonisolated extension NetworkClient: SessionPerformer {
+  func beginningCall() -> NetworkClient {
+    var client = self
+    if begun?.session !== session { client.begun = session.beginningCall() }
+    return client
   }
 }
 

@@ -71,7 +71,19 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-nonisolated extension URLSession: NetworkPerformer {
+/// A performer whose session an app may invalidate after the beginning of a call.
+nonisolated protocol SessionPerformer: NetworkPerformer {
+  associatedtype Begun: NetworkPerformer
+  /// Carries out requests of a call that begins now, whenever they are sent.
+  func beginningCall() -> Begun
+}
+
+nonisolated extension NetworkPerformer {
+  /// Carries out requests of a call that begins now, whenever they are sent, if the session is known.
+  var atCallStart: any NetworkPerformer { (self as? any SessionPerformer)?.beginningCall() ?? self }
+}
+
+nonisolated extension URLSession: SessionPerformer {
   /// Carries out a call on this session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     await RetryLoop.run(plan, on: NetworkSessionTransport(session: self))
@@ -85,4 +97,6 @@ nonisolated extension URLSession: NetworkPerformer {
     RetryLoop(plan, on: NetworkSessionTransport(session: self))
       .start(on: delegateQueue, completion: completionHandler)
   }
+
+  func beginningCall() -> NetworkSessionTransport { NetworkSessionTransport(forLaterRequestsOn: self) }
 }

@@ -10,10 +10,20 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   /// Captured when the call begins, because a session releases its delegate when it is invalidated. Without it, a retry
   /// would be made without the certificate pinning of the app.
   private let callersDelegate: (any URLSessionDelegate)?
+  /// Whether the session is known to have been invalidated before a call that sends its first request later.
+  private var wasInvalidated = false
 
   init(session: URLSession) {
     self.session = session
     callersDelegate = session.delegate
+  }
+
+  /// For a call that may send its first request after it has returned to the app.
+  init(forLaterRequestsOn session: URLSession) {
+    self.init(session: session)
+    #if canImport(FoundationNetworking)
+      wasInvalidated = session.isInvalidated
+    #endif
   }
 
   func validationError(for request: URLRequest) -> String? {
@@ -22,6 +32,7 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   }
 
   func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    if wasInvalidated { return reply.end(NetworkOutcome(error: URLError(.cancelled))) }
     var outgoing = outgoing
     outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
     if outgoing.bodies?.isUpload == true { setDefaultContentType(of: &outgoing.request) }
@@ -34,10 +45,8 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   }
 
   func placeholder() throws(URLError) -> NetworkPlaceholder? {
-    #if canImport(FoundationNetworking)
-      if session.isInvalidated { throw URLError(.cancelled) }
-    #endif
-    return NetworkPlaceholder(on: session)
+    guard let placeholder = NetworkPlaceholder(on: session) else { throw URLError(.cancelled) }
+    return placeholder
   }
 
   /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST
@@ -54,5 +63,16 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   private func usableTimeout(_ seconds: TimeInterval) -> TimeInterval {
     let seconds = seconds > 0 ? seconds : session.configuration.timeoutIntervalForRequest
     return min(seconds, 1e8)
+  }
+}
+
+nonisolated extension NetworkSessionTransport: NetworkPerformer {
+  var delegateQueue: OperationQueue { session.delegateQueue }
+
+  /// Carries out requests of a call that has begun.
+  func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+    var plan = plan
+    plan.isInsideCall = false
+    return await RetryLoop.run(plan, on: self)
   }
 }

@@ -61,9 +61,9 @@ nonisolated extension NetworkPerformer {
       return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0))) }
     }
     // The async method runs a client's calls, and throws the error of a request that cannot be made.
-    return start(completionHandler) { [self] in
+    return start(completionHandler) { [atCallStart] in
       do throws(NetworkError) {
-        return .success(try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
+        return .success(try await atCallStart.loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
       } catch { return .failure(error) }
     }
   }

@@ -72,6 +72,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// The status code and header fields of the current connection; nil before the first one.
     public private(set) var response: HTTPURLResponse?
     private let events: ServerSentEvents
+    /// Makes the later connections, by which time the app may have invalidated its session.
+    private let laterPerformer: any NetworkPerformer
     private var call: NetworkCallPlan
     private var parser: ServerSentEventParser
     private var lines: NetworkLines.AsyncIterator?
@@ -80,7 +82,9 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private var isAtEnd: Bool { lines == nil && response.map { $0.statusCode == 204 || !events.mayReconnect } == true }
 
     init(_ events: ServerSentEvents) {
-      (self.events, call) = (events, events.makeCall())
+      self.events = events
+      laterPerformer = events.performer.atCallStart
+      call = events.makeCall()
       parser = ServerSentEventParser(lastID: call.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
     }
 
@@ -119,7 +123,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
       call.request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
-      let stream = try await events.performer.networkStream(call, startsWithHead: true)
+      let performer = response == nil ? events.performer : laterPerformer
+      let stream = try await performer.networkStream(call, startsWithHead: true)
       response = stream.response
       if stream.response.statusCode == 204 { return }
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""

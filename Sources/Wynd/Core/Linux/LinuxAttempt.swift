@@ -17,8 +17,11 @@
     let transfer: NetworkBodies?
     /// Stands on the caller's session for a task on ours.
     private let placeholder: NetworkPlaceholder?
+    private let isInsideCall: Bool
     /// The tasks run on a session of ours.
     private let usesOwnSession: Bool
+    /// The first one does, or may.
+    private let leavesSession: Bool
     private let handlesCookies: Bool
     private let timeout: TimeInterval
     private let reply: NetworkReply
@@ -55,12 +58,12 @@
       transfer = outgoing.bodies
       // On a queue that is not serial, URLSession crashes if a task is canceled while it completes.
       let isSerial = session.delegateQueue.maxConcurrentOperationCount == 1
-      usesOwnSession = !outgoing.isInsideCall || !isSerial
+      isInsideCall = outgoing.isInsideCall
+      usesOwnSession = !isInsideCall || !isSerial
       handlesCookies = outgoing.request.httpShouldHandleCookies
       let isSafeToRepeat = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
-      let leavesSession = !handlesCookies || !isSafeToRepeat
-      let needsPlaceholder = outgoing.isInsideCall && leavesSession && !session.isInvalidated
-      placeholder = needsPlaceholder ? NetworkPlaceholder(on: session) : outgoing.placeholder
+      leavesSession = usesOwnSession || !handlesCookies || !isSafeToRepeat
+      placeholder = isInsideCall && leavesSession ? NetworkPlaceholder(on: session) : outgoing.placeholder
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()
@@ -68,7 +71,9 @@
     }
 
     func begin() {
-      if !usesOwnSession, session.isInvalidated { return reply.end(NetworkOutcome(error: URLError(.cancelled))) }
+      if isInsideCall, leavesSession, placeholder == nil {
+        return reply.end(NetworkOutcome(error: URLError(.cancelled)))
+      }
       placeholder?.onSessionEnd { [weak self] in self?.end(URLError(.cancelled)) }
       reply.onCancel { [self] in end(URLError(.cancelled)) }
       resume()
@@ -111,7 +116,7 @@
       let later = active.map { makeTask(outgoing, hop, on: $0) }
       let task = state.withLock { state in
         if !state.hasEnded {
-          state.task = later ?? makeTask(outgoing, hop)
+          state.task = later ?? makeFirstTask(outgoing)
           state.active = active
           state.lease = lease
           state.sendsStream = isStream
@@ -119,6 +124,8 @@
         return state.task
       }
       guard let task else {
+        // Does nothing if the attempt has ended already.
+        end(URLError(.cancelled))
         return Self.queue.async {
           later?.cancel()
           lease?.end()
@@ -133,15 +140,25 @@
       task.resume()
     }
 
-    private func makeTask(_ request: URLRequest, _ hop: Int, on active: LinuxTransfers? = nil) -> URLSessionTask {
-      if transfer != nil, let active { return active.task(with: request, for: self) }
-      let isOurs = active != nil
-      let task = (active?.session ?? session).dataTask(with: request) { [self] data, response, error in
-        // Canceled with its session, perhaps after a redirect: the current task is canceled too.
-        if !isOurs, (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
+    private func makeTask(_ request: URLRequest, _ hop: Int, on active: LinuxTransfers) -> URLSessionTask {
+      if transfer != nil { return active.task(with: request, for: self) }
+      let task = active.session.dataTask(with: request) { [self] data, response, error in
         end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
       }
       task.delegate = self
+      return task
+    }
+
+    /// The task on the caller's session. Nil if that has been invalidated.
+    private func makeFirstTask(_ request: URLRequest) -> URLSessionTask? {
+      let task = session.unlessInvalidated {
+        session.dataTask(with: request) { [self] data, response, error in
+          // Canceled with its session, perhaps after a redirect: the current task is canceled too.
+          if (error as? URLError)?.code == .cancelled { return end(NetworkOutcome(error: error)) }
+          end(NetworkOutcome(data: data, response: response, error: error), hop: 0, isFinished: true)
+        }
+      }
+      task?.delegate = self
       return task
     }
 

@@ -1,0 +1,281 @@
+import Dispatch
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An app may invalidate its session at any moment of a call. Nothing crashes, and no call is lost.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndingSessionTests {
+  enum Moment: String, CaseIterable, Sendable {
+    case afterTheStart = "right after the start"
+    case inFlight = "in flight"
+    case inRedirect = "during a redirect"
+    case inChallenge = "during a challenge"
+    case inWait = "during a wait"
+    case betweenRequests = "between two requests"
+    case inOnEvent = "in onEvent"
+    case inShouldRetry = "in shouldRetry"
+    case inMiddleware = "in a middleware"
+    case inDeinit = "in deinit"
+  }
+  enum Method: String, CaseIterable, Sendable { case finishTasksAndInvalidate, invalidateAndCancel }
+  enum Kind: String, CaseIterable, Sendable { case handler, await, client, transfer }
+
+  /// Ends a session once, at its moment.
+  final class Ending: @unchecked Sendable {
+    private let lock = NSLock()
+    private var session: URLSession?
+    private let method: Method
+    let moment: Moment
+    init(_ moment: Moment, _ method: Method) {
+      self.moment = moment
+      self.method = method
+    }
+
+    var hasEnded: Bool { lock.withLock { session == nil } }
+
+    func begin(_ session: URLSession) { lock.withLock { self.session = session } }
+
+    func at(_ moment: Moment) {
+      if moment == self.moment { end() }
+    }
+
+    func end() {
+      let session = lock.withLock { self.session.take() }
+      switch method {
+      case .finishTasksAndInvalidate: session?.finishTasksAndInvalidate()
+      case .invalidateAndCancel: session?.invalidateAndCancel()
+      }
+    }
+  }
+
+  /// Held by the closures of a call.
+  final class Owner: Sendable {
+    let ending: Ending
+    init(_ ending: Ending) { self.ending = ending }
+    deinit { ending.at(.inDeinit) }
+  }
+
+  final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+    let ending: Ending
+    let calls = Box<[String]>([])
+    init(_ ending: Ending) { self.ending = ending }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+      calls.update { $0.append("redirect") }
+      ending.at(.inRedirect)
+      completionHandler(request)
+    }
+
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      calls.update { $0.append("challenge") }
+      ending.at(.inChallenge)
+      completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
+    }
+  }
+
+  /// Passes each request on, and ends the session before.
+  struct EndingMiddleware: NetworkMiddleware {
+    let stage: MiddlewareStage
+    let ending: Ending
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      ending.at(.inMiddleware)
+      return try await next(request)
+    }
+  }
+
+  /// What the server sends before the file, which takes two attempts.
+  enum Order: String, CaseIterable, Sendable {
+    case errorFirst = "503, redirect, challenge"
+    case errorLast = "redirect, challenge, 503"
+  }
+
+  /// `hangs`: no response is sent after the session has been ended, and none before if that happens on another thread.
+  static func server(_ ending: Ending, _ order: Order, hangs: Bool) throws -> LoopbackServer {
+    let errors = Counter()
+    let parts = Counter()
+    let file = Array("the response, which is cut".utf8)
+    return try LoopbackServer { request in
+      if request.index == 0 { ending.at(.inFlight) }
+      if hangs, ending.hasEnded || [.afterTheStart, .inOnEvent].contains(ending.moment) { return .hang }
+      if order == .errorFirst, errors.value == 0 {
+        errors.add()
+        return .status(503)
+      }
+      if request.target == "/" { return .redirect(307, to: "/there") }
+      if request.value("Authorization") == nil { return .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) }
+      if errors.value == 0 {
+        errors.add()
+        return .status(503)
+      }
+      if parts.add() == 1 {
+        let head = ScriptedResponse.head(200, [("Content-Length", "\(file.count)"), ("ETag", "\"1\"")])
+        ending.at(.betweenRequests)
+        return ScriptedResponse([.send(head + file.prefix(12)), .pause(milliseconds: 20), .close])
+      }
+      guard request.value("Range") != nil else { return .ok(file, [("ETag", "\"1\"")]) }
+      let fields = [("Content-Range", "bytes 12-25/26"), ("Content-Length", "14"), ("ETag", "\"1\"")]
+      return ScriptedResponse([.send(ScriptedResponse.head(206, fields) + file.dropFirst(12))])
+    }
+  }
+
+  /// Makes a session for one call, and ends it.
+  static func result(
+    _ kind: Kind, _ ending: Ending, _ server: LoopbackServer, _ delegate: Delegate
+  ) async -> NetworkResult {
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    ending.begin(session)
+    let request = URLRequest(url: server.url())
+    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), budget: nil)
+    do {
+      let owner = Owner(ending)
+      policy.onEvent = { event in
+        if case .willRetry = event.kind { owner.ending.at(.inWait) }
+        if case .attemptStarted = event.kind { owner.ending.at(.inOnEvent) }
+      }
+      policy.shouldRetry = { error in
+        owner.ending.at(.inShouldRetry)
+        return error.shouldRetry
+      }
+    }
+    let performer: any NetworkPerformer
+    if kind == .client || ending.moment == .inMiddleware {
+      performer = NetworkClient(
+        session: session,
+        middleware: [EndingMiddleware(stage: .call, ending: ending), EndingMiddleware(stage: .attempt, ending: ending)])
+    } else {
+      performer = session
+    }
+    if kind == .await {
+      let task = Task { [policy] () -> NetworkResult in
+        do throws(NetworkError) {
+          return .success(try await performer.performNetworkRequest(request, policy: policy))
+        } catch { return .failure(error) }
+      }
+      // The task starts later. Before it does, the call has not begun.
+      await until { !server.requests.isEmpty }
+      ending.at(.afterTheStart)
+      return await task.value
+    }
+    let folder = try? Folder()
+    let file = folder?.file() ?? URL(fileURLWithPath: "/")
+    return await withCheckedContinuation { [policy] continuation in
+      if kind == .transfer {
+        performer.performNetworkDownload(request, to: file, policy: policy) { result in
+          continuation.resume(returning: result.map { (try? Data(contentsOf: $0.file)) ?? Data() })
+        }
+      } else {
+        performer.performNetworkRequest(request, policy: policy) { continuation.resume(returning: $0) }
+      }
+      ending.at(.afterTheStart)
+    }
+  }
+
+  /// `invalidateAndCancel()` ends the first attempt, if that runs on the app's session, or a task stands for it there.
+  /// Later attempts, and those of a client with middleware, run on a session of Wynd's own.
+  static func isCancelled(_ kind: Kind, at moment: Moment, _ order: Order) -> Bool {
+    if kind == .client { return false }
+    switch moment {
+    case .afterTheStart, .inFlight, .inOnEvent: return true
+    case .inRedirect, .inChallenge: return order == .errorLast
+    case .inMiddleware, .inWait, .inShouldRetry, .betweenRequests, .inDeinit: return false
+    }
+  }
+
+  struct Cell: Sendable, CustomTestStringConvertible {
+    let moment: Moment
+    let kind: Kind
+    let order: Order
+    var testDescription: String { "\(kind) \(moment.rawValue), \(order.rawValue)" }
+
+    static let all = Moment.allCases.flatMap { moment in
+      Kind.allCases.flatMap { kind in Order.allCases.map { Cell(moment: moment, kind: kind, order: $0) } }
+    }
+  }
+
+  @Test(arguments: Cell.all) func finishingLetsACallEnd(_ cell: Cell) async throws {
+    for _ in 0..<3 {
+      let ending = Ending(cell.moment, .finishTasksAndInvalidate)
+      let server = try Self.server(ending, cell.order, hangs: false)
+      let delegate = Delegate(ending)
+      let result = await Self.result(cell.kind, ending, server, delegate)
+      #expect(try result.get() == Data("the response, which is cut".utf8))
+      let redirected = cell.order == .errorFirst ? 2 : 3
+      #expect(delegate.calls.value == Array(repeating: ["redirect", "challenge"], count: redirected).flatMap { $0 })
+      ending.end()
+    }
+  }
+
+  @Test(arguments: Cell.all) func cancelingEndsWhatIsInFlightOnTheSession(_ cell: Cell) async throws {
+    let isCancelled = Self.isCancelled(cell.kind, at: cell.moment, cell.order)
+    for _ in 0..<3 {
+      let ending = Ending(cell.moment, .invalidateAndCancel)
+      let server = try Self.server(ending, cell.order, hangs: isCancelled)
+      let result = await Self.result(cell.kind, ending, server, Delegate(ending))
+      if isCancelled {
+        #expect(result.error?.urlError?.code == .cancelled, "\(result)")
+      } else {
+        #expect(try result.get() == Data("the response, which is cut".utf8))
+      }
+      ending.end()
+    }
+  }
+
+  /// A session that is made for one call, and finished right after it.
+  @Test func sessionCanBeFinishedRightAfterTheStartOfItsCall() async throws {
+    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
+    let policy = RetryPolicy(backoff: .none, budget: nil)
+    for number in 0..<300 {
+      let result: NetworkResult = await withCheckedContinuation { continuation in
+        let session = URLSession(configuration: .ephemeral)
+        session.performNetworkRequest(server.url("/\(number)"), policy: policy) { continuation.resume(returning: $0) }
+        session.finishTasksAndInvalidate()
+      }
+      #expect(try result.get() == Data("x".utf8))
+    }
+    #expect(server.requests.count == 600)
+  }
+
+  #if canImport(FoundationNetworking)
+    /// Both methods; `finishTasksAndInvalidate()` is carried out after it has returned.
+    @Test(arguments: Method.allCases, Kind.allCases)
+    func callOnAnInvalidatedSessionIsAnError(_ method: Method, _ kind: Kind) async throws {
+      for round in 0..<100 {
+        let ending = Ending(.inDeinit, method)
+        let server = try LoopbackServer(script: .ok("x"))
+        let session = URLSession(configuration: .ephemeral)
+        ending.begin(session)
+        ending.end()
+        if kind == .client { await until { session.isInvalidated } }
+        let url = server.url("/\(round)")
+        let error: NetworkError? = await withCheckedContinuation { continuation in
+          switch kind {
+          case .handler: session.performNetworkRequest(url) { continuation.resume(returning: $0.error) }
+          case .client:
+            let client = NetworkClient(session: session)
+            client.performNetworkRequest(url) { continuation.resume(returning: $0.error) }
+          case .await:
+            Task { continuation.resume(returning: await session.result(of: URLRequest(url: url)).error) }
+          case .transfer:
+            let file = URL(fileURLWithPath: "/tmp/never-\(UUID().uuidString)")
+            session.performNetworkDownload(URLRequest(url: url), to: file) { continuation.resume(returning: $0.error) }
+          }
+        }
+        #expect(error?.urlError?.code == .cancelled)
+        #expect(server.requests.isEmpty)
+      }
+    }
+  #endif
+}
