@@ -1,7 +1,9 @@
 import Foundation
 import Testing
-import Wynd
 import WyndLoopbackServer
+
+@testable import AppleURLSession
+@testable import Wynd
 
 /// The delegate methods of the app that are called for Wynd's tasks, which have their own delegate on Apple's platforms.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleDelegateTests {
@@ -91,6 +93,81 @@ import WyndLoopbackServer
     #expect(metrics.transactionMetrics.compactMap { ($0.response as? HTTPURLResponse)?.statusCode } == [307, 401, 200])
     #expect(server.requests.map(\.target) == ["/", "/there", "/there"])
     if kind == "upload" { #expect(server.requests.map(\.text) == ["body", "body", "body"]) }
+  }
+
+  /// The session has released its delegate by then.
+  @Test(arguments: kinds) func delegateSeesALaterAttemptAfterTheSessionWasFinished(_ kind: String) async throws {
+    let delegate = Delegate()
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+    let server = try LoopbackServer { request in
+      if request.index == 0 {
+        session.finishTasksAndInvalidate()
+        delegate.calls.value = []
+        return .status(503)
+      }
+      switch (request.target, request.value("Authorization")) {
+      case ("/", _): return .redirect(307, to: "/there")
+      case (_, nil): return .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+      default: return .ok("the response")
+      }
+    }
+    let request = URLRequest(url: server.url(), method: kind == "upload" ? "PUT" : "GET")
+    #expect(try await Self.run(kind, session, request) == 200)
+    #expect(delegate.calls.value?.isSuperset(of: ["created", "redirect", "challenge", "metrics"]) == true)
+    #expect(delegate.isOnQueue.value == true)
+  }
+
+  /// Pins a certificate, with the method of the session or with that of the task.
+  private class Pinning: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
+    let sessions = Box<[ObjectIdentifier]>([])
+    func reject(
+      _ session: URLSession,
+      _ completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      sessions.update { $0.append(ObjectIdentifier(session)) }
+      completionHandler(.cancelAuthenticationChallenge, nil)
+    }
+  }
+  private final class SessionPinning: Pinning, @unchecked Sendable {
+    func urlSession(
+      _ session: URLSession, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) { reject(session, completionHandler) }
+  }
+  private final class TaskPinning: Pinning, @unchecked Sendable {
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) { reject(session, completionHandler) }
+  }
+
+  /// The model has no TLS, so the challenge of the certificate is made here.
+  @Test func laterAttemptsAreChallengedWithThePinningOfTheSession() throws {
+    let url = try #require(URL(string: "https://example.com/"))
+    let space = URLProtectionSpace(
+      host: "example.com", port: 443, protocol: "https", realm: nil,
+      authenticationMethod: NSURLAuthenticationMethodServerTrust)
+    let challenge = URLAuthenticationChallenge(
+      protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil, error: nil,
+      sender: ChallengeSender())
+    let rows: [(Pinning?, URLSession.AuthChallengeDisposition)] = [
+      (SessionPinning(), .cancelAuthenticationChallenge), (TaskPinning(), .cancelAuthenticationChallenge),
+      (Pinning(), .performDefaultHandling), (nil, .performDefaultHandling),
+    ]
+    for (pinning, expected) in rows {
+      let session = URLSession(configuration: .ephemeral, delegate: pinning, delegateQueue: nil)
+      let outgoing = NetworkOutgoing(request: URLRequest(url: url), clock: ContinuousRetryClock())
+      let delegate = AppleTaskDelegate(outgoing, for: session, pinning, NetworkReply())
+      let ours = URLSession(configuration: .ephemeral)
+      let disposition = Box<URLSession.AuthChallengeDisposition>()
+      delegate.urlSession(ours, task: ours.dataTask(with: url), didReceive: challenge) { choice, _ in
+        disposition.value = choice
+      }
+      #expect(disposition.value == expected)
+      #expect(pinning?.sessions.value?.allSatisfy { $0 == ObjectIdentifier(session) } != false)
+    }
   }
 
   @Test func delegateSeesTheProgressOfARequestAndTheMetricsOfEachAttempt() async throws {

@@ -139,8 +139,8 @@ import WyndLoopbackServer
         guard case .willRetry = event.kind else { return }
         if cancelsTasks { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
       })
+    // The retry runs on another session, where neither can be seen.
     let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
-    // The retry runs on another session with the same configuration.
     #expect(try result.get() == Data("the response".utf8) && server.requests.count == 2)
     await delegate.ends.reaches(1)
   }

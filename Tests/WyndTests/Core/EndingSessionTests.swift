@@ -63,13 +63,21 @@ import WyndLoopbackServer
   final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
     let ending: Ending
     let calls = Box<[String]>([])
+    /// The session of the app.
+    let session = Box<ObjectIdentifier>()
     init(_ ending: Ending) { self.ending = ending }
+
+    private func note(_ call: String, _ session: URLSession) {
+      let isOwnSession = ObjectIdentifier(session) == self.session.value
+      let isOnItsQueue = OperationQueue.current === session.delegateQueue
+      calls.update { $0.append(isOwnSession && isOnItsQueue ? call : "\(call) of another session or queue") }
+    }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      calls.update { $0.append("redirect") }
+      note("redirect", session)
       ending.at(.inRedirect)
       completionHandler(request)
     }
@@ -78,7 +86,7 @@ import WyndLoopbackServer
       _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      calls.update { $0.append("challenge") }
+      note("challenge", session)
       ending.at(.inChallenge)
       completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
     }
@@ -137,6 +145,7 @@ import WyndLoopbackServer
   ) async -> NetworkResult {
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     ending.begin(session)
+    delegate.session.value = ObjectIdentifier(session)
     let request = URLRequest(url: server.url())
     var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), budget: nil)
     do {

@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A later attempt runs on a session of Wynd's own, with what the app's session has.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LaterAttemptTests {
+  static let policy = RetryPolicy(backoff: .none, budget: nil)
+
+  /// Each response sets a cookie: the app's session gets that of the retry, and the retry that of the session.
+  @Test(arguments: ["GET", "PUT"]) func retryHasTheCookiesAndFieldsOfTheSession(_ method: String) async throws {
+    let server = try LoopbackServer { request in
+      .status(request.index == 0 ? 503 : 200, [("Set-Cookie", "c\(request.index)=1")], body: "x")
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Mine": "1"]
+    let session = URLSession(configuration: configuration)
+    let request = URLRequest(url: server.url(), method: method)
+    for _ in 0..<2 { _ = try await session.networkResponse(for: request, policy: Self.policy) }
+    #expect(server.requests.map { $0.value("X-Mine") } == ["1", "1", "1"])
+    let cookies = server.requests.map { request in
+      (request.value("Cookie") ?? "").split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }.sorted()
+    }
+    #expect(cookies == [[], ["c0=1"], ["c0=1", "c1=1"]])
+  }
+
+  @Test func retriesReuseTheirConnection() async throws {
+    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
+    let session = URLSession(configuration: .ephemeral)
+    for _ in 0..<20 {
+      _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: Self.policy)
+    }
+    #expect(server.requests.count == 40)
+    #expect(Set(server.requests.map(\.connection)).count == 2, "one of the app's session, and one of Wynd's")
+  }
+
+  /// A stream that ended is a call that goes on.
+  @Test(arguments: [false, true])
+  func eventStreamReconnectsAfterItsSessionWasFinished(usesClient: Bool) async throws {
+    let head = ScriptedResponse.head(200, [("Content-Type", "text/event-stream"), ("Connection", "close")])
+    let server = try LoopbackServer { request in
+      if request.index > 1 { return .status(204) }
+      return ScriptedResponse([.send(head + Array("retry: 1\ndata: \(request.index)\n\n".utf8)), .close])
+    }
+    let session = URLSession(configuration: .ephemeral)
+    let performer: any NetworkPerformer = usesClient ? NetworkClient(session: session) : session
+    var data: [String] = []
+    for try await event in performer.serverSentEvents(for: URLRequest(url: server.url())) {
+      data.append(event.data)
+      session.finishTasksAndInvalidate()
+      #if canImport(FoundationNetworking)
+        await until { session.isInvalidated }
+      #endif
+    }
+    #expect(data == ["0", "1"])
+  }
+
+  /// The request that renews a credential, and the repetition after it.
+  @Test func credentialIsRenewedAfterTheSessionWasFinished() async throws {
+    let session = URLSession(configuration: .ephemeral)
+    let server = try LoopbackServer { request in
+      if request.target == "/token" { return .ok("new") }
+      if request.value("Authorization") == "Bearer new" { return .ok("welcome") }
+      session.finishTasksAndInvalidate()
+      return .status(401)
+    }
+    let url = server.url("/token")
+    let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
+      #if canImport(FoundationNetworking)
+        await until { session.isInvalidated }
+      #endif
+      return BearerToken(String(decoding: try await client.performNetworkRequest(url), as: UTF8.self))
+    }
+    let client = NetworkClient(session: session, middleware: [authentication])
+    #expect(try await client.performNetworkRequest(server.url("/")) == Data("welcome".utf8))
+  }
+
+  #if canImport(FoundationNetworking)
+    /// Responds with 503 and then with 200, without a network.
+    private final class Responder: URLProtocol {
+      static let count = Counter()
+      override class func canInit(with request: URLRequest) -> Bool { request.url?.host == "later.example" }
+      override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+      override func startLoading() {
+        let status = Self.count.add() == 1 ? 503 : 200
+        guard let url = request.url,
+          let response = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: [:])
+        else { return }
+        client?.urlProtocol(self, didReceive: response, cacheStoragePolicy: .notAllowed)
+        client?.urlProtocol(self, didLoad: Data("x".utf8))
+        client?.urlProtocolDidFinishLoading(self)
+      }
+      override func stopLoading() {}
+    }
+
+    @Test func retryUsesTheProtocolClassesOfTheSession() async throws {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.protocolClasses = [Responder.self]
+      let session = URLSession(configuration: configuration)
+      let request = URLRequest(url: try #require(URL(string: "http://later.example/")))
+      let response = try await session.networkResponse(for: request, policy: Self.policy)
+      #expect(response.attempts.count == 2 && Responder.count.value == 2)
+    }
+
+    /// The cookie storage is held by the app's session and by the one for its later attempts.
+    @Test func sessionForLaterAttemptsIsReleasedAfterThatOfTheApp() async throws {
+      let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
+      final class Released: @unchecked Sendable { weak var storage: HTTPCookieStorage? }
+      func call() async throws -> Released {
+        let released = Released()
+        let configuration = URLSessionConfiguration.ephemeral
+        released.storage = configuration.httpCookieStorage
+        let session = URLSession(configuration: configuration)
+        _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: Self.policy)
+        session.finishTasksAndInvalidate()
+        return released
+      }
+      let first = try await call()
+      // It is released when a later attempt of another session looks for its own.
+      while first.storage != nil { _ = try await call() }
+    }
+  #endif
+}
