@@ -258,6 +258,29 @@ import WyndLoopbackServer
   }
 
   #if canImport(FoundationNetworking)
+    /// The requests of such a session run on one of Wynd's own.
+    @Test(arguments: Method.allCases) func sessionWithAConcurrentQueueEndsItsCalls(_ method: Method) async throws {
+      let mayGoOn = DispatchSemaphore(value: 0)
+      let server = try LoopbackServer { _ in
+        if method == .invalidateAndCancel { return .hang }
+        mayGoOn.wait()
+        return .ok("x")
+      }
+      let ending = Ending(.inFlight, method)
+      let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: OperationQueue())
+      ending.begin(session)
+      let task = Task { await session.result(of: URLRequest(url: server.url()), policy: .never) }
+      await until { server.requests.count == 1 }
+      ending.end()
+      mayGoOn.signal()
+      switch method {
+      case .finishTasksAndInvalidate: #expect(try await task.value.get() == Data("x".utf8))
+      case .invalidateAndCancel: #expect(await task.value.error?.urlError?.code == .cancelled)
+      }
+      let late = await session.result(of: URLRequest(url: server.url()), policy: .never)
+      #expect(late.error?.urlError?.code == .cancelled && server.requests.count == 1)
+    }
+
     /// Both methods; `finishTasksAndInvalidate()` is carried out after it has returned.
     @Test(arguments: Method.allCases, Kind.allCases)
     func callOnAnInvalidatedSessionIsAnError(_ method: Method, _ kind: Kind) async throws {
