@@ -60,7 +60,7 @@ final class Gate: Sendable {
 /// Polls a condition every millisecond. The time limit of the suite ends a wait for a condition that is
 /// never met.
 func until(_ condition: @Sendable () -> Bool) async {
-  while !condition() { try? await Task.sleep(for: .milliseconds(1)) }
+  while !condition() && !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
 /// Swift Testing starts all tests at once. With hundreds of tests on a few cores, time-outs and deadlines would fail.
