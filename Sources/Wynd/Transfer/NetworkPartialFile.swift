@@ -33,9 +33,7 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     state = NetworkDownloadState(source: NetworkHash.text(of: source))
     _ = try? handle.seekToEnd()
     // Read after locking, because another download may have replaced it.
-    if isKept, let data = try? Data(contentsOf: stateURL),
-      let known = try? JSONDecoder().decode(NetworkDownloadState.self, from: data), canResume(known)
-    {
+    if isKept, let known = Self.state(in: stateURL), canResume(known) {
       state = known
     } else {
       // The stored state would not describe the bytes that follow.
@@ -49,6 +47,19 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     if known.source != state.source || known.validator == nil { return false }
     guard let total = known.total else { return true }
     return size <= total
+  }
+
+  /// The most that is read of a state, which has some hundred bytes. Someone else may have planted a file of gigabytes.
+  private static let longestState = 65_536
+
+  /// The state in a file; nil if there is none that can be used.
+  private static func state(in file: URL) -> NetworkDownloadState? {
+    // Not through a symbolic link, and without waiting for a writer if it is a pipe.
+    let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { return nil }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    guard let data = try? handle.read(upToCount: longestState + 1), data.count <= longestState else { return nil }
+    return try? JSONDecoder().decode(NetworkDownloadState.self, from: data)
   }
 
   /// Throws if the destination cannot be used, before anything is sent.
