@@ -114,7 +114,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// Requests the missing bytes, and checks the file when it is complete.
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     do {
-      let prepared = try await networkInBackground { try prepare(outgoing) }
+      let prepared = try await prepared(outgoing)
       let outcome = await send(prepared.outgoing)
       switch judgment(of: outcome, in: prepared.attempt) {
       case .failed(let outcome): return outcome
@@ -125,6 +125,21 @@ nonisolated struct NetworkDownloadCall: Sendable {
         return NetworkOutcome(data: Data(), response: response, isAccepted: true)
       }
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
+  }
+
+  /// Opens the partial file, and makes the request for what is missing. A download to the same place that was canceled
+  /// needs a moment to close its file, so this waits for it. The lock may belong to another process, which cannot
+  /// report its end.
+  private func prepared(_ outgoing: NetworkOutgoing) async throws -> Prepared {
+    let limit = ContinuousClock.now + .seconds(1)
+    while true {
+      do {
+        return try await networkInBackground { try prepare(outgoing) }
+      } catch TransferError.inUse where ContinuousClock.now < limit {
+        try? await Task.sleep(for: .milliseconds(10))
+        if Task.isCancelled { throw NetworkError.cancelled }
+      }
+    }
   }
 
   private func prepare(_ outgoing: NetworkOutgoing) throws -> Prepared {
