@@ -25,8 +25,8 @@ public import Foundation
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials.
 nonisolated public struct ResponseCache: NetworkMiddleware {
-  private let store: any ResponseStore
-  private let servesStaleIfError: Bool
+  let store: any ResponseStore
+  let servesStaleIfError: Bool
   /// Set by ``NetworkClient/values(of:policy:)`` for its first value.
   static let isStoredOnly = TaskLocal(wrappedValue: false)
 
@@ -41,84 +41,53 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
   ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
   public init(_ store: any ResponseStore, servesStaleIfError: Bool = false) {
-    (self.store, self.servesStaleIfError) = (store, servesStaleIfError)
+    self.store = store
+    self.servesStaleIfError = servesStaleIfError
   }
 
   /// Serves a stored response, or sends the request.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
-    let key = Self.key(request, call)
-    let control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
-    // A request for a range, or with a condition of its own, must receive the server's response to it.
-    let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
-    let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
-    let isGET = request.networkMethod == "GET"
-    let isCacheable = isGET && !isConditional && !call.isTransfer && !control.has("no-store")
-    let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
-    let stored = isCacheable && !isReload ? store.response(for: key)?.matching(request) : nil
-    let isStoredOnly = Self.isStoredOnly.get() || request.cachePolicy == .returnCacheDataDontLoad
-    let mayServe =
-      switch request.cachePolicy {
-      case .returnCacheDataElseLoad: true
-      case .reloadRevalidatingCacheData: isStoredOnly
-      default: isStoredOnly || !control.has("no-cache") && stored?.isFresh(at: Date(), maxAge: control.maxAge) == true
-      }
-    if mayServe, let response = stored?.served(as: .cache) { return response }
-    if isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    guard isCacheable else {
-      // An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
-      defer {
-        if !["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod) { store.remove(key) }
-      }
-      return try await next(request)
+    let wishes = NetworkCacheWishes(request, isTransfer: call.isTransfer, isStoredOnly: Self.isStoredOnly.get())
+    if wishes.isCacheable {
+      let exchange = NetworkCacheExchange(cache: self, request: request, wishes: wishes, call: call, next: next)
+      return try await exchange.respond()
     }
-    var unconditional = request
-    // The session's own cache must not respond in place of the server.
-    unconditional.cachePolicy = isReload ? request.cachePolicy : .reloadIgnoringLocalCacheData
-    var conditional = unconditional
-    conditional.setValue(stored?.header("ETag"), forHTTPHeaderField: "If-None-Match")
-    conditional.setValue(stored?.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let fallback = servesStaleIfError && stored?.mayReplaceError == true ? stored : nil
-    call.memory.withLock { $0.hasFallback = fallback != nil }
-    do {
-      var response = try await next(conditional)
-      var renewed = response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
-      switch renewed?.match(response.response) {
-      case .differs:
-        // The stored body would be served as another version from then on.
-        response = try await next(unconditional)
-        renewed = nil
-      case .confirms:
-        guard Self.key(request, call) == key else { return try await next(unconditional) }
-        return renewed?.served(as: .revalidated) ?? response
-      case .updates, nil: break
-      }
-      let new = StoredResponse(response, renewing: renewed, to: request)
-      // If another user has signed in since, the response could belong to either user.
-      guard Self.key(request, call) == key, renewed == nil || new != nil else {
-        return renewed == nil ? response : try await next(unconditional)
-      }
-      if let new, new.isStorable { store.store(new, for: key) } else { store.remove(key) }
-      return renewed == nil ? response : new?.served(as: .revalidated) ?? response
-    } catch let error as NetworkError where error.isOutage && Self.key(request, call) == key {
-      guard let response = fallback?.served(as: .cache, because: error) else { throw error }
-      return response
-    }
+    if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
+    let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod)
+    if isSafe { return try await next(request) }
+    return try await sendUnsafe(request, next)
   }
 
+  /// An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
+  private func sendUnsafe(
+    _ request: URLRequest, _ next: NetworkMiddlewareNext
+  ) async throws -> NetworkResponse<Data> {
+    let url = Self.url(of: request)
+    defer { store.removeAll(for: url) }
+    return try await next(request)
+  }
+
+  // MARK: Keys
+
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
-  private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
+  static func key(_ request: URLRequest, _ call: NetworkCall) -> ResponseKey {
     var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
-      NetworkSensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      return NetworkSensitiveHeader.matches(name, value) && !isOfForm
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
-    // The session adds Accept-Language, and the URL may contain a user name and a password.
-    scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
-    let url = request.url?.networkAddress?.absoluteString ?? ""
-    return "\(url) \(NetworkStoreKey.hash(scope.joined(separator: "\n").utf8))"
+    let ofSession = call.client.session.configuration.httpAdditionalHeaders ?? [:]
+    scope += ofSession.map { "\($0.key):\($0.value)" }.sorted()
+    // The session adds Accept-Language.
+    scope += Locale.preferredLanguages
+    // The URL may contain a user name and a password.
+    scope.append(request.url?.absoluteString ?? "")
+    return ResponseKey(url: url(of: request), scope: NetworkHash.text(of: scope.joined(separator: "\n")))
   }
+
+  private static func url(of request: URLRequest) -> String { request.url?.networkAddress?.absoluteString ?? "" }
 }
