@@ -57,9 +57,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return try await load(ifChanged: usableStored)
   }
 
-  /// The stored response, if it may be served or validated.
+  /// The stored response, if it may be served or validated. An error is of no use when it is no longer fresh: it might
+  /// be over.
   private var usableStored: StoredResponse? {
-    wishes.isReload ? nil : stored
+    guard let stored, !wishes.isReload else { return nil }
+    return stored.isFailure && !stored.isFresh(at: Date()) ? nil : stored
   }
 
   /// Whether the request is still that of the same user. If another one has signed in since, the response could belong
@@ -87,7 +89,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await next(conditional)
+    let response = try await storingFailure { try await next(conditional) }
     if response.statusCode != 304 {
       keep(response)
       return response
@@ -118,12 +120,28 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   private func received(_ request: URLRequest) async throws -> NetworkResponse<Data> {
-    let response = try await next(request)
+    let response = try await storingFailure { try await next(request) }
     keep(response)
     return response
   }
 
   // MARK: Storing
+
+  /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh.
+  private func storingFailure(
+    _ send: () async throws -> NetworkResponse<Data>
+  ) async throws -> NetworkResponse<Data> {
+    do {
+      return try await send()
+    } catch let error as NetworkError {
+      if case .endpointError(let head, let data) = error.failure?.lastError ?? error {
+        let response = NetworkResponse(data: data ?? Data(), response: head)
+        let failure = StoredResponse(response, isFailure: true, to: request)
+        if let failure, failure.isStorable, isOfSameUser { save(failure) }
+      }
+      throw error
+    }
+  }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.
   private func keep(_ response: NetworkResponse<Data>) {

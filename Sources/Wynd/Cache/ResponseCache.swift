@@ -18,6 +18,9 @@ public import Foundation
 /// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a
 /// request are respected. It is a private cache, so `private` responses are stored.
 ///
+/// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
+/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed.
+///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
 /// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set before the

@@ -13,6 +13,8 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   let storedAt: Date
   /// The header fields, with names in lowercase.
   private var headers: [String: String] = [:]
+  /// Whether the call that received the response failed with it, for example with a 404.
+  private(set) var isFailure = false
   /// Whether this is no response, but says by its Vary which header fields select one of several responses. Each of them
   /// is stored for a key with its ``ResponseKey/variant``.
   private(set) var isVariantIndex = false
@@ -24,11 +26,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     return size
   }
 
-  /// Makes a stored response from a response of the server. Returns nil for a status other than 200, and for a
-  /// response from another URL after a redirect.
-  init?(_ response: NetworkResponse<Data>, to request: URLRequest, at date: Date = Date()) {
-    guard response.statusCode == 200 else { return nil }
+  /// The status codes that are cacheable by default (RFC 9110 §15.1), without 206.
+  private static let storableStatuses: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+  /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
+  /// and for a response from another URL after a redirect.
+  init?(
+    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, at date: Date = Date()
+  ) {
+    guard Self.storableStatuses.contains(response.statusCode) else { return nil }
     self.init(response.response, body: response.data, status: response.statusCode, to: request, at: date)
+    self.isFailure = isFailure
   }
 
   /// Makes a stored response from a 304 that updates one (RFC 9111 §3.2). Returns nil if the 304 is from another URL.
@@ -92,8 +100,8 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     return hasValidator && 200..<300 ~= status
   }
 
-  /// Whether the response may be served if the server cannot be reached.
-  var mayReplaceError: Bool { !control.has("must-revalidate") && !control.has("no-cache") }
+  /// Whether the response may be served if the server cannot be reached. An error would hide what is wrong.
+  var mayReplaceError: Bool { !isFailure && !control.has("must-revalidate") && !control.has("no-cache") }
 
   /// False if the response must not be stored, or could never be served. The session adds cookies after the cache has
   /// read the request, so a response that depends on them could belong to another user.
@@ -133,6 +141,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
     guard let head else { return nil }
+    if isFailure { return .failure(.endpointError(head, body)) }
     return .success(
       NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error))
   }
