@@ -26,7 +26,8 @@ public import Foundation
 /// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set before the
 /// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
-/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials.
+/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
+/// server refused it with an error status, or it was not sent.
 nonisolated public struct ResponseCache: NetworkMiddleware {
   let store: any ResponseStore
   let servesStaleIfError: Bool
@@ -63,13 +64,33 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     return try await sendUnsafe(request, next)
   }
 
-  /// An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
+  /// A successful unsafe request invalidates the stored responses (RFC 9111 §4.4), and so does one that may have been
+  /// applied although its response is missing.
   private func sendUnsafe(
     _ request: URLRequest, _ next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
     let url = Self.url(of: request)
-    defer { store.removeAll(for: url) }
-    return try await next(request)
+    do {
+      let response = try await next(request)
+      store.removeAll(for: url)
+      return response
+    } catch {
+      let isHarmless = (error as? NetworkError).map { Self.changedNothing($0, at: url) } ?? false
+      if !isHarmless { store.removeAll(for: url) }
+      throw error
+    }
+  }
+
+  /// Whether each attempt was refused with an error status, or was not sent.
+  private static func changedNothing(_ error: NetworkError, at url: String) -> Bool {
+    if case .invalidRequest = error { return true }
+    let errors = error.attempts.isEmpty ? [error] : error.attempts.compactMap(\.error)
+    return errors.allSatisfy { error in
+      guard let response = error.response else { return error.failedBeforeSending }
+      // After a redirect, the first server may have applied the request.
+      let isOfThisURL = response.url?.networkAddress?.absoluteString == url
+      return response.statusCode >= 400 && isOfThisURL
+    }
   }
 
   // MARK: Keys
