@@ -97,6 +97,7 @@ func cached(_ text: String) {
   guard let stored = StoredResponse(answer, to: request, at: now), stored.isStorable else { return }
   require(!NetworkCacheControl(at(0)).has("no-store"), "stored although it must not be")
   require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh for ever")
+  require(!stored.mayBeServedWhileRevalidating(at: now + Double(1 << 33)), "served for ever")
   let renewed = StoredResponse(not, renewing: stored, to: request, at: now)
   let served = try? renewed?.served(as: .revalidated)?.get()
   require(served?.data == answer.data, "another body")

@@ -50,6 +50,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
       switch wishes.use(of: stored, at: Date()) {
       case .serve:
         if let served = stored.served(as: .cache) { return try served.get() }
+      case .serveAndRenew:
+        renewInBackground(stored)
+        if let served = stored.served(as: .cache) { return try served.get() }
       case .validate: break
       }
     }
@@ -123,6 +126,17 @@ nonisolated struct NetworkCacheExchange: Sendable {
     let response = try await storingFailure { try await next(request) }
     keep(response)
     return response
+  }
+
+  /// Renews the stored response for the next call. It is renewed only once at a time.
+  private func renewInBackground(_ stored: StoredResponse) {
+    let isFirst = cache.renewals.withLock { $0.insert(storedKey).inserted }
+    if !isFirst { return }
+    Task {
+      // The stored response remains if this fails, and the next call renews it.
+      _ = try? await validated(stored)
+      _ = cache.renewals.withLock { $0.remove(storedKey) }
+    }
   }
 
   // MARK: Storing

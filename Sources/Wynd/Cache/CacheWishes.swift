@@ -10,6 +10,8 @@ nonisolated struct NetworkCacheWishes: Sendable {
   enum Use: Equatable {
     /// Serve it without a request.
     case serve
+    /// Serve it, and request the next one in the background.
+    case serveAndRenew
     /// Ask the server whether it is still valid.
     case validate
   }
@@ -43,6 +45,9 @@ nonisolated struct NetworkCacheWishes: Sendable {
     default: break
     }
     if control.has("no-cache") { return .validate }
-    return stored.isFresh(at: date, maxAge: control.maxAge) ? .serve : .validate
+    if stored.isFresh(at: date, maxAge: control.maxAge) { return .serve }
+    // A request that limits the age does not accept a stale response.
+    let acceptsStale = control.maxAge == nil
+    return acceptsStale && stored.mayBeServedWhileRevalidating(at: date) ? .serveAndRenew : .validate
   }
 }

@@ -15,8 +15,9 @@ public import Foundation
 ///
 /// Until its `max-age` or `Expires` has passed, a stored response is served without a request. After that, the request
 /// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. If the 304 has another
-/// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a
-/// request are respected. It is a private cache, so `private` responses are stored.
+/// validator, the request is sent again without conditions. Within its `stale-while-revalidate`, the stored response is
+/// served at once, and renewed for the next call. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a request are
+/// respected. It is a private cache, so `private` responses are stored.
 ///
 /// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
 /// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed.
@@ -31,6 +32,8 @@ public import Foundation
 nonisolated public struct ResponseCache: NetworkMiddleware {
   let store: any ResponseStore
   let servesStaleIfError: Bool
+  /// The responses that are renewed in the background.
+  let renewals = NetworkLock<Set<ResponseKey>>([])
   /// Set by ``NetworkClient/values(of:policy:)`` for its first value.
   static let isStoredOnly = TaskLocal(wrappedValue: false)
 
