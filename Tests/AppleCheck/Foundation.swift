@@ -319,6 +319,7 @@ public var O_RDWR: Int32 { 2 }
 public var O_CREAT: Int32 { 0x200 }
 public var O_EXCL: Int32 { 0x800 }
 public var O_NOFOLLOW: Int32 { 0x100 }
+public var O_NONBLOCK: Int32 { 4 }
 public var O_CLOEXEC: Int32 { 0x100_0000 }
 public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public var LOCK_EX: Int32 { 2 }

@@ -67,9 +67,7 @@ nonisolated extension RequestBody.Part {
   }
 
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
-    // Reading a pipe or a device might never end.
-    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
-      let handle = try? FileHandle(forReadingFrom: file)
+    guard let handle = FileHandle.networkReading(file)
     else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
     defer { try? handle.close() }
     func readChunk() throws -> Bool {

@@ -107,7 +107,7 @@ nonisolated enum RetryAfter {
   static func milliseconds(_ value: some StringProtocol) -> Int? {
     let parts = value.trimmingCharacters(in: whiteSpace)
       .split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.allSatisfy(isNumber), let number = digits(parts[0]) else { return nil }
+    guard parts.allSatisfy(NetworkDigits.isNumber), let number = digits(parts[0]) else { return nil }
     let decimals = parts.count == 2 ? parts[1] : "0"
     guard let thousandths = Int(decimals.prefix(3)) else { return nil }
     // 0.5 is 500 thousandths.
@@ -119,12 +119,8 @@ nonisolated enum RetryAfter {
   /// `1*DIGIT` between optional white space, ASCII digits only. Larger numbers become 10¹⁵.
   static func digits(_ value: some StringProtocol) -> Int? {
     let text = value.trimmingCharacters(in: whiteSpace)
-    guard isNumber(text) else { return nil }
+    guard NetworkDigits.isNumber(text) else { return nil }
     return min(Int(text) ?? .max, 1_000_000_000_000_000)
-  }
-
-  private static func isNumber(_ text: some StringProtocol) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
   }
 
   private static let whiteSpace = CharacterSet(charactersIn: " \t")
