@@ -22,6 +22,10 @@ nonisolated extension Endpoint where Response: Decodable {
     if let data = data as? Response { return data }
     if "" is Response, let text = try response.text(of: data) as? Response { return text }
     if isEmpty { throw NetworkError.noResponseData(response) }
+    // In one pass; a decoder has to try one type after the other.
+    if Response.self == JSONValue.self, !decoder.allowsJSON5, let json = try JSONValue(data: data) as? Response {
+      return json
+    }
     return try decoder.decode(Response.self, from: data)
   }
 }
