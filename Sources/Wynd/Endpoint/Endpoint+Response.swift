@@ -43,10 +43,15 @@ nonisolated extension Endpoint {
     result.mapError(typed).flatMap { network in
       Result { network.withValue(try parse(data: network.data, response: network.response)) }
         .mapError { error in
-          if error is ServiceError { return .serviceError(error, network.response, network.data) }
-          return error as? NetworkError ?? .undecodable(error, network.response, network.data)
+          let error = parsingError(error, network)
+          return network.attempts.count > 1 ? error.attaching(network.attempts) : error
         }
     }
+  }
+
+  private func parsingError(_ error: any Error, _ network: NetworkResponse<Data>) -> NetworkError {
+    if error is ServiceError { return .serviceError(error, network.response, network.data) }
+    return error as? NetworkError ?? .undecodable(error, network.response, network.data)
   }
 
   private func typed(_ error: NetworkError) -> NetworkError {
