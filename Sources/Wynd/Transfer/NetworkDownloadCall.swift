@@ -30,8 +30,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
   let options: DownloadOptions
   let progress: NetworkProgressReporter
 
-  func plan(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
-    var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+  func plan(_ request: URLRequest, _ policy: RetryPolicy?) -> NetworkCallPlan {
+    var plan = NetworkCallPlan(request, policy: policy)
     plan.isTransfer = true
     plan.around = { send in
       { outgoing in await self.attempt(outgoing, send) }
