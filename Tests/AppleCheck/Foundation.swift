@@ -195,6 +195,7 @@ open class FileHandle: NSObject, @unchecked Sendable {
 
 public class JSONDecoder: @unchecked Sendable {
   public init() {}
+  public var allowsJSON5 = false
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
 }
 public class JSONEncoder: @unchecked Sendable {

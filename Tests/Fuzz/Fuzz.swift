@@ -136,7 +136,7 @@ func events(_ bytes: [UInt8]) {
   var got: [ServerSentEvent] = []
   for byte in bytes { got += ((try? other.feed([byte])) ?? []).compactMap { try? pieces.take($0) } }
   require(got == expected && whole.lastID == pieces.lastID, "\(got) \(expected)")
-  require(expected.allSatisfy { !$0.id.utf8.contains(0) && !$0.event.isEmpty }, "\(expected)")
+  require(expected.allSatisfy { !$0.id.utf8.contains(0) && !$0.type.isEmpty }, "\(expected)")
   require(whole.retry.map { $0 >= .zero && $0 <= .seconds(86_400) } ?? true, "a long sleep")
 }
 
@@ -158,7 +158,7 @@ func curl(_ text: String) {
   request.setValue(text, forHTTPHeaderField: field.count > 2 ? field[2] : "X-Text")
   request.setValue("Bearer s3cr3t", forHTTPHeaderField: "Authorization")
   request.httpBody = Data(text.utf8)
-  let command = request.cURL
+  let command = request.cURL()
   require(text.contains("s3cr3t") || !command.contains("s3cr3t"), command)
   // Outside of single quotes nothing is left that a shell would run.
   var isQuoted = false

@@ -168,8 +168,8 @@ extension SimulationTests {
 
     @Test func doesNotSkipRetriesWithoutBackoff() {
       let server = Server { _, now in now < 0.1 ? 503 : 200 }
-      for _ in 0..<5 { server.call("/", RetryPolicy(backoff: .none, budget: RetryBudget())) }
-      let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+      for _ in 0..<5 { server.call("/", RetryPolicy(backoff: .immediate, budget: RetryBudget())) }
+      let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
       for _ in 0..<5 { server.call("/shared", policy) }
       server.time.run()
       #expect(server.results["/shared"]?.allSatisfy { $0.error == nil } == true)

@@ -10,7 +10,7 @@ nonisolated public enum Backoff: Sendable, Equatable {
   /// The same wait each time, without jitter.
   case constant(Duration)
   /// No wait.
-  public static let none = Backoff.constant(.zero)
+  public static let immediate = Backoff.constant(.zero)
 
   /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
   ///

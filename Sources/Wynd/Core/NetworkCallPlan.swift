@@ -15,9 +15,9 @@ nonisolated public struct NetworkCallPlan: Sendable {
   /// The retry rule. Nil is the policy of the client, or ``RetryPolicy/default``.
   public var policy: RetryPolicy?
   /// Replaces ``RetryPolicy/maxRetries`` of the policy, if it is set.
-  public var maxRetries: Int?
+  var maxRetries: Int?
   /// Whether a 2xx response with an empty body is a success.
-  public var allowEmptyData = true
+  var allowEmptyData = true
 
   /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
   var delay: Duration?
@@ -41,8 +41,7 @@ nonisolated public struct NetworkCallPlan: Sendable {
 }
 
 nonisolated extension NetworkCallPlan {
-  /// Makes a plan.
-  public init(
+  init(
     _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true
   ) {
     self.init(request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)

@@ -15,11 +15,21 @@ public import Foundation
 ///   log("\(error)")                           // for logs: no credential, no query value
 /// }
 /// ```
+///
+/// The properties look through every wrapping: ask for ``statusCode``, ``urlError`` or ``serviceError(as:)`` rather than
+/// for a case.
+///
+/// A minor version may add cases. A `switch` over the cases therefore needs a `default`, or better an `@unknown default`,
+/// with which the compiler lists the cases that are missing.
+#if hasAttribute(nonexhaustive)
+  @nonexhaustive
+#endif
 nonisolated public enum NetworkError: Error, Sendable {
   /// URLSession's error. On Linux it has the code that Apple's platforms give for the same failure, with the original
   /// error as `NSUnderlyingErrorKey`.
   case urlError(URLError)
-  /// URLSession reported an error that is not a `URLError`.
+  /// An error of another type: URLSession reported one that is not a `URLError`, or ``Endpoint/prepare(request:)`` threw
+  /// it.
   case generalError(any Error)
   /// URLSession reported neither an error nor a response.
   case noResponse
@@ -82,8 +92,9 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
   }
 
-  /// Every attempt of a call that was retried; empty for an error that is returned directly.
-  public var attempts: [NetworkAttempt] { failure?.attempts ?? [] }
+  /// Every attempt of a call that was retried, in order. Empty if there was only one that is returned directly, after a
+  /// cancellation, and for an error of a middleware or a transfer.
+  public var attempts: [NetworkAttempt] { failure?.attempts ?? attachedAttempts }
 
   /// Why no further attempt was made; nil for an error that is returned directly.
   public var stopReason: RetryFailure.StopReason? { failure?.stopReason }
@@ -93,10 +104,10 @@ nonisolated public enum NetworkError: Error, Sendable {
 
   var failure: RetryFailure? { if case .inaccessible(let failure) = self { failure } else { nil } }
 
-  /// The error of a middleware or a transfer.
+  /// The error of a middleware, a transfer or an endpoint.
   var thrown: (any Error)? {
     switch self {
-    case .middlewareError(let error), .transferFailed(let error): error
+    case .middlewareError(let error), .transferFailed(let error), .generalError(let error): error
     default: nil
     }
   }

@@ -14,7 +14,7 @@ public import Foundation
 ///   func forecast() async throws -> Data { try await network.performNetworkRequest(url) }
 /// }
 /// Weather(network: URLSession.shared)
-/// Weather(network: NetworkScript.scripted([.ok("sunny")]))
+/// Weather(network: NetworkScript([.ok("sunny")]))
 /// ```
 ///
 /// A type of your own can conform too, and do something before and after each call of another performer:
@@ -49,12 +49,14 @@ nonisolated public protocol NetworkPerformer: Sendable {
 }
 
 nonisolated extension NetworkPerformer {
-  /// Runs the async form in a task.
+  /// Runs the async form in a task, after this has returned.
   public func perform(
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    start(completionHandler) { await perform(plan) }
+    var plan = plan
+    plan.isInsideCall = false
+    return start(completionHandler) { [plan] in await perform(plan) }
   }
 
   /// A background queue.

@@ -18,6 +18,10 @@ nonisolated struct NetworkOutgoing: Sendable {
   var isInsideCall = false
   /// Stands for the request on the caller's session, if it is the first one of a transfer.
   var placeholder: NetworkPlaceholder?
+  #if !canImport(FoundationNetworking)
+    /// Receives what URLSession measures.
+    var metrics: NetworkLock<URLSessionTaskMetrics?>?
+  #endif
   /// The request without the length of a body that is not in it.
   var requestToValidate: URLRequest {
     guard bodies?.file != nil || bodies?.stream != nil else { return request }

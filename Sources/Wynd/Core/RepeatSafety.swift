@@ -5,25 +5,34 @@ import Foundation
 #endif
 
 /// Whether it is safe to send a request again, and why (RFC 9110 §9.2.2).
-nonisolated public enum RepeatSafety: String, Sendable, CustomStringConvertible {
+nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
   /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
-  case idempotentMethod = "the method is idempotent"
+  case idempotentMethod
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
-  case idempotencyKey = "the request has an Idempotency-Key"
+  case idempotencyKey
   /// The failure proves that no server received the request.
-  case nothingSent = "nothing was sent"
+  case nothingSent
   /// The server refused the request before processing it (413, 421, 425, 429).
-  case refusedBeforeProcessing = "the server refused it before processing"
+  case refusedBeforeProcessing
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
-  case allowedByPolicy = "the policy allows it"
+  case allowedByPolicy
   /// The server may have applied the request: a repetition could place an order twice.
-  case mayHaveBeenApplied = "the server may have applied it"
+  case mayHaveBeenApplied
 
   /// False only for ``mayHaveBeenApplied``.
   public var isSafe: Bool { self != .mayHaveBeenApplied }
 
   /// The reason in words.
-  public var description: String { rawValue }
+  public var description: String {
+    switch self {
+    case .idempotentMethod: "the method is idempotent"
+    case .idempotencyKey: "the request has an Idempotency-Key"
+    case .nothingSent: "nothing was sent"
+    case .refusedBeforeProcessing: "the server refused it before processing"
+    case .allowedByPolicy: "the policy allows it"
+    case .mayHaveBeenApplied: "the server may have applied it"
+    }
+  }
 }
 
 nonisolated extension RepeatSafety {

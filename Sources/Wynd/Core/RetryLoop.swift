@@ -154,6 +154,10 @@ nonisolated final class RetryLoop: Sendable {
     if let timeLeft { reply.end(atDeadline: timeLeft, clock) }
     let isInsideCall = plan.isInsideCall && state.attempts == 1
     var outgoing = NetworkOutgoing(request: request)
+    #if !canImport(FoundationNetworking)
+      state.metrics = NetworkLock(nil)
+      outgoing.metrics = state.metrics
+    #endif
     if let around = plan.around {
       if isInsideCall, plan.isTransfer {
         do {
@@ -202,7 +206,11 @@ nonisolated final class RetryLoop: Sendable {
 
   private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
     let duration = clock.now - began - state.attemptBegan
-    return NetworkAttempt(number: state.attempts, startedAt: state.attemptBegan, duration: duration)
+    var attempt = NetworkAttempt(number: state.attempts, startedAt: state.attemptBegan, duration: duration)
+    #if !canImport(FoundationNetworking)
+      attempt.metrics = state.metrics.withLock { $0 }
+    #endif
+    return attempt
   }
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
@@ -276,7 +284,9 @@ nonisolated final class RetryLoop: Sendable {
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.
   private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
     let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
-    if reason.isReportedDirectly(attempts: state.history.count) { return fail(error, reason, state) }
+    if reason.isReportedDirectly(attempts: state.history.count) {
+      return fail(state.history.count > 1 ? error.attaching(state.history) : error, reason, state)
+    }
     let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
     return fail(.inaccessible(failure), reason, state)
   }

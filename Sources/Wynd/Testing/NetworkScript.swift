@@ -8,7 +8,7 @@ public import Foundation
 /// simulated: a wait of a minute ends at once.
 ///
 /// ```swift
-/// let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
+/// let script = NetworkScript([.status(503), .dropped, .ok("{}")])
 /// let client = NetworkClient(script: script)
 /// let data = try await client.performNetworkRequest(request)
 /// #expect(script.requests.count == 3)
@@ -41,6 +41,11 @@ nonisolated public final class NetworkScript: NetworkPerformer {
   public let delegateQueue = OperationQueue()
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
+
+  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
+  public convenience init(_ steps: [Step]) {
+    self.init { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
+  }
 
   /// Makes a script from a closure that receives each request and its index, counted from 0.
   public init(_ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
@@ -76,14 +81,6 @@ nonisolated public final class NetworkScript: NetworkPerformer {
     var plan = plan
     plan.policy = policy
     return plan
-  }
-}
-
-// Of the protocol, so that `.scripted([…])` is enough where any performer is expected.
-nonisolated extension NetworkPerformer where Self == NetworkScript {
-  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
-  public static func scripted(_ steps: [NetworkScript.Step]) -> NetworkScript {
-    NetworkScript { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
   }
 }
 

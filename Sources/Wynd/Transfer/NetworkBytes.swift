@@ -23,14 +23,13 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - request: The request to send.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: The retry policy. Its deadline applies only until the first byte.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the first byte.
   public func networkBytes(
-    for request: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for request: URLRequest, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+    let plan = NetworkCallPlan(request, policy: policy)
     return try await networkStream(plan, startsWithHead: false)
   }
 

@@ -66,8 +66,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// The number of bytes that an attempt must add to count as progress. A few bytes for each attempt do not.
   private static let leastProgress = 16_384
 
-  func plan(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
-    var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+  func plan(_ request: URLRequest, _ policy: RetryPolicy?) -> NetworkCallPlan {
+    var plan = NetworkCallPlan(request, policy: policy)
     plan.isTransfer = true
     plan.around = { send in
       { outgoing in await self.attempt(outgoing, send) }

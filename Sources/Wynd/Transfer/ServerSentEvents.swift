@@ -10,7 +10,7 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable {
   /// The last event ID that the server sent, with this event or an earlier one.
   public var id: String
   /// The event type; `message` if the server sent none.
-  public var event: String
+  public var type: String
   /// The lines of the data, joined by line feeds.
   public var data: String
   /// The reconnection time that the server sent, with this event or an earlier one.
@@ -22,7 +22,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// ```swift
   /// for try await event in session.serverSentEvents(for: URLRequest(url: url)) {
-  ///   print(event.event, event.data)
+  ///   print(event.type, event.data)
   /// }
   /// ```
   ///
@@ -43,11 +43,10 @@ nonisolated extension NetworkPerformer {
   ///   - request: The request to send; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
   ///     first connection starts from there.
   ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy, for each connection.
   ///   - policy: The retry policy of each connection.
   /// - Returns: A sequence. Each iteration opens its own connection.
   public func serverSentEvents(
-    for request: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for request: URLRequest, reconnects: Bool? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
     // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
     // reject the repetition. Only for GET does the specification of event streams say how to continue.
@@ -55,7 +54,7 @@ nonisolated extension NetworkPerformer {
     // A body stream can be read only once.
     let mayReconnect = isWanted && request.httpBodyStream == nil
     return ServerSentEvents(performer: self, mayReconnect: mayReconnect) {
-      var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+      var plan = NetworkCallPlan(request, policy: policy)
       plan.signIns = NetworkLock([:])
       return plan
     }
@@ -184,7 +183,7 @@ nonisolated struct ServerSentEventParser: Sendable {
         data = ""
       }
       if data.isEmpty { return nil }
-      return ServerSentEvent(id: id, event: type, data: String(data.dropLast()), retry: retry)
+      return ServerSentEvent(id: id, type: type, data: String(data.dropLast()), retry: retry)
     }
     let name = line.prefix { $0 != UInt8(ascii: ":") }
     var value = line.dropFirst(name.count + 1)

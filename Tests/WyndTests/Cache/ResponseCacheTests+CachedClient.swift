@@ -27,7 +27,7 @@ extension ResponseCacheTests {
       _ steps: [Step], store: any ResponseStore = MemoryStore(), stale: Bool = false, policy: RetryPolicy = .never,
       attempt: [any NetworkMiddleware] = []
     ) {
-      self.init(.scripted(steps), store: store, stale: stale, policy: policy, attempt: attempt)
+      self.init(NetworkScript(steps), store: store, stale: stale, policy: policy, attempt: attempt)
     }
 
     func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponseSource) {
@@ -80,7 +80,7 @@ extension ResponseCacheTests {
     let stored = AnyKey(response: store.response(for: key))
     var request = try request()
     request.cachePolicy = .returnCacheDataElseLoad
-    let client = client(.scripted([.dropped]), [ResponseCache(stored, servesStaleIfError: true)])
+    let client = client(NetworkScript([.dropped]), [ResponseCache(stored, servesStaleIfError: true)])
     return String(decoding: try await client.performNetworkRequest(request), as: UTF8.self)
   }
   private struct AnyKey: ResponseStore {

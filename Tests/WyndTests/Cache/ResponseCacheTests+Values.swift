@@ -41,7 +41,7 @@ extension ResponseCacheTests {
   }
 
   @Test func valuesUseTheirOwnPolicy() async throws {
-    let script = NetworkScript.scripted([.dropped])
+    let script = NetworkScript([.dropped])
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 3),
       middleware: [ResponseCache(MemoryStore())],

@@ -180,7 +180,7 @@ import Testing
     let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
-    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .none, budget: nil))
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .immediate, budget: nil))
     let result = await RetryLoop(plan, on: transport).run()
     #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
     #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))

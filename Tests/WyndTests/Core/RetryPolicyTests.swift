@@ -267,7 +267,7 @@ import Testing
     #expect(policy.delayOfSkippedRetry(&asked, random: 0.5) == .seconds(0.5))
     // Without a backoff there is no wait to take in place of the retry.
     var immediate = RetryCallState(attempts: 1)
-    #expect(RetryPolicy(backoff: .none).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
+    #expect(RetryPolicy(backoff: .immediate).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
     let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
     #expect(
       policy.decision(

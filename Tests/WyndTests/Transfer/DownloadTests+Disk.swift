@@ -317,12 +317,12 @@ extension DownloadTests {
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
   @Test func endedDownloadOpensNoFile() async throws {
     let folder = try Folder()
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let options = DownloadOptions(resumes: true)
     let download = NetworkDownloadCall(
       destination: folder.file(), options: options, progress: NetworkProgressReporter(nil))
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let plan = download.plan(request, nil, nil)
+    let plan = download.plan(request, nil)
     guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
     guard case .failure(let error) = await script.perform(plan) else { Issue.record("not canceled"); return }
     #expect(error.isCancellation && script.requests.isEmpty)

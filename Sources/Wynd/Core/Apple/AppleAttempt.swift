@@ -24,7 +24,7 @@
     }
 
     private func taskOnCallersSession() -> URLSessionTask {
-      let redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      let redirects = AppleRedirectHandler(outgoing, callersDelegate)
       let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
         reply.end(redirects.outcome(data, response, error))
       }
@@ -49,8 +49,8 @@
     }
   }
 
-  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, and passes them to the
-  /// session's delegate, which is not asked if the delegate of the task implements the method.
+  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, keeps the metrics, and passes
+  /// both to the session's delegate, which is not asked if the delegate of the task implements the method.
   nonisolated final class AppleRedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
     private struct State: Sendable {
       /// The request after the latest redirect.
@@ -62,8 +62,11 @@
     private let state: NetworkLock<State>
     private let callersDelegate: (any URLSessionDelegate)?
 
-    init(_ request: URLRequest, _ callersDelegate: (any URLSessionDelegate)?) {
-      state = NetworkLock(State(request: request))
+    private let received: NetworkLock<URLSessionTaskMetrics?>?
+
+    init(_ outgoing: NetworkOutgoing, _ callersDelegate: (any URLSessionDelegate)?) {
+      state = NetworkLock(State(request: outgoing.request))
+      received = outgoing.metrics
       self.callersDelegate = callersDelegate
     }
 
@@ -79,6 +82,11 @@
       let mayHaveSent = task.map { $0.countOfBytesSent > 0 } ?? true
       return NetworkOutcome(
         data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: mayHaveSent)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+      received?.withLock { $0 = metrics }
+      (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, task: task, didFinishCollecting: metrics)
     }
 
     func urlSession(

@@ -29,7 +29,7 @@
     ) {
       bodies = outgoing.bodies
       isRepeatable = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
-      redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
       self.callersDelegate = callersDelegate
       self.reply = reply
@@ -159,7 +159,7 @@
     }
 
     func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-      taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
+      redirects.urlSession(caller, task: task, didFinishCollecting: metrics)
     }
   }
 
