@@ -36,7 +36,7 @@ nonisolated extension RequestBody.Part {
       let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
       return "\"" + text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
     }
-    if let contentType, let invalid = NetworkRequestValidation.error(inField: "Content-Type", contentType) {
+    if let contentType, let invalid = NetworkRequestValidation.invalidReason(ofField: "Content-Type", contentType) {
       throw NetworkError.invalidRequest(reason: invalid)
     }
     return "Content-Disposition: form-data; name=\(quoted(name))"

@@ -66,7 +66,7 @@ nonisolated public enum NetworkError: Error, Sendable {
       // · a slow server · the same, from nginx, Cloudflare, other proxies and services.
       case 408, 421, 425, 429, 500, 502, 503, 504, 444, 499, 520...524, 529, 598, 599: true
       // Too large for now (RFC 9110 §15.5.14).
-      case 413: RetryAfter.wait(asked: response, now: Date()) != nil
+      case 413: RetryAfter.isWaitAsked(by: response)
       default: false
       }
     case .inaccessible(let failure): failure.lastError.shouldRetry
@@ -85,11 +85,13 @@ nonisolated public enum NetworkError: Error, Sendable {
 
   var received: (response: HTTPURLResponse, data: Data?)? {
     switch self {
-    case .noResponseData(let response): (response, nil)
-    case .endpointError(let response, let data): (response, data)
-    case .undecodable(_, let response, let data), .serviceError(_, let response, let data): (response, data)
-    default: (thrown as? any NetworkResponseError).map { ($0.response.response, $0.response.data) } ?? inner?.received
+    case .noResponseData(let response): return (response, nil)
+    case .endpointError(let response, let data): return (response, data)
+    case .undecodable(_, let response, let data), .serviceError(_, let response, let data): return (response, data)
+    default: break
     }
+    if let error = thrown as? any NetworkResponseError { return (error.response.response, error.response.data) }
+    return inner?.received
   }
 
   /// Every attempt of a call that was retried, in order. Empty if there was only one that is returned directly, after a
@@ -113,7 +115,14 @@ nonisolated public enum NetworkError: Error, Sendable {
   }
 
   /// The error that this one wraps.
-  var inner: Self? { failure?.lastError ?? thrown as? Self ?? (thrown as? URLError).map(Self.urlError) }
+  var inner: Self? {
+    if let failure { return failure.lastError }
+    switch thrown {
+    case let error as Self: return error
+    case let error as URLError: return .urlError(error)
+    default: return nil
+    }
+  }
 
   /// No server was reached: the user's connection, or a host that does not exist or does not listen.
   var isUnreachable: Bool { Self.unreachable.contains(urlError?.code) }

@@ -75,9 +75,9 @@ nonisolated extension NetworkPerformer {
 
 /// A performer whose session an app may invalidate after the beginning of a call.
 nonisolated protocol SessionPerformer: NetworkPerformer {
-  associatedtype Begun: NetworkPerformer
+  associatedtype CallPerformer: NetworkPerformer
   /// Carries out requests of a call that begins now, whenever they are sent.
-  func beginningCall() -> Begun
+  func beginningCall() -> CallPerformer
 }
 
 nonisolated extension NetworkPerformer {
@@ -88,7 +88,7 @@ nonisolated extension NetworkPerformer {
 nonisolated extension URLSession: SessionPerformer {
   /// Carries out a call on this session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    await RetryLoop.run(plan, on: NetworkSessionTransport(session: self))
+    await RetryLoop(plan, on: NetworkSessionTransport(session: self)).run()
   }
 
   /// Carries out a call on this session. The first request of a plain call has been handed to it when this returns.

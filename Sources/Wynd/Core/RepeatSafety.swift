@@ -53,8 +53,11 @@ nonisolated extension RepeatSafety {
   static func proven(by error: NetworkError, in outcome: NetworkOutcome) -> RepeatSafety? {
     // The error concerns the last server only: a POST may have been applied before the redirect.
     if outcome.hasFollowedRedirect { return nil }
-    // It may be that of another request.
-    if case .middlewareError(is URLError) = error { return nil }
+    switch error {
+    // The error of another request, or of another call with attempts of its own.
+    case .middlewareError, .inaccessible: return nil
+    default: break
+    }
     if error.failedBeforeSending, !outcome.mayHaveSent { return .nothingSent }
     return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
   }

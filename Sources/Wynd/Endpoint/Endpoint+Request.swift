@@ -45,7 +45,7 @@ nonisolated extension Endpoint {
     if hasBody, ["GET", "HEAD"].contains(method) {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
-    if let invalid = NetworkRequestValidation.error(in: request) { throw .invalidRequest(reason: invalid) }
+    if let invalid = NetworkRequestValidation.invalidReason(of: request) { throw .invalidRequest(reason: invalid) }
     return request
   }
 

@@ -56,7 +56,7 @@ nonisolated public final class NetworkScript: NetworkPerformer {
   /// Carries out a call with the steps of this script.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     let play = ScriptPlay(script: self)
-    return await RetryLoop.run(withoutBudget(plan), on: play, clock: play)
+    return await RetryLoop(withoutBudget(plan), on: play, clock: play).run()
   }
 
   /// Carries out a call with the steps of this script.
@@ -99,9 +99,9 @@ nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
   let script: NetworkScript
   private let state = NetworkLock(State())
 
-  func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.error(in: request) }
+  func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.invalidReason(of: request) }
 
-  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
     let request = outgoing.request
     let number = script.log.withLock { log in
       log.requests.append(request)

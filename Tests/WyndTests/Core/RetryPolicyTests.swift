@@ -117,6 +117,15 @@ import Testing
       (Self.status(429), .body, .refusedBeforeProcessing), (Self.status(429), .redirect, .mayHaveBeenApplied),
       (Self.status(503), .body, .mayHaveBeenApplied), (Self.status(500), .body, .mayHaveBeenApplied),
       (Self.status(408), .body, .mayHaveBeenApplied),
+      // Errors of other requests.
+      (.middlewareError(URLError(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
+      (.middlewareError(Self.url(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
+      (.middlewareError(Self.status(429)), .nothing, .mayHaveBeenApplied),
+      (
+        .inaccessible(
+          RetryFailure(lastError: Self.url(.cannotConnectToHost), attempts: [], stopReason: .maxUnreachableTime)),
+        .nothing, .mayHaveBeenApplied
+      ),
     ]
     for (error, got, expected) in rows {
       let outcome = NetworkOutcome(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)

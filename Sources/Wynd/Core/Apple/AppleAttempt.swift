@@ -14,7 +14,7 @@
     let callersDelegate: (any URLSessionDelegate)?
     let reply: NetworkReply
 
-    func begin() {
+    func start() {
       // A canceled call must not create a task.
       if reply.hasEnded { return }
       let task = outgoing.isInsideCall ? taskOnCallersSession() : taskOnOurSession()
@@ -36,12 +36,14 @@
     private func taskOnOurSession() -> URLSessionTask {
       let ours = AppleSessions.session(for: session)
       let delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
-      let task: URLSessionTask =
-        switch (outgoing.bodies?.file, outgoing.bodies?.stream) {
-        case (let file?, _): ours.uploadTask(with: outgoing.request, fromFile: file)
-        case (nil, _?): ours.uploadTask(withStreamedRequest: outgoing.request)
-        case (nil, nil): ours.dataTask(with: outgoing.request)
-        }
+      let task: URLSessionTask
+      if let file = outgoing.bodies?.file {
+        task = ours.uploadTask(with: outgoing.request, fromFile: file)
+      } else if outgoing.bodies?.stream != nil {
+        task = ours.uploadTask(withStreamedRequest: outgoing.request)
+      } else {
+        task = ours.dataTask(with: outgoing.request)
+      }
       task.delegate = delegate
       // The session calls this method of its own delegate only, and at once.
       (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, didCreateTask: task)
