@@ -43,7 +43,7 @@ nonisolated extension NetworkClient {
   private func currentResponse<E: Endpoint>(
     _ endpoint: E, _ policy: RetryPolicy?, after stored: NetworkResponse<E.Response>?
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let call = try endpoint.call(nil, policy, self)
+    let call = try endpoint.call(policy, self)
     var plan = call.plan
     if let stored, !isFresh(stored), plan.request.cachePolicy == .useProtocolCachePolicy {
       plan.request.cachePolicy = .reloadRevalidatingCacheData

@@ -206,7 +206,7 @@ import Testing
 
   /// A performer of the app may carry out the calls of an event stream with a completion handler.
   @Test func bothFormsWaitBeforeTheFirstAttempt() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let plan = try delayedPlan(.seconds(5))
     let result = await withCheckedContinuation { continuation in
       _ = script.perform(plan) { continuation.resume(returning: $0) }
