@@ -18,9 +18,7 @@ nonisolated extension NetworkClient {
     AsyncThrowingStream { continuation in
       let task = Task {
         do throws(NetworkError) {
-          let first = await ResponseCache.isStoredOnly.withValue(true) {
-            middleware.contains { $0 is ResponseCache } ? try? await loadResponse(endpoint) : nil
-          }
+          let first = try? await storedResponse(endpoint)
           if let first { continuation.yield(first) }
           let second = try await loadResponse(endpoint, policy: policy)
           if first == nil || second.source != .cache || second.data != first?.data { continuation.yield(second) }
@@ -29,5 +27,17 @@ nonisolated extension NetworkClient {
       }
       continuation.onTermination = { _ in task.cancel() }
     }
+  }
+
+  /// The response that a cache has stored. Throws an error if there is none, without sending the request.
+  private func storedResponse<E: Endpoint>(_ endpoint: E) async throws(NetworkError) -> NetworkResponse<E.Response>? {
+    guard allMiddleware.contains(where: { $0 is ResponseCache }) else { return nil }
+    var call = try endpoint.call(nil, nil, settings)
+    // A request that must not be served from a cache has no stored response.
+    switch call.plan.request.cachePolicy {
+    case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
+    default: call.plan.request.cachePolicy = .returnCacheDataDontLoad
+    }
+    return try await response(of: call, endpoint, settings)
   }
 }

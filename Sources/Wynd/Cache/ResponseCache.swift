@@ -24,11 +24,9 @@ public import Foundation
 /// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials.
-nonisolated public struct ResponseCache: NetworkMiddleware {
+nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddleware {
   private let store: any ResponseStore
   private let servesStaleIfError: Bool
-  /// Set by ``NetworkClient/values(of:policy:)`` for its first value.
-  static let isStoredOnly = TaskLocal(wrappedValue: false)
 
   /// Once per call.
   public var stage: MiddlewareStage { .call }
@@ -46,8 +44,15 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 
   /// Serves a stored response, or sends the request.
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
+    try await respond(to: NetworkCallPlan(request), in: call) { try await next($0.request) }
+  }
+
+  func respond(
+    to plan: NetworkCallPlan, in call: NetworkCall, next perform: @escaping NetworkPerform
+  ) async throws -> NetworkResponse<Data> {
+    let request = plan.request
     let key = Self.key(request, call)
     let control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
     // A request for a range, or with a condition of its own, must receive the server's response to it.
@@ -57,11 +62,11 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     let isCacheable = isGET && !isConditional && !call.isTransfer && !control.has("no-store")
     let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
     let stored = isCacheable && !isReload ? store.response(for: key)?.matching(request) : nil
-    let isStoredOnly = Self.isStoredOnly.get() || request.cachePolicy == .returnCacheDataDontLoad
+    let isStoredOnly = request.cachePolicy == .returnCacheDataDontLoad
     let mayServe =
       switch request.cachePolicy {
       case .returnCacheDataElseLoad: true
-      case .reloadRevalidatingCacheData: isStoredOnly
+      case .reloadRevalidatingCacheData: false
       default: isStoredOnly || !control.has("no-cache") && stored?.isFresh(at: Date(), maxAge: control.maxAge) == true
       }
     if mayServe, let response = stored?.served(as: .cache) { return response }
@@ -71,7 +76,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
       defer {
         if !["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod) { store.remove(key) }
       }
-      return try await next(request)
+      return try await perform(plan)
     }
     var unconditional = request
     // The session's own cache must not respond in place of the server.
@@ -80,7 +85,12 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     conditional.setValue(stored?.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored?.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
     let fallback = servesStaleIfError && stored?.mayReplaceError == true ? stored : nil
-    call.memory.withLock { $0.hasFallback = fallback != nil }
+    let next: NetworkMiddlewareNext = { request in
+      var plan = plan
+      plan.request = request
+      if fallback != nil { plan.maxRetries = 0 }
+      return try await perform(plan)
+    }
     do {
       var response = try await next(conditional)
       var renewed = response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
@@ -109,13 +119,15 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
   private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
-    var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
+    var scope = call.client.allMiddleware.compactMap { $0.cacheScope(of: request) }
+    let secretFields = call.client.secretFields
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
-      NetworkSensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      let isCSRFToken = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      return NetworkSensitiveHeader.matches(name, value, known: secretFields) && !isCSRFToken
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
+    scope += call.client.headersOfSession.map { "\($0.key):\($0.value)" }.sorted()
     // The session adds Accept-Language, and the URL may contain a user name and a password.
     scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
     let url = request.url?.networkAddress?.absoluteString ?? ""

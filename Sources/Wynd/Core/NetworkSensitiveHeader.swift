@@ -3,9 +3,10 @@ import Foundation
 /// The header fields that must not be sent to another origin, and must not be logged.
 nonisolated enum NetworkSensitiveHeader {
   /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
-  /// scheme.
-  static func matches(_ name: String, _ value: String = "") -> Bool {
+  /// scheme. `known` are the names of fields that hold one, whatever they are called.
+  static func matches(_ name: String, _ value: String = "", known: Set<String> = []) -> Bool {
     let lowercased = name.lowercased()
+    if known.contains(where: { $0.lowercased() == lowercased }) { return true }
     if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
     // "accessToken" and "APIKey" become "access-Token" and "API-Key". Whole words are compared, so X-Author and
     // X-Keyboard are ordinary fields.
@@ -14,14 +15,7 @@ nonisolated enum NetworkSensitiveHeader {
     let words = separated.lowercased().components(separatedBy: .letters.inverted).map { "-\($0)" }
     return words.contains { word in secrets.contains { word.hasSuffix($0) || word.hasSuffix($0 + "s") } }
       || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
-      || added.withLock { $0.contains(lowercased) }
   }
-
-  /// Makes a field sensitive, whatever its name. The last 64 such names are kept.
-  static func add(_ name: String) {
-    added.withLock { $0 = $0.filter { $0 != name.lowercased() }.suffix(63) + [name.lowercased()] }
-  }
-  private static let added = NetworkLock<[String]>([])
 
   // With a hyphen, only the whole word matches; without, also the end of a word (authtoken).
   private static let secrets = [

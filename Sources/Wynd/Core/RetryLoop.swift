@@ -93,7 +93,7 @@ nonisolated final class RetryLoop: Sendable {
     var state = state
     switch result(of: outcome) {
     case .success(let response):
-      return succeed(response, outcome, state)
+      return succeed(response, state)
     case .failure(let error):
       if outcome.end == .finished, mayBeRetried(error) { return nil }
       return end(error, outcome, &state) ?? stop(.notRetryable, state)
@@ -123,7 +123,7 @@ nonisolated final class RetryLoop: Sendable {
       let outcome = await attempt(reply.take(), &state)
       switch result(of: outcome) {
       case .success(let response):
-        return succeed(response, outcome, state)
+        return succeed(response, state)
       case .failure(let error):
         if let result = end(error, outcome, &state) { return result }
         let decision = await decision(error, &state)
@@ -154,7 +154,7 @@ nonisolated final class RetryLoop: Sendable {
     if let timeLeft { reply.end(atDeadline: timeLeft, clock) }
     let isInsideCall = plan.isInsideCall && state.attempts == 1
     var outgoing = NetworkOutgoing(request: request)
-    if let around = plan.around {
+    if let attempt = plan.attempt(through: { [transport] in await transport.send($0) }) {
       if isInsideCall, plan.isTransfer {
         do {
           outgoing.placeholder = try transport.placeholder()
@@ -163,9 +163,8 @@ nonisolated final class RetryLoop: Sendable {
         }
       }
       // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-      let work = Task { [transport, outgoing] in
-        let send = around { await transport.send($0) }
-        reply.end(await send(outgoing))
+      let work = Task { [outgoing] in
+        reply.end(await attempt(outgoing))
       }
       reply.onCancel { work.cancel() }
     } else {
@@ -176,7 +175,7 @@ nonisolated final class RetryLoop: Sendable {
     emit(.attemptStarted, state.attempts, at: state.attemptBegan)
   }
 
-  private func result(of outcome: NetworkOutcome) -> Result<HTTPURLResponse, NetworkError> {
+  private func result(of outcome: NetworkOutcome) -> CallResult {
     outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData)
   }
 
@@ -264,13 +263,13 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The end
 
-  private func succeed(_ response: HTTPURLResponse, _ outcome: NetworkOutcome, _ state: RetryCallState) -> CallResult {
+  private func succeed(_ response: NetworkResponse<Data>, _ state: RetryCallState) -> CallResult {
     policy.budget?.responded(request.url, now: clock.now)
     emit(.succeeded(statusCode: response.statusCode), state.attempts)
-    let data = outcome.data ?? Data()
-    return .success(
-      NetworkResponse(
-        value: data, data: data, response: response, failures: state.history, success: endedAttempt(state)))
+    var response = response
+    response.failures = state.history
+    response.success = endedAttempt(state)
+    return .success(response)
   }
 
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.

@@ -76,7 +76,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
       let response = outcome.response as? HTTPURLResponse
       try await networkInBackground { try complete(whole, response, request.attempt) }
       await progress.reportsAreDelivered()
-      return NetworkOutcome(data: Data(), response: response, isAccepted: true)
+      return NetworkOutcome(response: response, accepted: response.map { NetworkResponse(data: Data(), response: $0) })
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
 

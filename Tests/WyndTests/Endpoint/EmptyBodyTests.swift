@@ -12,7 +12,7 @@ import Wynd
 
   static func client(_ body: String, onEvent: (@Sendable (NetworkEvent) -> Void)? = nil) -> NetworkClient {
     NetworkClient(
-      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(onEvent: onEvent), script: .scripted([.ok(body)]))
+      baseURL: URL(string: "https://a.example"), on: .scripted([.ok(body)]), policy: RetryPolicy(onEvent: onEvent))
   }
 
   @Test(arguments: ["", " ", "\r\n", "\n", "\t \r\n ", String(repeating: " ", count: 10_000)])

@@ -24,7 +24,7 @@
     }
 
     private func taskOnCallersSession() -> URLSessionTask {
-      let redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      let redirects = AppleRedirectHandler(outgoing, callersDelegate)
       let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
         reply.end(redirects.outcome(data, response, error))
       }
@@ -60,10 +60,12 @@
       weak var task: URLSessionTask?
     }
     private let state: NetworkLock<State>
+    private let secretFields: Set<String>
     private let callersDelegate: (any URLSessionDelegate)?
 
-    init(_ request: URLRequest, _ callersDelegate: (any URLSessionDelegate)?) {
-      state = NetworkLock(State(request: request))
+    init(_ outgoing: NetworkOutgoing, _ callersDelegate: (any URLSessionDelegate)?) {
+      state = NetworkLock(State(request: outgoing.request))
+      secretFields = outgoing.secretFields
       self.callersDelegate = callersDelegate
     }
 
@@ -87,7 +89,7 @@
     ) {
       let previous = state.withLock { $0.request }
       let next = NetworkRedirect.request(
-        request, after: previous, additional: session.configuration.httpAdditionalHeaders)
+        request, after: previous, additional: session.configuration.httpAdditionalHeaders, secretFields: secretFields)
       let follow: @Sendable (URLRequest?) -> Void = { [state] chosen in
         if let chosen {
           state.withLock { state in

@@ -29,7 +29,7 @@
     ) {
       bodies = outgoing.bodies
       isRepeatable = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
-      redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
       self.callersDelegate = callersDelegate
       self.reply = reply

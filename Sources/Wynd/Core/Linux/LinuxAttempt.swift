@@ -23,6 +23,7 @@
     /// The first one does, or may.
     private let leavesSession: Bool
     private let handlesCookies: Bool
+    private let secretFields: Set<String>
     private let timeout: TimeInterval
     private let reply: NetworkReply
 
@@ -61,6 +62,7 @@
       isInsideCall = outgoing.isInsideCall
       usesOwnSession = !isInsideCall || !isSerial
       handlesCookies = outgoing.request.httpShouldHandleCookies
+      secretFields = outgoing.secretFields
       let isSafeToRepeat = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
       leavesSession = usesOwnSession || !handlesCookies || !isSafeToRepeat
       placeholder = isInsideCall && leavesSession ? NetworkPlaceholder(on: session) : outgoing.placeholder
@@ -281,7 +283,7 @@
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
       if !LinuxConnections.ends(after: response) { LinuxConnections.add(activeSession, request.url) }
-      guard let proposed = request.following(response, in: session.configuration) else {
+      guard let proposed = request.following(response, in: session.configuration, secretFields: secretFields) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
       // Without the timer, a delegate that never calls back would leave the call without a result.

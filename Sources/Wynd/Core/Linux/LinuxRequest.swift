@@ -58,7 +58,10 @@
 
     /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
     /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL.
-    func following(_ response: HTTPURLResponse, in configuration: URLSessionConfiguration) -> URLRequest? {
+    /// `secretFields` are the fields that a client knows to be secret.
+    func following(
+      _ response: HTTPURLResponse, in configuration: URLSessionConfiguration, secretFields: Set<String> = []
+    ) -> URLRequest? {
       guard let location = response.value(forHTTPHeaderField: "Location"), let base = response.url ?? url,
         let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
@@ -77,7 +80,8 @@
           next.setValue(nil, forHTTPHeaderField: name)
         }
       }
-      return NetworkRedirect.request(next, after: self, additional: configuration.httpAdditionalHeaders)
+      return NetworkRedirect.request(
+        next, after: self, additional: configuration.httpAdditionalHeaders, secretFields: secretFields)
     }
   }
 
