@@ -75,7 +75,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// other, and the credential is kept:
 ///
 /// ```swift
-/// let key = Authentication(for: baseURL, NetworkHeader("X-Api-Key", settings.key))
+/// let key = Authentication(for: baseURL, NetworkHeader("X-Api-Key", UserSettings.key))
 /// let client = NetworkClient(baseURL: baseURL, middleware: [key])
 /// key.signIn(NetworkHeader("X-Api-Key", newKey))        // for the calls that begin from now on
 /// ```
