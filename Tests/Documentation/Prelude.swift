@@ -67,7 +67,17 @@ public let cache = ResponseCache(store)
 public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
 public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
 public enum AppNetwork { public static let client = NetworkClient() }
-public enum UserSettings { public static let isOffline = false }
+public enum UserSettings {
+  public static let isOffline = false
+  public static let key = "key"
+}
+public let newKey = "key"
+public struct Stopwatch: NetworkMiddleware {
+  public init() {}
+  public func respond(
+    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+  ) async throws -> NetworkResponse<Data> { try await next(request) }
+}
 public struct Logger: Sendable { public func debug(_ text: String) {} }
 public let logger = Logger()
 public struct ProgressView { public init(value: Double?) {} }

@@ -95,9 +95,16 @@ nonisolated public struct RequestBody: Sendable {
   }
 }
 
-/// A performer that has an encoder of its own for JSON bodies.
+/// What a client supplies to the calls that are made on it.
+nonisolated struct NetworkClientSettings: Sendable {
+  var baseURL: URL?
+  var encoder: JSONEncoder?
+  var decoder: JSONDecoder?
+}
+
+/// A performer that has settings of its own.
 nonisolated protocol NetworkBodyContext: Sendable {
-  var encoder: JSONEncoder? { get }
+  var settings: NetworkClientSettings { get }
 }
 
 nonisolated extension NetworkError {

@@ -8,10 +8,10 @@ import Foundation
 /// what it receives.
 nonisolated struct NetworkCacheExchange: Sendable {
   private let cache: ResponseCache
-  private let request: URLRequest
+  private let plan: NetworkCallPlan
   private let wishes: NetworkCacheWishes
   private let call: NetworkCall
-  private let next: NetworkMiddlewareNext
+  private let perform: NetworkPerform
   /// The key of the request when the call began, without a variant.
   private let key: ResponseKey
   /// Which header fields select a variant, if the responses to this URL have some.
@@ -22,14 +22,15 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private let stored: StoredResponse?
 
   init(
-    cache: ResponseCache, request: URLRequest, wishes: NetworkCacheWishes, call: NetworkCall,
-    next: NetworkMiddlewareNext
+    _ cache: ResponseCache, _ plan: NetworkCallPlan, _ wishes: NetworkCacheWishes, _ call: NetworkCall,
+    _ perform: @escaping NetworkPerform
   ) {
     self.cache = cache
-    self.request = request
+    self.plan = plan
     self.wishes = wishes
     self.call = call
-    self.next = next
+    self.perform = perform
+    let request = plan.request
     key = ResponseCache.key(request, call)
     let found = cache.store.response(for: key)
     if let found, found.isVariantIndex {
@@ -44,6 +45,8 @@ nonisolated struct NetworkCacheExchange: Sendable {
       stored = found
     }
   }
+
+  private var request: URLRequest { plan.request }
 
   func respond() async throws -> NetworkResponse<Data> {
     if let stored = usableStored {
@@ -77,9 +80,8 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private func load(ifChanged stored: StoredResponse?) async throws -> NetworkResponse<Data> {
     let mayReplaceError = cache.servesStaleIfError && stored?.mayReplaceError == true
     let fallback = mayReplaceError ? stored : nil
-    call.memory.withLock { $0.hasFallback = fallback != nil }
     do {
-      return try await validated(stored)
+      return try await validated(stored, maxRetries: fallback == nil ? plan.maxRetries : 0)
     } catch let error as NetworkError where error.isOutage && isOfSameUser {
       guard let served = fallback?.served(as: .cache, because: error) else { throw error }
       return try served.get()
@@ -87,12 +89,12 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   /// Requests the response. A 304 serves the stored one.
-  private func validated(_ stored: StoredResponse?) async throws -> NetworkResponse<Data> {
-    guard let stored, stored.canBeValidated else { return try await received(unconditional) }
+  private func validated(_ stored: StoredResponse?, maxRetries: Int?) async throws -> NetworkResponse<Data> {
+    guard let stored, stored.canBeValidated else { return try await received(unconditional, maxRetries) }
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await storingFailure { try await next(conditional) }
+    let response = try await send(conditional, maxRetries)
     if response.statusCode != 304 {
       keep(response)
       return response
@@ -101,7 +103,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
       return try renewed.served(as: .revalidated)?.get() ?? response
     }
     // The 304 is about another version or another user, so there is no body for it.
-    return try await received(unconditional)
+    return try await received(unconditional, maxRetries)
   }
 
   private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
@@ -122,10 +124,22 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return request
   }
 
-  private func received(_ request: URLRequest) async throws -> NetworkResponse<Data> {
-    let response = try await storingFailure { try await next(request) }
+  private func received(_ request: URLRequest, _ maxRetries: Int?) async throws -> NetworkResponse<Data> {
+    let response = try await send(request, maxRetries)
     keep(response)
     return response
+  }
+
+  private func send(_ request: URLRequest, _ maxRetries: Int?) async throws -> NetworkResponse<Data> {
+    var plan = plan
+    plan.request = request
+    plan.maxRetries = maxRetries
+    do {
+      return try await perform(plan)
+    } catch let error as NetworkError {
+      store(error)
+      throw error
+    }
   }
 
   /// Renews the stored response for the next call. It is renewed only once at a time.
@@ -134,7 +148,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     if !isFirst { return }
     Task {
       // The stored response remains if this fails, and the next call renews it.
-      _ = try? await validated(stored)
+      _ = try? await validated(stored, maxRetries: plan.maxRetries)
       _ = cache.renewals.withLock { $0.remove(storedKey) }
     }
   }
@@ -142,19 +156,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
   // MARK: Storing
 
   /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh.
-  private func storingFailure(
-    _ send: () async throws -> NetworkResponse<Data>
-  ) async throws -> NetworkResponse<Data> {
-    do {
-      return try await send()
-    } catch let error as NetworkError {
-      if case .endpointError(let head, let data) = error.failure?.lastError ?? error {
-        let response = NetworkResponse(data: data ?? Data(), response: head)
-        let failure = StoredResponse(response, isFailure: true, to: request)
-        if let failure, failure.isStorable, isOfSameUser { save(failure) }
-      }
-      throw error
-    }
+  private func store(_ error: NetworkError) {
+    guard case .endpointError(let head, let data) = error.failure?.lastError ?? error else { return }
+    let response = NetworkResponse(data: data ?? Data(), response: head)
+    let failure = StoredResponse(response, isFailure: true, to: request)
+    if let failure, failure.isStorable, isOfSameUser { save(failure) }
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.

@@ -25,7 +25,7 @@ nonisolated struct NetworkCacheWishes: Sendable {
   /// Whether the server must send the whole response.
   let isReload: Bool
 
-  init(_ request: URLRequest, isTransfer: Bool, isStoredOnly: Bool) {
+  init(_ request: URLRequest, isTransfer: Bool) {
     control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
     policy = request.cachePolicy
     // A request for a range, or with a condition of its own, must receive the server's response to it.
@@ -33,7 +33,7 @@ nonisolated struct NetworkCacheWishes: Sendable {
     let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
     let isPlainGET = request.networkMethod == "GET" && !isTransfer && !isConditional
     isCacheable = isPlainGET && !control.has("no-store")
-    self.isStoredOnly = isStoredOnly || policy == .returnCacheDataDontLoad
+    isStoredOnly = policy == .returnCacheDataDontLoad
     isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(policy)
   }
 

@@ -24,9 +24,7 @@ nonisolated extension NetworkClient {
     AsyncThrowingStream { continuation in
       let task = Task {
         do throws(NetworkError) {
-          let first = await ResponseCache.isStoredOnly.withValue(true) {
-            middleware.contains { $0 is ResponseCache } ? try? await loadResponse(endpoint) : nil
-          }
+          let first = try? await storedResponse(endpoint)
           if let first { continuation.yield(first) }
           let second = try await currentResponse(endpoint, policy, after: first)
           let isRepeated = second.source == .cache && second.data == first?.data
@@ -43,15 +41,11 @@ nonisolated extension NetworkClient {
   private func currentResponse<E: Endpoint>(
     _ endpoint: E, _ policy: RetryPolicy?, after stored: NetworkResponse<E.Response>?
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let call = try endpoint.call(policy, self)
-    var plan = call.plan
-    if let stored, !isFresh(stored), plan.request.cachePolicy == .useProtocolCachePolicy {
-      plan.request.cachePolicy = .reloadRevalidatingCacheData
+    var call = try endpoint.call(policy, settings)
+    if let stored, !isFresh(stored), call.plan.request.cachePolicy == .useProtocolCachePolicy {
+      call.plan.request.cachePolicy = .reloadRevalidatingCacheData
     }
-    let result = call.end(await perform(plan))
-    var parsed = try NetworkClientDecoder.current.withValue(decoder) { endpoint.parsed(result) }.get()
-    try await pass(&parsed, of: endpoint)
-    return parsed
+    return try await response(of: call, endpoint, settings)
   }
 
   /// Whether a response of the cache can be served without a request.
@@ -60,5 +54,17 @@ nonisolated extension NetworkClient {
     let body = NetworkResponse(data: response.data, response: response.response)
     let stored = StoredResponse(body, to: URLRequest(url: url))
     return stored?.isFresh(at: Date()) == true
+  }
+
+  /// The response that a cache has stored. Throws an error if there is none, without sending the request.
+  private func storedResponse<E: Endpoint>(_ endpoint: E) async throws(NetworkError) -> NetworkResponse<E.Response>? {
+    guard allMiddleware.contains(where: { $0 is ResponseCache }) else { return nil }
+    var call = try endpoint.call(nil, settings)
+    // A request that must not be served from a cache has no stored response.
+    switch call.plan.request.cachePolicy {
+    case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
+    default: call.plan.request.cachePolicy = .returnCacheDataDontLoad
+    }
+    return try await response(of: call, endpoint, settings)
   }
 }

@@ -29,13 +29,11 @@ public import Foundation
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
 /// server refused it with an error status, or it was not sent.
-nonisolated public struct ResponseCache: NetworkMiddleware {
+nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddleware {
   let store: any ResponseStore
   let servesStaleIfError: Bool
   /// The responses that are renewed in the background.
   let renewals = NetworkLock<Set<ResponseKey>>([])
-  /// Set by ``NetworkClient/values(of:policy:)`` for its first value.
-  static let isStoredOnly = TaskLocal(wrappedValue: false)
 
   /// Once per call.
   public var stage: MiddlewareStage { .call }
@@ -54,27 +52,32 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 
   /// Serves a stored response, or sends the request.
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
-    let wishes = NetworkCacheWishes(request, isTransfer: call.isTransfer, isStoredOnly: Self.isStoredOnly.get())
+    try await respond(to: NetworkCallPlan(request), in: call) { try await next($0.request) }
+  }
+
+  func respond(
+    to plan: NetworkCallPlan, in call: NetworkCall, next perform: @escaping NetworkPerform
+  ) async throws -> NetworkResponse<Data> {
+    let wishes = NetworkCacheWishes(plan.request, isTransfer: call.isTransfer)
     if wishes.isCacheable {
-      let exchange = NetworkCacheExchange(cache: self, request: request, wishes: wishes, call: call, next: next)
-      return try await exchange.respond()
+      return try await NetworkCacheExchange(self, plan, wishes, call, perform).respond()
     }
     if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod)
-    if isSafe { return try await next(request) }
-    return try await sendUnsafe(request, next)
+    let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
+    if isSafe { return try await perform(plan) }
+    return try await sendUnsafe(plan, perform)
   }
 
   /// A successful unsafe request invalidates the stored responses (RFC 9111 §4.4), and so does one that may have been
   /// applied although its response is missing.
   private func sendUnsafe(
-    _ request: URLRequest, _ next: NetworkMiddlewareNext
+    _ plan: NetworkCallPlan, _ perform: NetworkPerform
   ) async throws -> NetworkResponse<Data> {
-    let url = Self.url(of: request)
+    let url = Self.url(of: plan.request)
     do {
-      let response = try await next(request)
+      let response = try await perform(plan)
       store.removeAll(for: url)
       return response
     } catch {
@@ -100,15 +103,15 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
 
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
   static func key(_ request: URLRequest, _ call: NetworkCall) -> ResponseKey {
-    var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
+    var scope = call.client.allMiddleware.compactMap { $0.cacheScope(of: request) }
+    let secretFields = call.client.secretFields
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
       let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
-      return NetworkSensitiveHeader.matches(name, value) && !isOfForm
+      return NetworkSensitiveHeader.matches(name, value, known: secretFields) && !isOfForm
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    let ofSession = call.client.session.configuration.httpAdditionalHeaders ?? [:]
-    scope += ofSession.map { "\($0.key):\($0.value)" }.sorted()
+    scope += call.client.headersOfSession.map { "\($0.key):\($0.value)" }.sorted()
     // The session adds Accept-Language.
     scope += Locale.preferredLanguages
     // The URL may contain a user name and a password.

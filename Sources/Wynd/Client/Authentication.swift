@@ -37,6 +37,12 @@ nonisolated extension NetworkCredential {
   }
 }
 
+/// A header field is a credential that does not expire, such as an API key.
+nonisolated extension NetworkHeader: NetworkCredential {
+  /// The field itself.
+  public var header: NetworkHeader { self }
+}
+
 /// A bearer token (RFC 6750).
 nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, CustomStringConvertible {
   /// The token as the server issued it.
@@ -62,7 +68,16 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 ///   try await client.load(.newToken(old.refreshToken))
 /// }
 /// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
-/// authentication.credential = try await client.load(.signIn(name, password))    // nil signs out
+/// authentication.signIn(try await client.load(.signIn(name, password)))
+/// ```
+///
+/// A credential that cannot be renewed, such as an API key, needs no closure. A rejection is then an error like any
+/// other, and the credential is kept:
+///
+/// ```swift
+/// let key = Authentication(for: baseURL, NetworkHeader("X-Api-Key", UserSettings.key))
+/// let client = NetworkClient(baseURL: baseURL, middleware: [key])
+/// key.signIn(NetworkHeader("X-Api-Key", newKey))        // for the calls that begin from now on
 /// ```
 ///
 /// - Without a credential, requests are sent unauthenticated. To renew before the first request, start with an expired
@@ -80,22 +95,31 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 ///   do wait, until their `timeoutInterval`.)
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
+/// - It belongs into the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
+///   ``cacheScope(of:)`` and ``secretFields``, and cannot bind a call to its user beyond one attempt.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
+  private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential
+
   private struct State: Sendable {
     var credential: Credential?
     var account: String?
     /// The header value of the credential at sign-in. It identifies the user across renewals.
-    var first: String?
+    var signInHeader: String?
     /// Counts sign-ins and sign-outs, so that a call never completes with another user's credential.
-    var epoch = 0
+    var signIn = 1
     /// Counts the renewals since sign-in.
     var generation = 0
     var renewal: Task<Credential, any Error>?
+    /// The names of the header fields of all credentials so far.
+    var fieldNames: Set<String> = []
+
+    /// 0 without a credential.
+    var currentSignIn: Int { credential == nil ? 0 : signIn }
   }
   private let origin: NetworkOrigin
   private let onChange: @Sendable (Credential?) -> Void
   private let onSessionEnd: @Sendable (any Error) -> Void
-  private let renew: @Sendable (Credential, NetworkClient) async throws -> Credential
+  private let renew: Renew?
   private let state: NetworkLock<State>
   private let changes = DispatchQueue(label: "Wynd.Authentication")
 
@@ -110,34 +134,73 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - onSessionEnd: Called with the error if a renewal is refused, after `onChange`, on the same queue. Ask the user to
   ///     sign in.
   ///   - renew: Receives the old credential and a client for the request, and returns the new credential.
-  public init(
+  public convenience init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
     onChange: @escaping @Sendable (Credential?) -> Void = { _ in },
     onSessionEnd: @escaping @Sendable (any Error) -> Void = { _ in },
     renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
   ) {
+    self.init(origin, credential, account, onChange, onSessionEnd, renew)
+  }
+
+  /// Makes a middleware whose credential cannot be renewed. If it is rejected or has expired, the call fails with the
+  /// server's response, and the credential is kept.
+  ///
+  /// - Parameters:
+  ///   - origin: A URL of the service. Only its scheme, host and port are used.
+  ///   - credential: The credential, if there is one already.
+  ///   - account: The name of the user; see ``account``.
+  public convenience init(for origin: URL, _ credential: Credential? = nil, as account: String? = nil) {
+    self.init(origin, credential, account, { _ in }, { _ in }, nil)
+  }
+
+  private init(
+    _ origin: URL, _ credential: Credential?, _ account: String?,
+    _ onChange: @escaping @Sendable (Credential?) -> Void, _ onSessionEnd: @escaping @Sendable (any Error) -> Void,
+    _ renew: Renew?
+  ) {
     self.origin = NetworkOrigin(origin)
     self.onChange = onChange
     self.onSessionEnd = onSessionEnd
     self.renew = renew
-    let first = credential?.header.value
-    state = NetworkLock(State(credential: credential, account: account, first: first, epoch: 1))
+    let header = credential?.header
+    var state = State(credential: credential, account: account, signInHeader: header?.value)
+    if let header { state.fieldNames.insert(header.name) }
+    self.state = NetworkLock(state)
   }
 
-  /// The credential of the signed-in user. Set it at sign-in, and set nil at sign-out. Calls that began with another
-  /// user's credential are not sent again, but fail with `URLError.userAuthenticationRequired`. A renewal for that user
-  /// has no effect.
-  public var credential: Credential? {
-    get { state.withLock { $0.credential } }
-    set { signIn(newValue) }
-  }
+  // MARK: - The user
 
-  /// Sets ``credential`` and ``account`` together, so that no call combines one user's credential with another user's
-  /// name.
-  public func signIn(_ credential: Credential?, as account: String? = nil) {
-    let first = credential?.header.value
+  /// The credential of the signed-in user, nil without one.
+  public var credential: Credential? { state.withLock { $0.credential } }
+
+  /// The name of the signed-in user, if the app has set it. A ``ResponseCache`` stores responses separately for each
+  /// account, across renewals and launches. Without a name, it separates them by the credential that was set at
+  /// sign-in.
+  public var account: String? { state.withLock { $0.account } }
+
+  /// Signs a user in, in place of another one. Calls that began with another user's credential are not sent again, but
+  /// fail with `URLError.userAuthenticationRequired`. A renewal for that user has no effect.
+  ///
+  /// - Parameters:
+  ///   - credential: The credential of the user.
+  ///   - account: The name of the user; see ``account``. It is set together with the credential, so that no call combines
+  ///     one user's credential with another user's name.
+  public func signIn(_ credential: Credential, as account: String? = nil) { change(to: credential, account) }
+
+  /// Removes the credential. Requests are then sent without one, and calls that began with it are not sent again, but
+  /// fail with `URLError.userAuthenticationRequired`.
+  public func signOut() { change(to: nil, nil) }
+
+  private func change(to credential: Credential?, _ account: String?) {
+    // Not while the state is locked: a credential of the app may read this object.
+    let header = credential?.header
     state.withLock { state in
-      state = State(credential: credential, account: account, first: first, epoch: state.epoch + 1)
+      var changed = State(credential: credential, account: account, signInHeader: header?.value)
+      changed.signIn = state.signIn + 1
+      changed.fieldNames = state.fieldNames
+      if let header { changed.fieldNames.insert(header.name) }
+      state = changed
       report(credential)
     }
   }
@@ -145,105 +208,133 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Called while the state is locked, so that changes are reported in their order.
   private func report(_ credential: Credential?) { changes.async { [onChange] in onChange(credential) } }
 
-  /// The name of the signed-in user, if the app has set it. A ``ResponseCache`` stores responses separately for each
-  /// account, across renewals and launches. Without a name, it separates them by the credential that was set at
-  /// sign-in.
-  public var account: String? { state.withLock { $0.account } }
-
-  /// Renews the credential now, or waits for a renewal in progress.
-  ///
-  /// - Parameter client: Sends the request.
-  /// - Returns: The new credential.
-  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal, or
-  ///   ``NetworkError/invalidRequest(reason:)`` if the closure that renews calls it.
-  @discardableResult
-  public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {
-    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) {
-      throw .invalidRequest(reason: "a renewal cannot wait for itself")
-    }
-    return try await renewed(after: state.withLock { $0 }, client, within: .infinity)
-  }
+  // MARK: - The middleware
 
   /// Sends the request with the credential. If the credential is rejected, sends it once more with a renewed one.
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
-    let now = state.withLock { $0 }
-    guard NetworkOrigin(request.url) == origin, !NetworkCall.renewals.get().contains(ObjectIdentifier(self)),
-      request.value(forHTTPHeaderField: now.credential?.header.name ?? "") == nil
-    else { return try await next(request) }
-    let epoch = call.signIns.withLock { epochs in
-      epochs.merge([ObjectIdentifier(self): now.credential == nil ? 0 : now.epoch]) { first, _ in first }
-      return epochs[ObjectIdentifier(self)]
+    let known = state.withLock { $0 }
+    guard isSigned(request, known) else { return try await next(request) }
+    // A middleware of the app may contain this one, which the client does not know then.
+    let signIn = call.signIns[ObjectIdentifier(self)] ?? known.currentSignIn
+    if signIn == 0 { return try await next(request) }
+    guard let credential = known.credential, signIn == known.signIn else {
+      throw URLError(.userAuthenticationRequired)
     }
-    if epoch == 0 { return try await next(request) }
-    guard let credential = now.credential, epoch == now.epoch else { throw URLError(.userAuthenticationRequired) }
-    if !credential.hasExpired {
-      do {
-        return try await next(signed(request, credential))
-      } catch NetworkError.endpointError(let response, _) where mayRenew(credential, after: response, to: request, call)
-      {
-        // The request is sent once more, with a renewed credential.
-      }
+    let sendRenewed = { [self] in
+      let renewed = try await renewed(after: known, call.client, within: request.timeoutInterval)
+      return try await next(signed(request, renewed))
     }
-    let renewed = try await renewed(after: now, call.client, within: request.timeoutInterval)
-    return try await next(signed(request, renewed))
+    if renew != nil, credential.hasExpired { return try await sendRenewed() }
+    do {
+      return try await next(signed(request, credential))
+    } catch NetworkError.endpointError(let response, _) where mayRenew(credential, after: response, to: request, call) {
+      return try await sendRenewed()
+    }
+  }
+
+  /// Whether a request is sent with the credential.
+  private func isSigned(_ request: URLRequest, _ known: State) -> Bool {
+    if NetworkOrigin(request.url) != origin { return false }
+    // A request of a renewal must not wait for the renewal.
+    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return false }
+    guard let field = known.credential?.header.name else { return true }
+    return request.value(forHTTPHeaderField: field) == nil
   }
 
   /// Whether a rejected credential is renewed, and the request sent again.
   private func mayRenew(
     _ credential: Credential, after response: HTTPURLResponse, to request: URLRequest, _ call: NetworkCall
   ) -> Bool {
+    if renew == nil || !credential.isRejected(by: response) { return false }
     // The rejection has to come from the service itself, not from another server after a redirect.
-    let isRejected = credential.isRejected(by: response) && NetworkOrigin(response.url) == origin
-    if !isRejected || request.httpBodyStream != nil { return false }
-    // A server before the redirect may have applied the request.
-    let hasFollowedRedirect = call.memory.withLock { $0.hasFollowedRedirect }
-    return !hasFollowedRedirect || RepeatSafety.regardlessOfFailure(request) != nil
-  }
-
-  /// Identifies the user, so that cached responses are not served to another user.
-  public func cacheScope(of request: URLRequest) -> String? {
-    NetworkOrigin(request.url) == origin ? state.withLock { $0.account ?? $0.first } : nil
+    if NetworkOrigin(response.url) != origin { return false }
+    if request.httpBodyStream != nil { return false }
+    if RepeatSafety.regardlessOfFailure(request) != nil { return true }
+    // A server before a redirect may have applied the request. Of a call with all its attempts, that is not known.
+    return call.attempt?.hasFollowedRedirect == false
   }
 
   private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {
     var request = request
     try credential.header.add(to: &request)
-    NetworkSensitiveHeader.add(credential.header.name)
     return request
+  }
+
+  /// Identifies the user, so that cached responses are not served to another user.
+  public func cacheScope(of request: URLRequest) -> String? {
+    if NetworkOrigin(request.url) != origin { return nil }
+    return state.withLock { $0.account ?? $0.signInHeader }
+  }
+
+  /// The header fields of all credentials so far.
+  public var secretFields: Set<String> { state.withLock { $0.fieldNames } }
+
+  // MARK: - The renewal
+
+  /// Renews the credential now, or waits for a renewal in progress.
+  ///
+  /// - Parameter client: Sends the request.
+  /// - Returns: The new credential.
+  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal, or
+  ///   ``NetworkError/invalidRequest(reason:)`` if the closure that renews calls it, or there is no such closure.
+  @discardableResult
+  public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {
+    if renew == nil { throw .invalidRequest(reason: "the Authentication has no closure that renews its credential") }
+    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) {
+      throw .invalidRequest(reason: "a renewal cannot wait for itself")
+    }
+    return try await renewed(after: state.withLock { $0 }, client, within: .infinity)
   }
 
   /// The credential that replaces that of `known`. Calls that need it at the same time share one renewal.
   private func renewed(
     after known: State, _ client: NetworkClient, within limit: TimeInterval
   ) async throws(NetworkError) -> Credential {
-    let renewal = state.withLock { state -> Task<Credential, any Error>? in
-      guard state.epoch == known.epoch, let current = state.credential else { return nil }
-      if state.renewal == nil, state.generation != known.generation { return Task { current } }
-      state.renewal = state.renewal ?? startRenewal(of: current, known.epoch, client)
-      return state.renewal
-    }
     do {
-      guard let renewal else { throw URLError(.userAuthenticationRequired) }
-      // Wait for the renewal or the time limit, so that a renewal that never ends, or that waits for this call, cannot
-      // block it.
-      let (results, continuation) = AsyncStream<Result<Credential, any Error>>.makeStream()
-      Task { continuation.yield(await renewal.result) }
-      // In real time, also in a test: a renewal that never ends does not let simulated time pass.
-      let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
-        continuation.yield(.failure(URLError(.timedOut)))
-      }
-      defer { cancelTimer() }
-      return try await (results.first { _ in true } ?? .failure(NetworkError.cancelled)).get()
+      guard let renewal = renewal(after: known, client) else { throw URLError(.userAuthenticationRequired) }
+      return try await Self.value(of: renewal, within: limit)
     } catch {
       // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
       throw Task.isCancelled ? .cancelled : .middlewareError(error)
     }
   }
 
+  /// The renewal in progress, a new one, or one that has ended already. Nil if the user has changed.
+  private func renewal(after known: State, _ client: NetworkClient) -> Task<Credential, any Error>? {
+    state.withLock { state in
+      guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
+      if let renewal = state.renewal { return renewal }
+      // Renewed since the request was signed.
+      if state.generation != known.generation { return Task { current } }
+      let renewal = startRenewal(of: current, known.signIn, client, renew)
+      state.renewal = renewal
+      return renewal
+    }
+  }
+
+  /// Waits for the renewal or the time limit, so that a renewal that never ends, or that waits for this call, cannot
+  /// block it.
+  private static func value(
+    of renewal: Task<Credential, any Error>, within limit: TimeInterval
+  ) async throws -> Credential {
+    let (results, continuation) = AsyncStream<Result<Credential, any Error>>.makeStream()
+    Task { continuation.yield(await renewal.result) }
+    // In real time, also in a test: a renewal that never ends does not let simulated time pass.
+    let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
+      continuation.yield(.failure(URLError(.timedOut)))
+    }
+    defer { cancelTimer() }
+    // Without a result, the task has been canceled.
+    guard let result = await results.first(where: { _ in true }) else { throw NetworkError.cancelled }
+    return try result.get()
+  }
+
   /// Runs in its own task, because the call that started it may be canceled.
-  private func startRenewal(of old: Credential, _ epoch: Int, _ client: NetworkClient) -> Task<Credential, any Error> {
+  private func startRenewal(
+    of old: Credential, _ signIn: Int, _ client: NetworkClient, _ renew: @escaping Renew
+  ) -> Task<Credential, any Error> {
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
     client.policy.budget = nil
@@ -251,35 +342,53 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return Task { [client] in
       do {
         let new = try await NetworkCall.renewals.withValue(running) { try await renew(old, client) }
-        let isCurrent = end(epoch) { state in
-          (state.credential, state.generation) = (new, state.generation + 1)
-          report(new)
-        }
-        if isCurrent { return new }
-        throw URLError(.userAuthenticationRequired)
+        guard finish(signIn, with: new) else { throw URLError(.userAuthenticationRequired) }
+        return new
       } catch {
-        let network = error as? NetworkError
-        // Not that of another credential.
-        let code = (error as? URLError ?? (network?.inner == nil ? network?.urlError : nil))?.code
-        let isRefused = code == .userAuthenticationRequired || [400, 401, 403].contains(network?.statusCode)
-        let isCurrent = end(epoch) { state in
-          guard isRefused else { return }
-          state = State(epoch: epoch + 1)
-          report(nil)
-        }
-        if isCurrent, isRefused { changes.async { [onSessionEnd] in onSessionEnd(error) } }
+        fail(signIn, with: error)
         throw error
       }
     }
   }
 
   /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it began.
-  private func end(_ epoch: Int, _ change: (inout State) -> Void) -> Bool {
-    state.withLock { state in
-      guard state.epoch == epoch else { return false }
+  private func finish(_ signIn: Int, with new: Credential) -> Bool {
+    let field = new.header.name
+    return state.withLock { state in
+      if state.signIn != signIn { return false }
       state.renewal = nil
-      change(&state)
+      state.credential = new
+      state.generation += 1
+      state.fieldNames.insert(field)
+      report(new)
       return true
     }
   }
+
+  /// Ends a renewal that failed, and with it the session of its user if it was refused.
+  private func fail(_ signIn: Int, with error: any Error) {
+    let isRefused = Self.isRefused(error)
+    let endsSession = state.withLock { state in
+      if state.signIn != signIn { return false }
+      state.renewal = nil
+      if !isRefused { return false }
+      state = State(signIn: signIn + 1, fieldNames: state.fieldNames)
+      report(nil)
+      return true
+    }
+    if endsSession { changes.async { [onSessionEnd] in onSessionEnd(error) } }
+  }
+
+  /// Whether the service refuses to renew the credential: by its status, or the closure says so.
+  private static func isRefused(_ error: any Error) -> Bool {
+    if let error = error as? URLError { return error.code == .userAuthenticationRequired }
+    guard let error = error as? NetworkError else { return false }
+    if [400, 401, 403].contains(error.statusCode) { return true }
+    // The error of the request itself: one that another `Authentication` threw is about its credential.
+    return error.inner == nil && error.urlError?.code == .userAuthenticationRequired
+  }
+}
+
+nonisolated extension Authentication: NetworkSignInMiddleware {
+  var currentSignIn: Int { state.withLock { $0.currentSignIn } }
 }

@@ -21,13 +21,22 @@ public import Foundation
 ///     caller ─ .call middleware ─ retry loop ─ .attempt middleware ─ URLSession
 ///                                     │ again and again │
 ///
+/// It is made on any performer: a session, a ``NetworkScript`` in a test, a performer of the app, or another client. The
+/// middleware and the header fields of that client are then used too, inside those of this one, and its base URL and
+/// coders if this one has none.
+///
 /// The client uses ``Endpoint``. If you delete the `Endpoint` folder, delete this folder too.
 nonisolated public struct NetworkClient: NetworkPerformer {
   /// Supplies the scheme, host and port for endpoints and request URLs that have no host. Its path is prepended to
   /// theirs.
   public var baseURL: URL?
-  /// The session that sends the requests.
-  public var session: URLSession
+  /// Carries out the calls: a session, a ``NetworkScript`` in a test, another client, or a performer of the app.
+  ///
+  /// ```swift
+  /// var client = AppNetwork.client                      // as the app has made it
+  /// client.performer = NetworkScript([.status(503), .dropped, .ok("{}")])
+  /// ```
+  public var performer: any NetworkPerformer { didSet { begun = nil } }
   /// Header fields for every request that does not already have them. If ``baseURL`` is set, fields that look like
   /// credentials are sent only to its origin.
   public var headers: [NetworkHeader]
@@ -41,51 +50,37 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// ``MiddlewareStage/call`` middleware, the policy's deadline starts when `next` is called. The deadline and a
   /// cancellation end the work of `next`; a middleware has to end its other work itself.
   public var middleware: [any NetworkMiddleware]
-  /// Replaces the session in a test. With a ``NetworkScript``, no network is used, and time is simulated.
-  ///
-  /// ```swift
-  /// var client = AppNetwork.client                      // as the app has made it
-  /// client.script = NetworkScript([.status(503), .dropped, .ok("{}")])
-  /// ```
-  public var script: (any NetworkPerformer)?
-  /// The session when the call began, in the client of that call (``NetworkCall/client``).
-  private var begun: NetworkSessionTransport?
+  /// The performer with the state of its session when the call began, in the client of that call
+  /// (``NetworkCall/client``).
+  private var begun: (any NetworkPerformer)?
 
   /// Makes a client.
   ///
   /// - Parameters:
   ///   - baseURL: The scheme, host, port and path prefix of endpoints that have no host.
-  ///   - session: The session that sends the requests.
+  ///   - performer: Carries out the calls: a session, a ``NetworkScript``, another client, or a performer of the app.
   ///   - headers: Header fields for every request that does not already have them.
   ///   - policy: The default retry policy.
   ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts
   ///     the keys.
   ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
   ///   - middleware: The middleware of every call.
-  ///   - script: Replaces the session in a test.
   public init(
-    baseURL: URL? = nil, session: URLSession = .shared, headers: [NetworkHeader] = [],
+    baseURL: URL? = nil, on performer: any NetworkPerformer = URLSession.shared, headers: [NetworkHeader] = [],
     policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
-    middleware: [any NetworkMiddleware] = [], script: (any NetworkPerformer)? = nil
+    middleware: [any NetworkMiddleware] = []
   ) {
     self.baseURL = baseURL
-    self.session = session
+    self.performer = performer
     self.headers = headers
     self.policy = policy
     self.encoder = encoder
     self.decoder = decoder
     self.middleware = middleware
-    self.script = script
   }
 
-  /// The queue of the session.
+  /// The queue of the performer.
   public var delegateQueue: OperationQueue { performer.delegateQueue }
-
-  private var performer: any NetworkPerformer {
-    if let script { return script }
-    if let begun, begun.session === session { return begun }
-    return session
-  }
 
   /// Makes a base URL from its components: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
   ///
@@ -103,75 +98,71 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   }
 }
 
-nonisolated extension NetworkClient {
-  /// Carries out a call with the settings and the middleware of this client.
-  #if compiler(>=6.2)
-    @concurrent
-  #endif
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    do {
-      var plan = plan
-      let client = beginningCall()
-      try complete(&plan.request)
-      plan.policy = plan.policy ?? policy
-      let call = NetworkCall(
-        client: client, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.isTransfer,
-        signIns: plan.signIns ?? NetworkLock([:]))
-      let ofAttempt = middleware.filter { $0.stage == .attempt }
-      if !ofAttempt.isEmpty { plan.addMiddleware(ofAttempt, in: call) }
-      let ofCall = middleware.filter { $0.stage == .call }
-      // The app may invalidate its session while they work.
-      let performer = ofCall.isEmpty ? performer : client.performer
-      let next = NetworkMiddlewareNext(ofCall, in: call) { [plan] request in
-        var plan = plan
-        plan.request = request
-        if call.memory.withLock({ $0.hasFallback }) { plan.maxRetries = 0 }
-        return try await performer.perform(plan).get()
-      }
-      return .success(try await next(plan.request))
-    } catch { return .failure(NetworkError(thrown: error)) }
+// MARK: - The performer of a call
+
+nonisolated extension NetworkClient: SessionPerformer {
+  /// What carries out a call that has begun, or one that begins now.
+  var performerInForce: any NetworkPerformer { begun ?? performer }
+
+  func beginningCall() -> NetworkClient {
+    var client = self
+    if begun == nil { client.begun = performer.atCallStart }
+    return client
   }
 
-  /// Carries out a call in a task.
-  public func perform(
-    _ plan: NetworkCallPlan,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
-  ) -> NetworkTask {
-    let client = beginningCall()
-    return start(completionHandler) { await client.perform(plan) }
-  }
-
-  /// Adds the base URL and the header fields.
-  private func complete(_ request: inout URLRequest) throws(NetworkError) {
-    if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
-      let (path, query) = (url.path(percentEncoded: true), url.query(percentEncoded: true))
-      request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: baseURL)
+  var signIns: NetworkSignIns {
+    var signIns = base?.signIns ?? [:]
+    for case let middleware as any NetworkSignInMiddleware in middleware {
+      signIns[ObjectIdentifier(middleware)] = middleware.currentSignIn
     }
-    let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
-    for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
-      // A credential for this service must not be sent to another origin.
-      if isSameOrigin || !NetworkSensitiveHeader.matches(field.name, field.value) { try field.add(to: &request) }
-    }
+    return signIns
   }
 }
 
-nonisolated extension NetworkClient: SessionPerformer {
-  func beginningCall() -> NetworkClient {
-    var client = self
-    if begun?.session !== session { client.begun = session.beginningCall() }
-    return client
+// MARK: - A client that is made on another client
+
+nonisolated extension NetworkClient {
+  /// The client that this one is made on.
+  private var base: NetworkClient? { performer as? NetworkClient }
+
+  /// The middleware that a call passes, also that of the client that this one is made on.
+  var allMiddleware: [any NetworkMiddleware] { middleware + (base?.allMiddleware ?? []) }
+
+  /// The names of the header fields in which middleware sends a secret.
+  var secretFields: Set<String> { allMiddleware.reduce(into: []) { $0.formUnion($1.secretFields) } }
+
+  /// The header fields that the session adds to every request.
+  var headersOfSession: [AnyHashable: Any] {
+    if let base { return base.headersOfSession }
+    return (performer as? URLSession)?.configuration.httpAdditionalHeaders ?? [:]
   }
 }
 
 nonisolated extension NetworkClient: NetworkEndpointContext {
+  var settings: NetworkClientSettings {
+    let inherited = base?.settings
+    return NetworkClientSettings(
+      baseURL: baseURL ?? inherited?.baseURL, encoder: encoder ?? inherited?.encoder,
+      decoder: decoder ?? inherited?.decoder)
+  }
+
   func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
+    try await base?.pass(&response, of: endpoint)
     let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
     let received = response.withValue(response.data)
     let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
     for middleware in ordered.reversed() {
-      do { response.value = try await middleware.parsed(response.value, from: received, in: call) } catch {
+      do {
+        response.value = try await middleware.parsed(response.value, from: received, in: call)
+      } catch {
         throw NetworkError(thrown: error)
       }
     }
   }
+}
+
+/// A middleware that adds the credential of a user.
+nonisolated protocol NetworkSignInMiddleware: NetworkMiddleware, AnyObject {
+  /// A number that changes when another user signs in; 0 if nobody is signed in.
+  var currentSignIn: Int { get }
 }

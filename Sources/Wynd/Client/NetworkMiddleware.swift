@@ -40,7 +40,7 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   /// - Returns: The response.
   /// - Throws: The error that the call or the attempt fails with.
   func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data>
 
   /// Inspects or replaces the value that an endpoint has parsed. The default returns it unchanged.
@@ -57,6 +57,11 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   /// Identifies the user whose credential this middleware adds, so that a cache stores responses separately for each
   /// user. nil (the default) means that it adds no credential.
   func cacheScope(of request: URLRequest) -> String?
+
+  /// The names of the header fields in which this middleware sends a secret. After a redirect to another origin, the
+  /// request has none of them. A field whose name or value looks like a credential, such as Authorization or X-Api-Key,
+  /// does not have to be named. The default is none.
+  var secretFields: Set<String> { get }
 }
 
 /// When a ``NetworkMiddleware`` runs.
@@ -77,7 +82,15 @@ nonisolated extension NetworkMiddleware {
   }
   /// Returns nil.
   public func cacheScope(of request: URLRequest) -> String? { nil }
+  /// None.
+  public var secretFields: Set<String> { [] }
 }
+
+/// Passes a request on to the middleware that follows, and finally to the session. Throws a ``NetworkError``.
+///
+/// A middleware that calls it in a closure of its own, such as the work of a `Task`, or passes it to another middleware,
+/// declares its parameter as `next: @escaping NetworkMiddlewareNext`.
+public typealias NetworkMiddlewareNext = @Sendable (URLRequest) async throws -> NetworkResponse<Data>
 
 /// The call that a request belongs to.
 nonisolated public struct NetworkCall: Sendable {
@@ -87,123 +100,28 @@ nonisolated public struct NetworkCall: Sendable {
   public let endpoint: (any Endpoint)?
   /// Whether this is a download, an upload or a stream. The ``NetworkResponse`` has only the response body of an upload.
   public let isTransfer: Bool
-  /// State that the middleware of a call shares between stages and attempts.
-  struct Memory: Sendable {
-    /// A cache can serve a stored response if this call fails, so only one attempt is made.
-    var hasFallback = false
-    /// The last response is to a redirected request, whose URL and method may differ from the original.
-    var hasFollowedRedirect = false
-  }
-  let memory = NetworkLock(Memory())
-  /// The epoch in which the call began, for each `Authentication`. 0 means that there was no credential.
-  var signIns = NetworkLock<[ObjectIdentifier: Int]>([:])
+  /// Who was signed in when the call began.
+  var signIns: NetworkSignIns = [:]
+  /// The current attempt; nil in the ``MiddlewareStage/call`` stage.
+  var attempt: NetworkMiddlewareAttempt?
+
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
 }
 
-/// Passes a request on to the middleware that follows, and finally to the session.
-nonisolated public struct NetworkMiddlewareNext: Sendable {
-  let send: @Sendable (URLRequest) async throws -> NetworkResponse<Data>
-
-  /// Sends the request through the middleware that follows. Throws a ``NetworkError``.
-  public func callAsFunction(_ request: URLRequest) async throws -> NetworkResponse<Data> { try await send(request) }
-}
-
-nonisolated extension NetworkMiddlewareNext {
-  /// Puts the middleware in front of `end`. The first is the outermost.
-  init(
-    _ middleware: [any NetworkMiddleware], in call: NetworkCall,
-    end: @escaping @Sendable (URLRequest) async throws -> NetworkResponse<Data>
-  ) {
-    self = middleware.reversed().reduce(Self(send: end)) { next, middleware in
-      Self { request in
-        do { return try await middleware.respond(to: request, in: call, next: next) } catch {
-          throw NetworkError(thrown: error)
-        }
-      }
-    }
-  }
-}
-
 nonisolated extension NetworkError {
   /// The error that the caller receives if a middleware throws this one.
   init(thrown error: any Error) {
-    let isCancelled = error is CancellationError && Task.isCancelled
-    self = error as? NetworkError ?? (isCancelled ? .cancelled : .middlewareError(error))
+    if let error = error as? NetworkError {
+      self = error
+    } else if error is CancellationError, Task.isCancelled {
+      self = .cancelled
+    } else {
+      self = .middlewareError(error)
+    }
   }
 
   /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
   var isOutage: Bool { inner?.isOutage ?? shouldRetry }
-}
-
-nonisolated extension NetworkCallPlan {
-  /// Puts middleware around each attempt. For the retry loop it is still one attempt: the deadline and a cancellation
-  /// apply to the middleware too, and additional requests that a middleware sends do not count as retries.
-  mutating func addMiddleware(_ middleware: [any NetworkMiddleware], in call: NetworkCall) {
-    let inner = around
-    let allowEmptyData = allowEmptyData
-    around = { send in
-      let send = inner?(send) ?? send
-      return { outgoing in
-        let attempt = MiddlewareAttempt(outgoing, allowEmptyData: allowEmptyData, send)
-        return await attempt.run(through: middleware, in: call)
-      }
-    }
-  }
-}
-
-/// An attempt that middleware carries out, perhaps with several requests.
-nonisolated private struct MiddlewareAttempt: Sendable {
-  private let outgoing: NetworkOutgoing
-  private let allowEmptyData: Bool
-  private let send: NetworkSend
-  /// Combines what the retry decision has to know about all requests of the attempt.
-  private let combined = NetworkLock(NetworkOutcome())
-
-  init(_ outgoing: NetworkOutgoing, allowEmptyData: Bool, _ send: @escaping NetworkSend) {
-    self.outgoing = outgoing
-    self.allowEmptyData = allowEmptyData
-    self.send = send
-  }
-
-  func run(through middleware: [any NetworkMiddleware], in call: NetworkCall) async -> NetworkOutcome {
-    let next = NetworkMiddlewareNext(middleware, in: call) { request in
-      try await response(to: request, in: call)
-    }
-    do {
-      let response = try await next(outgoing.request)
-      var outcome = combined.withLock { $0 }
-      outcome.data = response.data
-      outcome.response = response.response
-      outcome.isAccepted = true
-      return outcome
-    } catch {
-      var outcome = combined.withLock { $0 }
-      outcome.error = NetworkError(thrown: error)
-      return outcome
-    }
-  }
-
-  private func response(to request: URLRequest, in call: NetworkCall) async throws -> NetworkResponse<Data> {
-    var outgoing = outgoing
-    outgoing.request = request
-    let outcome = await send(outgoing)
-    let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: allowEmptyData)
-    let mayBeApplied = mayBeApplied(outcome, result)
-    combined.withLock { combined in
-      if outcome.hasProgressed { combined.hasProgressed = true }
-      // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
-      if outcome.hasFollowedRedirect || mayBeApplied { combined.hasFollowedRedirect = true }
-    }
-    call.memory.withLock { $0.hasFollowedRedirect = outcome.hasFollowedRedirect }
-    return NetworkResponse(data: outcome.data ?? Data(), response: try result.get())
-  }
-
-  /// Whether the server may have applied the request, assuming a POST without an Idempotency-Key. A 401 means that it
-  /// has not.
-  private func mayBeApplied(_ outcome: NetworkOutcome, _ result: Result<HTTPURLResponse, NetworkError>) -> Bool {
-    guard case .failure(let error) = result else { return true }
-    return error.statusCode != 401 && RepeatSafety.proven(by: error, in: outcome) == nil
-  }
 }

@@ -34,25 +34,40 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
     let accepted = contentTypes.map { Set($0.map { $0.lowercased() }) }
     reason = { response in
       let status = response.statusCode
-      if statusCodes?.contains(status) == false { return "status \(status)" }
-      let field = response.response.value(forHTTPHeaderField: "Content-Type") ?? ""
-      let type = field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-      let isAccepted = accepted?.isDisjoint(with: [type, type.prefix { $0 != "/" } + "/*", "*/*"]) != true
-      return isAccepted || response.data.isEmpty ? validate(response) : "content type \(type)"
+      if let statusCodes, !statusCodes.contains(status) { return "status \(status)" }
+      let type = Self.mediaType(of: response.response)
+      if let accepted, !response.data.isEmpty, !Self.accepts(type, accepted) { return "content type \(type)" }
+      return validate(response)
     }
+  }
+
+  /// The media type without parameters, in lowercase; empty without one.
+  private static func mediaType(of response: HTTPURLResponse) -> String {
+    let field = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+    return field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+  }
+
+  private static func accepts(_ type: String, _ accepted: Set<String>) -> Bool {
+    let anyOfItsKind = type.prefix { $0 != "/" } + "/*"
+    return accepted.contains(type) || accepted.contains(String(anyOfItsKind)) || accepted.contains("*/*")
   }
 
   /// Throws ``InvalidResponse`` if the response is not acceptable.
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
     let response = try await next(request)
-    // A conditional request expects a 304. With a 416, a server confirms that a download is complete.
-    let isConditional = ["If-None-Match", "If-Modified-Since"].contains { request.value(forHTTPHeaderField: $0) != nil }
-    let isExpected =
-      isConditional && response.statusCode == 304 || call.isTransfer && response.statusCode == 416
-    guard !isExpected, let text = reason(response) else { return response }
+    if Self.isExpected(response.statusCode, of: request, call) { return response }
+    guard let text = reason(response) else { return response }
     throw InvalidResponse(reason: text, response: response, shouldRetry: isRetryable)
+  }
+
+  /// Whether the status answers a condition of the request: a 304 that of a cache, and a 416 that of a download, which
+  /// is complete.
+  private static func isExpected(_ status: Int, of request: URLRequest, _ call: NetworkCall) -> Bool {
+    let conditions = ["If-None-Match", "If-Modified-Since"]
+    let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
+    return isConditional && status == 304 || call.isTransfer && status == 416
   }
 }
 

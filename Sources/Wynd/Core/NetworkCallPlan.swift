@@ -23,14 +23,16 @@ nonisolated public struct NetworkCallPlan: Sendable {
   var delay: Duration?
   /// Whether the first request is sent before the public call returns, so that the session is certainly valid.
   var isInsideCall = true
-  /// Who was signed in when the call began; see `NetworkCall`. The connections of an event stream share it.
-  var signIns: NetworkLock<[ObjectIdentifier: Int]>?
+  /// Who was signed in when an earlier call began that this one continues: a connection of the same event stream.
+  var signIns: NetworkSignIns?
   /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
   /// Whether this is a download, an upload or a stream.
   var isTransfer = false
-  /// What is put around each attempt: a download, an upload or a stream, and middleware. Nil sends the request alone.
+  /// What is put around each request: a download, an upload or a stream.
   var around: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
+  /// What is put around each attempt: the middleware of a client, which may send several requests.
+  var middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
 
   /// Where the completion handlers of performers are called that have no queue of their own.
   static let defaultDelegateQueue: OperationQueue = {
@@ -40,7 +42,17 @@ nonisolated public struct NetworkCallPlan: Sendable {
   }()
 }
 
+/// For each `Authentication`, the number of the sign-in whose credential a call uses; 0 without a credential.
+typealias NetworkSignIns = [ObjectIdentifier: Int]
+
 nonisolated extension NetworkCallPlan {
+  /// What carries out an attempt: `send`, inside everything that is put around it. Nil if nothing is.
+  func attempt(through send: @escaping NetworkSend) -> NetworkSend? {
+    if around == nil, middleware == nil { return nil }
+    let request = around?(send) ?? send
+    return middleware?(request) ?? request
+  }
+
   init(
     _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true
   ) {

@@ -24,8 +24,8 @@ nonisolated struct NetworkOutcome: Sendable {
   var hasFollowedRedirect = false
   /// The request may have been sent, even if the error usually proves that it was not.
   var mayHaveSent = false
-  /// Whether the response counts as a success, whatever its status code.
-  var isAccepted = false
+  /// What a middleware or a transfer made of the response: a success, whatever its status code.
+  var accepted: NetworkResponse<Data>?
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
 
@@ -33,16 +33,17 @@ nonisolated struct NetworkOutcome: Sendable {
   static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
 
   /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
-  func result(isHead: Bool, allowEmptyData: Bool) -> Result<HTTPURLResponse, NetworkError> {
+  func result(isHead: Bool, allowEmptyData: Bool) -> Result<NetworkResponse<Data>, NetworkError> {
     if let error { return .failure(Self.networkError(error)) }
+    if let accepted { return .success(accepted) }
     guard let response else { return .failure(.noResponse) }
     guard let http = response as? HTTPURLResponse else { return .failure(.invalidResponseType(response)) }
-    if isAccepted { return .success(http) }
     if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }
     let isBodyExpected = 200..<300 ~= http.statusCode && ![204, 205].contains(http.statusCode)
     let isBodyMissing = data?.isEmpty != false
     let isBodyRequired = isBodyExpected && !isHead && !allowEmptyData
-    return isBodyMissing && isBodyRequired ? .failure(.noResponseData(http)) : .success(http)
+    if isBodyMissing && isBodyRequired { return .failure(.noResponseData(http)) }
+    return .success(NetworkResponse(data: data ?? Data(), response: http))
   }
 
   private static func networkError(_ error: any Error) -> NetworkError {

@@ -78,11 +78,20 @@ nonisolated protocol SessionPerformer: NetworkPerformer {
   associatedtype CallPerformer: NetworkPerformer
   /// Carries out requests of a call that begins now, whenever they are sent.
   func beginningCall() -> CallPerformer
+  /// Who is signed in.
+  var signIns: NetworkSignIns { get }
+}
+
+nonisolated extension SessionPerformer {
+  var signIns: NetworkSignIns { [:] }
 }
 
 nonisolated extension NetworkPerformer {
   /// Carries out requests of a call that begins now, whenever they are sent, if the session is known.
   var atCallStart: any NetworkPerformer { (self as? any SessionPerformer)?.beginningCall() ?? self }
+
+  /// Who is signed in, for a call that begins now.
+  var signInsAtCallStart: NetworkSignIns { (self as? any SessionPerformer)?.signIns ?? [:] }
 }
 
 nonisolated extension URLSession: SessionPerformer {

@@ -10,8 +10,11 @@
 /// `Authorization` even if the host stays the same.
 nonisolated enum NetworkRedirect {
   /// `next` with the credentials of `previous` if both have the same origin, otherwise without any (RFC 9110 §15.4).
-  /// http and https are different origins. `additional` are the fields that the session adds to every request.
-  static func request(_ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?) -> URLRequest {
+  /// http and https are different origins. `additional` are the fields that the session adds to every request, and
+  /// `secretFields` the names of those that a client knows to be secret.
+  static func request(
+    _ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?, secretFields: Set<String> = []
+  ) -> URLRequest {
     var next = next
     if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
       for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
@@ -21,12 +24,12 @@ nonisolated enum NetworkRedirect {
       return next
     }
     for (name, value) in next.allHTTPHeaderFields ?? [:]
-    where NetworkSensitiveHeader.matches(name, value) || name.lowercased() == "host" {
+    where NetworkSensitiveHeader.matches(name, value, known: secretFields) || name.lowercased() == "host" {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add these again to a request without them; a blank value is not sent.
     for case (let name as String, let value as String) in additional ?? [:]
-    where NetworkSensitiveHeader.matches(name, value) {
+    where NetworkSensitiveHeader.matches(name, value, known: secretFields) {
       next.setValue(" ", forHTTPHeaderField: name)
     }
     return next

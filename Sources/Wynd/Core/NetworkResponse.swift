@@ -24,7 +24,7 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   /// for every other response.
   public internal(set) var revalidationError: NetworkError?
   // Two properties in place of an array: a call that succeeds at once allocates none.
-  let failures: [NetworkAttempt]
+  var failures: [NetworkAttempt]
   var success: NetworkAttempt?
 }
 

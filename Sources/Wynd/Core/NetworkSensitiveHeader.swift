@@ -3,13 +3,13 @@ import Foundation
 /// The header fields that must not be sent to another origin, and must not be logged.
 nonisolated enum NetworkSensitiveHeader {
   /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
-  /// scheme.
-  static func matches(_ name: String, _ value: String = "") -> Bool {
+  /// scheme. `known` are the names of fields that hold one, whatever they are called.
+  static func matches(_ name: String, _ value: String = "", known: Set<String> = []) -> Bool {
     let lowercased = name.lowercased()
+    if known.contains(where: { $0.lowercased() == lowercased }) { return true }
     if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
     if hasSecretWord(name) { return true }
-    if ["basic ", "bearer ", "digest "].contains(where: { value.lowercased().hasPrefix($0) }) { return true }
-    return added.withLock { $0.contains(lowercased) }
+    return ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
   }
 
   private static func hasSecretWord(_ name: String) -> Bool {
@@ -22,17 +22,6 @@ nonisolated enum NetworkSensitiveHeader {
       secrets.contains { word.hasSuffix($0) || word.hasSuffix($0 + "s") }
     }
   }
-
-  /// Makes a field sensitive, whatever its name. The last 64 such names are kept.
-  static func add(_ name: String) {
-    let lowercased = name.lowercased()
-    added.withLock { names in
-      names.removeAll { $0 == lowercased }
-      names.append(lowercased)
-      if names.count > 64 { names.removeFirst() }
-    }
-  }
-  private static let added = NetworkLock<[String]>([])
 
   // With a hyphen, only the whole word matches; without, also the end of a word (authtoken).
   private static let secrets = [

@@ -14,6 +14,8 @@ nonisolated struct NetworkOutgoing: Sendable {
   var request: URLRequest
   /// Nil if both bodies are in memory.
   var bodies: NetworkBodies?
+  /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
+  var secretFields: Set<String> = []
   /// Whether the app is still inside the call that sends this request. Only then its session is certainly valid.
   var isInsideCall = false
   /// Stands for the request on the caller's session, if it is the first one of a transfer.

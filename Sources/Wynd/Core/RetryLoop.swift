@@ -168,7 +168,7 @@ nonisolated final class RetryLoop: Sendable {
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics
     #endif
-    if let around = plan.around {
+    if let attempt = plan.attempt(through: { [transport] in await transport.send($0) }) {
       if isInsideCall, plan.isTransfer {
         do {
           outgoing.placeholder = try transport.placeholder()
@@ -177,9 +177,8 @@ nonisolated final class RetryLoop: Sendable {
         }
       }
       // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-      let work = Task { [transport, outgoing] in
-        let send = around { await transport.send($0) }
-        reply.end(await send(outgoing))
+      let work = Task { [outgoing] in
+        reply.end(await attempt(outgoing))
       }
       reply.onCancel { work.cancel() }
     } else {
@@ -194,7 +193,7 @@ nonisolated final class RetryLoop: Sendable {
 
   private func step(after outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
     switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
-    case .success(let response): .end(succeed(response, outcome, state))
+    case .success(let response): .end(succeed(response, state))
     case .failure(let error): step(after: error, outcome, &state)
     }
   }
@@ -295,13 +294,13 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The end
 
-  private func succeed(_ response: HTTPURLResponse, _ outcome: NetworkOutcome, _ state: RetryCallState) -> CallResult {
+  private func succeed(_ response: NetworkResponse<Data>, _ state: RetryCallState) -> CallResult {
     policy.budget?.responded(request.url, now: clock.now)
     emit(.succeeded(statusCode: response.statusCode), state)
-    let data = outcome.data ?? Data()
-    return .success(
-      NetworkResponse(
-        value: data, data: data, response: response, failures: state.history, success: endedAttempt(state)))
+    var response = response
+    response.failures = state.history
+    response.success = endedAttempt(state)
+    return .success(response)
   }
 
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.

@@ -50,11 +50,11 @@ nonisolated extension Endpoint {
   }
 
   func call(
-    _ policy: RetryPolicy?, _ context: (any NetworkEndpointContext)?
+    _ policy: RetryPolicy?, _ settings: NetworkClientSettings
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = body
-    let request = try request(body, baseURL: context?.baseURL, encoder: context?.encoder)
+    let request = try request(body, baseURL: settings.baseURL, encoder: settings.encoder)
     // `parse` decides whether the response may be empty.
     var plan = NetworkCallPlan(request, policy: policy ?? self.policy)
     plan.endpoint = self
@@ -75,7 +75,7 @@ nonisolated extension Endpoint {
 
 /// A call of an endpoint.
 nonisolated struct NetworkEndpointCall: Sendable {
-  let plan: NetworkCallPlan
+  var plan: NetworkCallPlan
   /// Sends a body that is not in memory.
   var upload: NetworkUploadCall?
 

@@ -39,7 +39,13 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 }
 
 nonisolated extension Endpoint {
-  func parsed(_ result: RetryLoop.CallResult) -> Result<NetworkResponse<Response>, NetworkError> {
+  func parsed(
+    _ result: RetryLoop.CallResult, _ settings: NetworkClientSettings
+  ) -> Result<NetworkResponse<Response>, NetworkError> {
+    NetworkClientDecoder.current.withValue(settings.decoder) { parsed(result) }
+  }
+
+  private func parsed(_ result: RetryLoop.CallResult) -> Result<NetworkResponse<Response>, NetworkError> {
     result.mapError(typed).flatMap { network in
       Result { network.withValue(try parse(data: network.data, response: network.response)) }
         .mapError { error in

@@ -53,9 +53,9 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let context = endpointContext
-    if context == nil, let call = try? endpoint.call(policy, nil) {
-      return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0))) }
+    let settings = NetworkClientSettings()
+    if endpointContext == nil, let call = try? endpoint.call(policy, settings) {
+      return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
     }
     // The async method runs a client's calls, and throws the error of a request that cannot be made.
     return start(completionHandler) { [atCallStart] in
@@ -78,21 +78,25 @@ nonisolated extension NetworkPerformer {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let context = endpointContext
-    let call = try endpoint.call(policy, context)
+    let settings = endpointContext?.settings ?? NetworkClientSettings()
+    return try await response(of: endpoint.call(policy, settings), endpoint, settings)
+  }
+
+  /// Carries out the call of an endpoint, and parses its response.
+  func response<E: Endpoint>(
+    of call: NetworkEndpointCall, _ endpoint: E, _ settings: NetworkClientSettings
+  ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let result = call.end(await perform(call.plan))
-    var parsed = try NetworkClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
-    try await context?.pass(&parsed, of: endpoint)
+    var parsed = try endpoint.parsed(result, settings).get()
+    try await endpointContext?.pass(&parsed, of: endpoint)
     return parsed
   }
 
   private var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
 }
 
-/// What a client supplies to the calls of endpoints.
+/// A performer that takes part in the calls of endpoints: a client.
 nonisolated protocol NetworkEndpointContext: NetworkBodyContext {
-  var baseURL: URL? { get }
-  var decoder: JSONDecoder? { get }
   /// Passes the parsed value through the middleware.
   func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError)
 }

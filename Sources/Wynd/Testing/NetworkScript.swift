@@ -9,7 +9,7 @@ public import Foundation
 ///
 /// ```swift
 /// let script = NetworkScript([.status(503), .dropped, .ok("{}")])
-/// let client = NetworkClient(script: script)
+/// let client = NetworkClient(on: script)
 /// let data = try await client.performNetworkRequest(request)
 /// #expect(script.requests.count == 3)
 /// ```

@@ -109,14 +109,14 @@ nonisolated final class NetworkByteStream: Sendable {
     // The stream of an earlier attempt is released outside the lock: that can cancel it.
     var stream: NetworkByteStream? = self
     started.withLock { swap(&$0, &stream) }
-    reply.end(NetworkOutcome(data: Data(), response: head, isAccepted: true))
+    reply.end(NetworkOutcome(response: head, accepted: NetworkResponse(data: Data(), response: head)))
   }
 
   private func finished(_ outcome: NetworkOutcome) {
     let result = outcome.result(isHead: false, allowEmptyData: true)
     end(result.map { _ in })
     // A body without a byte.
-    if case .success(let head) = result { return start(head) }
+    if case .success(let response) = result { return start(response.response) }
     var outcome = outcome
     outcome.data = state.withLock { $0.buffer }
     // Has no effect after the start.

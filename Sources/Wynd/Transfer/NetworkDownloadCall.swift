@@ -122,7 +122,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
         guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
         try await networkInBackground { try complete(file, response, prepared.attempt) }
         await progress.reportsAreDelivered()
-        return NetworkOutcome(data: Data(), response: response, isAccepted: true)
+        return NetworkOutcome(
+          response: response, accepted: NetworkResponse(data: Data(), response: response))
       }
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }

@@ -54,9 +54,7 @@ nonisolated extension NetworkPerformer {
     // A body stream can be read only once.
     let mayReconnect = isWanted && request.httpBodyStream == nil
     return ServerSentEvents(performer: self, mayReconnect: mayReconnect) {
-      var plan = NetworkCallPlan(request, policy: policy)
-      plan.signIns = NetworkLock([:])
-      return plan
+      NetworkCallPlan(request, policy: policy)
     }
   }
 }
@@ -92,6 +90,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       self.events = events
       laterPerformer = events.performer.atCallStart
       call = events.makeCall()
+      // A new connection continues the stream of the user who opened it.
+      call.signIns = events.performer.signInsAtCallStart
       parser = ServerSentEventParser(lastID: call.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
     }
 

@@ -76,7 +76,7 @@ import WyndLoopbackServer
     let result = Task { () -> NetworkError? in
       var request = URLRequest(url: server.url(), method: method)
       let body = Data("order".utf8)
-      let client = NetworkClient(session: session)
+      let client = NetworkClient(on: session)
       do throws(NetworkError) {
         switch kind {
         case "upload": _ = try await session.performNetworkUpload(request, from: .data(body), policy: policy)

@@ -20,7 +20,7 @@ import WyndLoopbackServer
     }
     await #expect(throws: NetworkError.self) { for try await _ in session.serverSentEvents(for: request) {} }
     await #expect(throws: NetworkError.self) {
-      try await NetworkClient(session: session).performNetworkRequest(request)
+      try await NetworkClient(on: session).performNetworkRequest(request)
     }
     await withCheckedContinuation { continuation in
       session.performNetworkRequest(request) { result in
@@ -173,8 +173,8 @@ import WyndLoopbackServer
     })
     let performer: any NetworkPerformer =
       switch moment {
-      case "in a middleware": NetworkClient(session: session, middleware: [deaf])
-      case "before the start of a client's call": NetworkClient(session: session)
+      case "in a middleware": NetworkClient(on: session, middleware: [deaf])
+      case "before the start of a client's call": NetworkClient(on: session)
       default: session
       }
     let request = URLRequest(url: server.url())

@@ -57,7 +57,7 @@ import WyndLoopbackServer
   /// The client's are made of the same parts.
   @Test func publishesCallsOfAClient() async throws {
     let server = try LoopbackServer { $0.target == "/item" ? .ok(#"{"id":7}"#) : .status(404) }
-    let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
+    let client = NetworkClient(baseURL: server.url(), on: session, policy: Self.quick)
     let seen = Seen<String>()
     let load = Self.watch(NetworkTask.publisher { client.load(Item(server: server), completionHandler: $0) }, seen)
     await seen.reaches(2)

@@ -56,7 +56,7 @@ extension ResponseCacheTests {
     _ script: NetworkScript, _ call: [any NetworkMiddleware], attempt: [any NetworkMiddleware] = [],
     policy: RetryPolicy = .never
   ) -> NetworkClient {
-    NetworkClient(baseURL: origin, policy: policy, middleware: call + attempt, script: script)
+    NetworkClient(baseURL: origin, on: script, policy: policy, middleware: call + attempt)
   }
 
   static func request(_ fields: [String: String] = [:], path: String = "/", method: String = "GET") throws -> URLRequest

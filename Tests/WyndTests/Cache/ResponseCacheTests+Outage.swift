@@ -92,7 +92,7 @@ extension ResponseCacheTests {
   @Test func doesNotServeAStaleResponseAfterAnotherSignIn() async throws {
     let authentication = try Self.authentication("ann")
     let script = NetworkScript { _, number in
-      if number == 1 { authentication.credential = BearerToken("bob") }
+      if number == 1 { authentication.signIn(BearerToken("bob")) }
       return number == 0 ? .ok("ann's", headers: Self.tagged) : .dropped
     }
     let cached = CachedClient(script, stale: true, attempt: [authentication])

@@ -48,7 +48,7 @@ extension ResponseCacheTests {
     }
     for source in [NetworkResponseSource.network, .cache] {
       for user in ["ann", "bob"] {
-        authentication.credential = BearerToken(user)
+        authentication.signIn(BearerToken(user))
         #expect(try await cached.get() == ("Bearer \(user)", source))
       }
     }
@@ -59,7 +59,7 @@ extension ResponseCacheTests {
     let cached = CachedClient(Self.echo(), attempt: [authentication])
     let request = URLRequest(url: try #require(URL(string: "https://b.example/")))
     #expect(try await cached.response(request) == ("nobody", .network))
-    authentication.credential = BearerToken("bob")
+    authentication.signIn(BearerToken("bob"))
     #expect(try await cached.response(request) == ("nobody", .cache))
   }
 
@@ -75,7 +75,7 @@ extension ResponseCacheTests {
     authentication.signIn(BearerToken("1"), as: "bob")
     #expect(try await cached.get() == ("Bearer 1", .network))
     // A sign-in without a name is another user.
-    authentication.credential = BearerToken("2")
+    authentication.signIn(BearerToken("2"))
     #expect(authentication.account == nil)
     #expect(try await cached.get() == ("Bearer 2", .network))
   }
@@ -96,7 +96,7 @@ extension ResponseCacheTests {
       switch number {
       case 0: return .ok("ann's", headers: Self.tagged)
       case 1:
-        authentication.credential = BearerToken("bob")
+        authentication.signIn(BearerToken("bob"))
         return .status(304, headers: ["Cache-Control": "max-age=600"])
       default: return .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: Self.fresh)
       }
@@ -105,7 +105,7 @@ extension ResponseCacheTests {
     #expect(try await cached.get().text == "ann's")
     await #expect(throws: NetworkError.self) { try await cached.get() }
     #expect(try await cached.get() == ("Bearer bob", .network))
-    authentication.credential = BearerToken("ann")
+    authentication.signIn(BearerToken("ann"))
     // Nor was it stored as fresh: the request of ann reaches the server.
     #expect(try await cached.get() == ("Bearer ann", .network))
   }

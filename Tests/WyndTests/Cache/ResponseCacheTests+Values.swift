@@ -43,9 +43,9 @@ extension ResponseCacheTests {
   @Test func valuesUseTheirOwnPolicy() async throws {
     let script = NetworkScript([.dropped])
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 3),
-      middleware: [ResponseCache(MemoryStore())],
-      script: script)
+      baseURL: URL(string: "https://a.example"), on: script,
+      policy: RetryPolicy(maxRetries: 3),
+      middleware: [ResponseCache(MemoryStore())])
     await #expect(throws: NetworkError.self) {
       for try await _ in client.values(of: Greeting(), policy: RetryPolicy(maxRetries: 1)) {}
     }

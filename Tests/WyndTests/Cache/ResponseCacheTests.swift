@@ -49,7 +49,7 @@ import Wynd
     for tenant in ["red", "blue", "red"] {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["X-Tenant": tenant]
-      let client = NetworkClient(session: URLSession(configuration: configuration), middleware: [cache])
+      let client = NetworkClient(on: URLSession(configuration: configuration), middleware: [cache])
       #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data(tenant.utf8))
     }
   }
@@ -93,7 +93,7 @@ import Wynd
     cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
     #expect(try await cached.get().text == "mine")
     #expect(try await cached.get().source == .cache)
-    authentication.credential = BearerToken("yours")
+    authentication.signIn(BearerToken("yours"))
     #expect(try await cached.get().text == "yours")
   }
 
@@ -122,13 +122,13 @@ import Wynd
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("ann")) { _, _ in BearerToken("new") }
     let script = NetworkScript { request, number in
-      if number == 0 { authentication.credential = BearerToken("bob") }
+      if number == 0 { authentication.signIn(BearerToken("bob")) }
       return .ok("\(number)", headers: ["Cache-Control": "max-age=60"])
     }
     let client = NetworkClient(
-      baseURL: origin, middleware: [ResponseCache(MemoryStore()), authentication], script: script)
+      baseURL: origin, on: script, middleware: [ResponseCache(MemoryStore()), authentication])
     for expected in ["0", "1", "1"] { #expect(try await client.load(Text()) == expected) }
-    authentication.credential = BearerToken("ann")
+    authentication.signIn(BearerToken("ann"))
     #expect(try await client.load(Text()) == "2")
   }
 
@@ -173,7 +173,7 @@ import Wynd
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["Authorization": "Bearer \(user)"]
       let client = NetworkClient(
-        session: URLSession(configuration: configuration), policy: .never, middleware: [ResponseCache(store)])
+        on: URLSession(configuration: configuration), policy: .never, middleware: [ResponseCache(store)])
       #expect(
         try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("Bearer \(user)".utf8))
     }
@@ -213,7 +213,7 @@ import Wynd
         ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
     }
     let client = NetworkClient(
-      baseURL: server.url(), session: URLSession(configuration: .default), policy: .never,
+      baseURL: server.url(), on: URLSession(configuration: .default), policy: .never,
       middleware: [ResponseCache(MemoryStore())])
     for expected in [NetworkResponseSource.network, .revalidated, .revalidated] {
       let response = try await client.networkResponse(for: URLRequest(url: server.url()))

@@ -13,7 +13,7 @@ extension AuthenticationTests {
   static func client(
     _ script: NetworkScript, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
   ) -> NetworkClient {
-    NetworkClient(baseURL: origin, policy: policy, middleware: authentication, script: script)
+    NetworkClient(baseURL: origin, on: script, policy: policy, middleware: authentication)
   }
   static func client(
     _ server: LoopbackServer, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick

@@ -86,7 +86,7 @@ extension AuthenticationTests {
     let (client, authentication) = Self.client(server, "old")
     let call = Task { try await Self.get(client) }
     await asked.wait()
-    authentication.credential = nil
+    authentication.signOut()
     held.signal()
     await #expect(throws: NetworkError.self) { try await call.value }
     #expect(authentication.credential == nil)
@@ -137,7 +137,7 @@ extension AuthenticationTests {
     let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(change) }
     #expect(error?.statusCode == 401)
     #expect(server.requests.map(\.method) == ["POST", "GET"])
-    authentication.credential = BearerToken("old")
+    authentication.signIn(BearerToken("old"))
     request.url = URL(string: "HTTP://127.0.0.1:\(server.port)")
     #expect(try await client.performNetworkRequest(request) == Data("ok".utf8))
     #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/profile"))) == Data("ok".utf8))
@@ -151,7 +151,7 @@ extension AuthenticationTests {
     let script = NetworkScript([.ok("x")])
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, Key(key: "ours")) { _, _ in Key(key: "renewed") }
-    let client = NetworkClient(middleware: [authentication], script: script)
+    let client = NetworkClient(on: script, middleware: [authentication])
     var request = URLRequest(url: origin)
     request.setValue("own", forHTTPHeaderField: "X-Api-Key")
     _ = try await client.performNetworkRequest(request)
@@ -168,7 +168,7 @@ extension AuthenticationTests {
         session.finishTasksAndInvalidate()
         return BearerToken("new")
       }
-      let client = NetworkClient(session: session, policy: Self.quick, middleware: [authentication])
+      let client = NetworkClient(on: session, policy: Self.quick, middleware: [authentication])
       #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("x".utf8))
     }
   #endif
@@ -194,8 +194,8 @@ extension AuthenticationTests {
     let script = NetworkScript(steps)
     let events = EventLog()
     let client = NetworkClient(
-      baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add), middleware: [authentication],
-      script: script)
+      baseURL: origin, on: script, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add),
+      middleware: [authentication])
     let result: Result<NetworkResponse<Data>, NetworkError>
     do throws(NetworkError) {
       result = .success(

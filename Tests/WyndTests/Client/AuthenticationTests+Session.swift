@@ -49,7 +49,7 @@ extension AuthenticationTests {
     guard case .endpointError = error else { Issue.record("\(String(describing: error))"); return }
     let token = String(decoding: try await Self.get(client, "/login").data, as: UTF8.self)
     #expect(Self.tokens(script) == [nil, nil] && renewals.value == 0)
-    authentication.credential = BearerToken(token)
+    authentication.signIn(BearerToken(token))
     _ = try? await Self.get(client, "/login")
     #expect(Self.tokens(script).last == "Bearer t")
   }
@@ -57,7 +57,7 @@ extension AuthenticationTests {
   @Test func retriesUnsignedCallUnsignedAfterASignIn() async throws {
     let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in BearerToken("-") }
     let script = NetworkScript { _, number in
-      if number == 0 { authentication.credential = BearerToken("ann") }
+      if number == 0 { authentication.signIn(BearerToken("ann")) }
       return number == 0 ? .status(503) : .ok("x")
     }
     _ = try await Self.get(Self.client(script, authentication))
@@ -80,7 +80,7 @@ extension AuthenticationTests {
     for call in calls { #expect(try await call.value.attempts.count == 1) }
     #expect(renewals.value == 1 && Set(Self.tokens(script)) == ["Bearer new1"])
     // A credential that was renewed because it had expired is not renewed again for the same call.
-    authentication.credential = old
+    authentication.signIn(old)
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
     #expect(renewals.value == 2 && Self.tokens(script).last == "Bearer new2")
   }
@@ -128,10 +128,10 @@ extension AuthenticationTests {
     authentication.signIn(BearerToken("ann"), as: "Ann")
     let late = Task { try await authentication.renew(with: client) }
     await isRenewing.wait()
-    authentication.credential = nil
+    authentication.signOut()
     mayEnd.open()
     _ = await late.result
-    authentication.credential = BearerToken("bob")
+    authentication.signIn(BearerToken("bob"))
     refused.value = true
     _ = try? await authentication.renew(with: client)
     await until { saved.value?.count == 6 }
@@ -151,7 +151,7 @@ extension AuthenticationTests {
     authentication.signIn(Named { own.value?.account }, as: "Ann")
     let script = Self.script("x")
     _ = try? await Self.get(
-      NetworkClient(baseURL: Self.origin, policy: .never, middleware: [authentication], script: script))
+      NetworkClient(baseURL: Self.origin, on: script, policy: .never, middleware: [authentication]))
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-User") == "Ann")
   }
 
@@ -177,7 +177,7 @@ extension AuthenticationTests {
     #expect(try await authentication.renew(with: client) == BearerToken("new1"))
     _ = try await Self.get(client)
     #expect(Self.tokens(script) == ["Bearer new1"])
-    authentication.credential = nil
+    authentication.signOut()
     await #expect(throws: NetworkError.self) { try await authentication.renew(with: client) }
     #expect(renewals.value == 1)
   }
@@ -262,7 +262,7 @@ extension AuthenticationTests {
     let client = Self.client(Self.script("bob"), authentication)
     let call = Task { try await Self.get(client) }
     await begun.wait()
-    authentication.credential = BearerToken("bob")
+    authentication.signIn(BearerToken("bob"))
     mayEnd.open()
     await #expect(throws: NetworkError.self) { try await call.value }
     #expect(authentication.credential == BearerToken("bob"))

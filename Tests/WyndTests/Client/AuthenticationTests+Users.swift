@@ -14,7 +14,7 @@ extension AuthenticationTests {
         BearerToken("renewed")
       }
       let script = NetworkScript { _, number in
-        if number == 0 { authentication.credential = user.map { BearerToken($0) } }
+        if number == 0 { authentication.signInOrOut(user) }
         return number == 0 ? .status(503) : .ok("x")
       }
       let client = Self.client(script, authentication)
@@ -37,7 +37,7 @@ extension AuthenticationTests {
     let client = Self.client(script, authentication)
     let ann = Task { try await Self.get(client) }
     await begun.reaches(1)
-    authentication.credential = BearerToken("bob")
+    authentication.signIn(BearerToken("bob"))
     let bob = Task { try await Self.get(client) }
     await begun.reaches(2)
     annMay.open()
@@ -65,7 +65,7 @@ extension AuthenticationTests {
     let client = Self.client(script, authentication)
     let ann = Task { try await Self.get(client) }
     await begun.wait()
-    authentication.credential = BearerToken("bob")
+    authentication.signIn(BearerToken("bob"))
     _ = try await Self.get(client)
     #expect(Self.tokens(script).last == "Bearer bob renewed")
     annMay.open()

@@ -131,8 +131,8 @@ import WyndLoopbackServer
     let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
     let order = Task { try await Self.get(client, "/order") }
     await asked.wait()
-    authentication.credential = nil
-    authentication.credential = BearerToken("bob")
+    authentication.signOut()
+    authentication.signIn(BearerToken("bob"))
     held.signal()
     await #expect(throws: NetworkError.self) { try await order.value }
     _ = try await Self.get(client, "/list")
@@ -222,5 +222,12 @@ import WyndLoopbackServer
     #expect(refreshes.value == 1)
     // Its retries, which start on a timer, are sent without the credential too.
     #expect(server.requests.filter { $0.target == "/token" }.map { $0.value("Authorization") } == [nil, nil, nil])
+  }
+}
+
+extension Authentication<BearerToken> {
+  /// Signs a user in, or out if there is none.
+  func signInOrOut(_ token: String?) {
+    if let token { signIn(BearerToken(token)) } else { signOut() }
   }
 }

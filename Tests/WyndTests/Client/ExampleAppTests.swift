@@ -78,7 +78,7 @@ final class Expenses: Sendable {
     let session = try await client.load(Login(user: user, password: password))
     authentication.signIn(SignIn(session: session), as: user)
   }
-  func signOut() { authentication.credential = nil }
+  func signOut() { authentication.signOut() }
 }
 
 /// The worked example: sign in, list, create, a token that has expired, a list that is shown while offline.

@@ -15,7 +15,7 @@ extension NetworkClientTests {
     let base: any NetworkMiddleware
     var stage: MiddlewareStage { .call }
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> { try await base.respond(to: request, in: call, next: next) }
     func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
       async throws
@@ -28,8 +28,8 @@ extension NetworkClientTests {
     policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [], attempt: [any NetworkMiddleware] = []
   ) -> NetworkClient {
     var client = NetworkClient(
-      baseURL: base.flatMap { URL(string: $0) }, policy: policy, middleware: call.map(OnceACall.init) + attempt,
-      script: script)
+      baseURL: base.flatMap { URL(string: $0) }, on: script, policy: policy,
+      middleware: call.map(OnceACall.init) + attempt)
     client.headers = headers
     return client
   }
@@ -195,7 +195,7 @@ extension NetworkClientTests {
   ])
   func rejectsAnUnusableBaseURL(_ base: String) async throws {
     let script = NetworkScript([.ok("x")])
-    let client = NetworkClient(baseURL: URL(string: base), script: script)
+    let client = NetworkClient(baseURL: URL(string: base), on: script)
     let request = URLRequest(url: try #require(URL(string: "users?page=2")))
     let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
     guard case .invalidRequest = error else { Issue.record("\(String(describing: error))"); return }

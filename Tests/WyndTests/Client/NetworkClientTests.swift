@@ -37,7 +37,7 @@ import WyndLoopbackServer
   @Test(arguments: addresses.indices) func resolvesAnEndpointAgainstTheBaseURL(_ row: Int) async throws {
     let (base, path, sent) = Self.addresses[row]
     let script = NetworkScript([.ok("x")])
-    let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, script: script)
+    let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, on: script)
     do throws(NetworkError) {
       _ = try await client.load(Item(path: path))
       #expect(script.requests.first?.url?.absoluteString == sent)
@@ -58,14 +58,14 @@ import WyndLoopbackServer
 
   @Test func keepsTheHostOfAnEndpoint() async throws {
     let script = NetworkScript([.ok("x")])
-    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), script: script)
+    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), on: script)
     _ = try await client.load(Item(host: "b.example"))
     #expect(script.requests.first?.url?.absoluteString == "https://b.example/items")
   }
 
   @Test func resolvesARequestAgainstTheBaseURL() async throws {
     let script = NetworkScript([.ok("x")])
-    var client = NetworkClient(baseURL: URL(string: "https://a.example/v2/"), script: script)
+    var client = NetworkClient(baseURL: URL(string: "https://a.example/v2/"), on: script)
     for path in ["/items?page=2", "items?page=2", "https://b.example/items"] {
       _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: path))))
     }
@@ -94,7 +94,7 @@ import WyndLoopbackServer
 
   @Test func doesNotSendAnAPIKeyToAnotherOrigin() async throws {
     let script = NetworkScript([.ok("x")])
-    var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
+    var client = NetworkClient(baseURL: URL(string: "https://a.example"), on: script)
     client.headers = [.init("X-Api-Key", "secret"), .userAgent("App")]
     for host in ["", "b.example"] { _ = try await client.load(Item(host: host)) }
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") } == ["secret", nil])
@@ -119,7 +119,7 @@ import WyndLoopbackServer
     let script = NetworkScript { request, _ in
       .response(200, headers: [:], body: request.httpBody ?? Data(#"{"at":0}"#.utf8))
     }
-    var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
+    var client = NetworkClient(baseURL: URL(string: "https://a.example"), on: script)
     let (encoder, decoder) = (JSONEncoder(), JSONDecoder())
     encoder.dateEncodingStrategy = .iso8601
     decoder.dateDecodingStrategy = .iso8601
@@ -134,7 +134,7 @@ import WyndLoopbackServer
   @Test func prefersThePolicyOfTheCallThenTheEndpointThenTheClient() async throws {
     let script = NetworkScript([.status(503)])
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 1), script: script)
+      baseURL: URL(string: "https://a.example"), on: script, policy: RetryPolicy(maxRetries: 1))
     func sends(_ work: () async throws -> Void) async -> Int {
       let before = script.requests.count
       try? await work()
@@ -156,7 +156,7 @@ import WyndLoopbackServer
     queue.maxConcurrentOperationCount = 1
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
     let server = try LoopbackServer(script: .status(503), .ok("x"), .status(404))
-    let client = NetworkClient(baseURL: server.url(), session: session, policy: Self.quick)
+    let client = NetworkClient(baseURL: server.url(), on: session, policy: Self.quick)
     let (value, isOnQueue) = await withCheckedContinuation { continuation in
       client.load(Item()) { continuation.resume(returning: (try? $0.get(), OperationQueue.current === queue)) }
     }
@@ -174,7 +174,7 @@ import WyndLoopbackServer
     let request = try NetworkMiddlewareTests.order()
     let task = Task {
       await mayStart.wait()
-      return try await NetworkClient(session: session).performNetworkRequest(request)
+      return try await NetworkClient(on: session).performNetworkRequest(request)
     }
     task.cancel()
     session.invalidateAndCancel()
@@ -186,7 +186,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok("x"))
     for _ in 0..<20 {
       let session = URLSession(configuration: .ephemeral)
-      let client = NetworkClient(baseURL: server.url(), session: session)
+      let client = NetworkClient(baseURL: server.url(), on: session)
       let result = await withCheckedContinuation { continuation in
         client.performNetworkRequest(URLRequest(url: server.url())) { continuation.resume(returning: $0) }
         session.finishTasksAndInvalidate()

@@ -73,7 +73,7 @@ import WyndLoopbackServer
     var middleware = middleware
     middleware.stage = attempt ? .attempt : .call
     return NetworkClient(
-      baseURL: URL(string: "https://a.example"), middleware: [middleware], script: script)
+      baseURL: URL(string: "https://a.example"), on: script, middleware: [middleware])
   }
 
   @Test func sessionMayEndWhileMiddlewareOfACallWorks() async throws {
@@ -86,7 +86,7 @@ import WyndLoopbackServer
       #endif
       return try await next(request)
     }
-    let client = NetworkClient(session: session, middleware: [slow])
+    let client = NetworkClient(on: session, middleware: [slow])
     #expect(try await client.performNetworkRequest(server.url()) == Data("x".utf8))
   }
 
@@ -191,18 +191,19 @@ import WyndLoopbackServer
     let script = NetworkScript([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
     let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
     let client = NetworkClient(
+      on: script,
       middleware: [
         Closure { request, next in
           _ = try await next(request)
           return try await next(poll)
         }
-      ], script: script)
+      ])
     let order = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
     #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
     // Without the accepted POST, that rejection is retried.
     let refused = NetworkScript([.status(status), .ok("done")])
-    let plain = NetworkClient(middleware: [Closure { try await $1($0) }], script: refused)
+    let plain = NetworkClient(on: refused, middleware: [Closure { try await $1($0) }])
     _ = try? await plain.performNetworkRequest(order)
     #expect(refused.requests.count == 2)
   }

@@ -12,7 +12,7 @@ import Wynd
     _ steps: [NetworkScript.Step], _ validation: ResponseValidation, method: String = "GET"
   ) async throws -> (sends: Int, error: NetworkError?) {
     let script = NetworkScript(steps)
-    let client = NetworkClient(middleware: [validation], script: script)
+    let client = NetworkClient(on: script, middleware: [validation])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: method)
     do throws(NetworkError) {
       _ = try await client.performNetworkRequest(request, maxRetries: 3)
@@ -138,7 +138,7 @@ import Wynd
   func acceptsA304ToAConditionalRequestOnly(_ field: String, _ passes: Bool) async throws {
     let script = NetworkScript([.status(304)])
     let client = NetworkClient(
-      middleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }], script: script)
+      on: script, middleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.setValue("x", forHTTPHeaderField: field)
     let response = try? await client.networkResponse(for: request, allowEmptyData: true)

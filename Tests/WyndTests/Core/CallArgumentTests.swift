@@ -107,7 +107,7 @@ import WyndLoopbackServer
     for row in rows where form.hasLimit || row.limit == nil {
       let script = NetworkScript([.dropped])
       let performer: any NetworkPerformer =
-        isClient ? NetworkClient(policy: RetryPolicy(maxRetries: 7), script: script) : script
+        isClient ? NetworkClient(on: script, policy: RetryPolicy(maxRetries: 7)) : script
       #expect(await form.call(performer, request, folder.file(), row.limit, row.policy), "\(form.name)")
       #expect(script.requests.count == row.sends, "\(form.name): \(row.limit as Any)")
     }

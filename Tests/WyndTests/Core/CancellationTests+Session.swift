@@ -127,7 +127,7 @@ extension CancellationTests {
         }
         let results = Counter()
         if kind == "client" {
-          let client = NetworkClient(session: session, policy: policy)
+          let client = NetworkClient(on: session, policy: policy)
           client.performNetworkRequest(URLRequest(url: server.url())) { _ in results.add() }
         } else {
           session.performNetworkRequest(server.url(), policy: policy) { _ in results.add() }

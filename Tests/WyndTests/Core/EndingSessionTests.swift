@@ -162,7 +162,7 @@ import WyndLoopbackServer
     let performer: any NetworkPerformer
     if kind == .client || ending.moment == .inMiddleware {
       performer = NetworkClient(
-        session: session,
+        on: session,
         middleware: [EndingMiddleware(stage: .call, ending: ending), EndingMiddleware(stage: .attempt, ending: ending)])
     } else {
       performer = session
@@ -298,7 +298,7 @@ import WyndLoopbackServer
           switch kind {
           case .handler: session.performNetworkRequest(url) { continuation.resume(returning: $0.error) }
           case .client:
-            let client = NetworkClient(session: session)
+            let client = NetworkClient(on: session)
             client.performNetworkRequest(url) { continuation.resume(returning: $0.error) }
           case .await:
             Task { continuation.resume(returning: await session.result(of: URLRequest(url: url)).error) }

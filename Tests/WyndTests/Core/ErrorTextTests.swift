@@ -164,7 +164,7 @@ import WyndLoopbackServer
     ]
     for (name, body, reason) in rows {
       struct Users: Decodable { var users: [User] }
-      let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: NetworkScript([.ok(body)]))
+      let client = NetworkClient(baseURL: URL(string: "https://a.example"), on: NetworkScript([.ok(body)]))
       let error = await Self.error { try await client.load(.get("/users", query: ["q": "S3CRET"], as: Users.self)) }
       try Self.check(
         error, name, person: "The server sent a response that cannot be used.",
@@ -181,7 +181,7 @@ import WyndLoopbackServer
 
   @Test func describesServiceErrors() async throws {
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), script: NetworkScript([.status(422, Self.secret)]))
+      baseURL: URL(string: "https://a.example"), on: NetworkScript([.status(422, Self.secret)]))
     try Self.check(
       await Self.error { try await client.load(Purchase()) }, "a service's own error",
       person: "The server rejected the request.",
@@ -195,16 +195,16 @@ import WyndLoopbackServer
     let script = NetworkScript([.ok("x")])
     let rows: [(String, NetworkClient, AdHocEndpoint<Data>, String)] = [
       (
-        "no host", NetworkClient(script: script), .get("/users", as: Data.self),
+        "no host", NetworkClient(on: script), .get("/users", as: Data.self),
         "the call names no host, and the base URL is nil"
       ),
       (
-        "a line break in a header field", NetworkClient(baseURL: URL(string: "https://a.example"), script: script),
+        "a line break in a header field", NetworkClient(baseURL: URL(string: "https://a.example"), on: script),
         .get("/users", headers: [.init("X-One", "S3CRET\r\nX-Two: 2")], as: Data.self),
         "the header field X-One holds a line break or NUL"
       ),
       (
-        "a multipart file that is missing", NetworkClient(baseURL: URL(string: "https://a.example"), script: script),
+        "a multipart file that is missing", NetworkClient(baseURL: URL(string: "https://a.example"), on: script),
         .post(
           "/photos", body: .multipart([.init(name: "photo", file: URL(fileURLWithPath: "/nowhere/a.jpg"))]),
           as: Data.self),
@@ -253,7 +253,7 @@ import WyndLoopbackServer
       ),
     ]
     for (name, error, person, log) in rows {
-      let client = NetworkClient(middleware: [Failing(error: error)], script: NetworkScript([.ok("x")]))
+      let client = NetworkClient(on: NetworkScript([.ok("x")]), middleware: [Failing(error: error)])
       let result = await Self.error { try await client.performNetworkRequest(try Self.request()) }
       try Self.check(result, name, person: person, log: log)
     }

@@ -47,7 +47,7 @@ import WyndLoopbackServer
       return ScriptedResponse([.send(head + Array("retry: 1\ndata: \(request.index)\n\n".utf8)), .close])
     }
     let session = URLSession(configuration: .ephemeral)
-    let performer: any NetworkPerformer = usesClient ? NetworkClient(session: session) : session
+    let performer: any NetworkPerformer = usesClient ? NetworkClient(on: session) : session
     var data: [String] = []
     for try await event in performer.serverSentEvents(for: URLRequest(url: server.url())) {
       data.append(event.data)
@@ -75,7 +75,7 @@ import WyndLoopbackServer
       #endif
       return BearerToken(String(decoding: try await client.performNetworkRequest(url), as: UTF8.self))
     }
-    let client = NetworkClient(session: session, middleware: [authentication])
+    let client = NetworkClient(on: session, middleware: [authentication])
     #expect(try await client.performNetworkRequest(server.url("/")) == Data("welcome".utf8))
   }
 

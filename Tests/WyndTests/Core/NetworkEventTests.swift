@@ -77,7 +77,7 @@ import WyndLoopbackServer
     }
     let log = EventLog()
     let client = NetworkClient(
-      policy: RetryPolicy(onEvent: log.add), middleware: [Twice()], script: NetworkScript([.ok("x")]))
+      on: NetworkScript([.ok("x")]), policy: RetryPolicy(onEvent: log.add), middleware: [Twice()])
     let url = try #require(URL(string: "https://a.example/"))
     for count in [4, 8] {
       _ = try await client.performNetworkRequest(url)
@@ -103,7 +103,7 @@ import WyndLoopbackServer
     let url = try #require(URL(string: "https://u:SECRET@a.example/items?token=SECRET&page=2#SECRET"))
     var request = URLRequest(url: url)
     request.setValue("Bearer SECRET", forHTTPHeaderField: "Authorization")
-    _ = try? await NetworkClient(script: script).performNetworkRequest(request, policy: policy)
+    _ = try? await NetworkClient(on: script).performNetworkRequest(request, policy: policy)
     let id = try #require(log.events.first?.callID)
     let prefix = "[\(id)] GET https://a.example/items?token=*&page=* "
     let lines = log.events.map(\.description)
@@ -145,7 +145,7 @@ import WyndLoopbackServer
   @Test func parallelCallsHaveTheirOwnCallIDs() async throws {
     let script = NetworkScript { request, _ in request.timeoutInterval < 60 ? .status(503) : .ok("x") }
     let log = EventLog()
-    let client = NetworkClient(policy: RetryPolicy(maxRetries: 2, onEvent: log.add), script: script)
+    let client = NetworkClient(on: script, policy: RetryPolicy(maxRetries: 2, onEvent: log.add))
     let url = try #require(URL(string: "https://a.example/"))
     await withTaskGroup(of: Void.self) { group in
       for number in 1...20 {
@@ -169,7 +169,7 @@ import WyndLoopbackServer
     let script = NetworkScript([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
     let url = try #require(URL(string: "https://a.example/items"))
     let policy = RetryPolicy(backoff: .constant(.seconds(2)))
-    let response = try await NetworkClient(script: script).networkResponse(
+    let response = try await NetworkClient(on: script).networkResponse(
       for: URLRequest(url: url), policy: policy)
     #expect(response.data == Data("x".utf8))
     #expect(response.response.value(forHTTPHeaderField: "X-Page") == "7")

@@ -40,7 +40,7 @@ import Testing
 
   @Test func acceptsOnlyTokenCharactersInMethods() async throws {
     let script = NetworkScript([.ok("x")])
-    let client = NetworkClient(script: script)
+    let client = NetworkClient(on: script)
     let url = try #require(URL(string: "https://a.example/"))
     for byte in UInt8(0)..<128 {
       let character = Character(UnicodeScalar(byte))

@@ -14,7 +14,7 @@ import Wynd
   static func run(
     _ kind: String, _ request: URLRequest, _ session: URLSession = URLSession(configuration: .ephemeral)
   ) async throws(NetworkError) {
-    let network: any NetworkPerformer = kind == "client" ? NetworkClient(session: session) : session
+    let network: any NetworkPerformer = kind == "client" ? NetworkClient(on: session) : session
     switch kind {
     case "upload": _ = try await network.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
     case "download":

@@ -111,7 +111,7 @@ import Wynd
       try await Task.sleep(for: .milliseconds(60))
       throw URLError(.cannotConnectToHost)
     }
-    let client = NetworkClient(session: URLSession(configuration: .ephemeral), middleware: [slow])
+    let client = NetworkClient(on: URLSession(configuration: .ephemeral), middleware: [slow])
     let log = EventLog()
     let policy = RetryPolicy(
       backoff: .immediate, maxUnreachableTime: .milliseconds(50), budget: nil, shouldRetry: { _ in true },

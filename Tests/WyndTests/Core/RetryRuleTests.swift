@@ -25,7 +25,7 @@ import WyndLoopbackServer
     policy.onEvent = log.add
     var error: NetworkError?
     do throws(NetworkError) {
-      _ = try await NetworkClient(script: script).performNetworkRequest(request, policy: policy)
+      _ = try await NetworkClient(on: script).performNetworkRequest(request, policy: policy)
     } catch let failure {
       error = failure
     }

@@ -12,8 +12,7 @@ import Wynd
 
   static func client(_ body: String, onEvent: (@Sendable (NetworkEvent) -> Void)? = nil) -> NetworkClient {
     NetworkClient(
-      baseURL: URL(string: "https://a.example"), policy: RetryPolicy(onEvent: onEvent),
-      script: NetworkScript([.ok(body)]))
+      baseURL: URL(string: "https://a.example"), on: NetworkScript([.ok(body)]), policy: RetryPolicy(onEvent: onEvent))
   }
 
   @Test(arguments: ["", " ", "\r\n", "\n", "\t \r\n ", String(repeating: " ", count: 10_000)])

@@ -38,11 +38,11 @@ import Wynd
       }
       return nil
     }
-    #expect(await reason { _ = try await NetworkClient(script: script).load(Page(host: host)) }?.isEmpty == false)
+    #expect(await reason { _ = try await NetworkClient(on: script).load(Page(host: host)) }?.isEmpty == false)
     #expect(await reason { _ = try NetworkClient.baseURL(host: host, path: "/v2") }?.isEmpty == false)
     // Foundation rejects most of these itself.
     if let base = URL(string: "https://\(host)/v2"), base.port == nil {
-      let client = NetworkClient(baseURL: base, script: script)
+      let client = NetworkClient(baseURL: base, on: script)
       #expect(await reason { _ = try await client.load(.get("/x", as: Data.self)) }?.isEmpty == false)
     }
     #expect(script.requests.isEmpty)
@@ -60,8 +60,8 @@ import Wynd
   @Test(arguments: valid.indices) func acceptsNamesAndAddresses(_ row: Int) async throws {
     let (host, url) = Self.valid[row]
     let script = NetworkScript([.ok("x")])
-    _ = try await NetworkClient(script: script).load(Page(host: host))
-    let client = NetworkClient(baseURL: try NetworkClient.baseURL(host: host), script: script)
+    _ = try await NetworkClient(on: script).load(Page(host: host))
+    let client = NetworkClient(baseURL: try NetworkClient.baseURL(host: host), on: script)
     _ = try await client.load(.get("/", as: Data.self))
     #expect(script.requests.map { $0.url?.absoluteString } == [url, url])
   }

@@ -25,7 +25,7 @@ import WyndLoopbackServer
   typealias Plain = Call<Data>
 
   static func client(_ script: NetworkScript, base: String = "https://a.example") -> NetworkClient {
-    NetworkClient(baseURL: URL(string: base), policy: .never, script: script)
+    NetworkClient(baseURL: URL(string: base), on: script, policy: .never)
   }
 
   // MARK: Methods

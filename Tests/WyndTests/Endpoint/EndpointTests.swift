@@ -9,7 +9,7 @@ import Wynd
 /// Generic endpoints, every requirement at once, and errors that `parse` throws.
 @Suite struct EndpointTests {
   static func client(_ script: NetworkScript) -> NetworkClient {
-    NetworkClient(baseURL: URL(string: "https://a.example/v2"), policy: .never, script: script)
+    NetworkClient(baseURL: URL(string: "https://a.example/v2"), on: script, policy: .never)
   }
 
   // MARK: Generic endpoints

@@ -14,7 +14,7 @@ import Wynd
 
   @Test func runsACallWithRetriesInThreeLines() async throws {
     let script = NetworkScript([.status(503), .dropped, .ok("{}")])
-    let data = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
+    let data = try await NetworkClient(on: script).performNetworkRequest(try Self.request())
     #expect(data == Data("{}".utf8) && script.requests.count == 3)
     // Half of 0.5 s, and half of 1 s.
     #expect(script.elapsed == .milliseconds(750))
@@ -35,16 +35,16 @@ import Wynd
   @Test func waitsTakeNoRealTime() async throws {
     let script = NetworkScript([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
     let began = ContinuousClock.now
-    _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
+    _ = try await NetworkClient(on: script).performNetworkRequest(try Self.request())
     #expect(script.elapsed >= .seconds(59))
     #expect(ContinuousClock.now - began < .seconds(50))
   }
 
   @Test func simulatesTimeoutAndDeadline() async throws {
     let script = NetworkScript([.silence, .ok("x")])
-    _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request(30))
+    _ = try await NetworkClient(on: script).performNetworkRequest(try Self.request(30))
     #expect(script.elapsed >= .seconds(30))
-    let silent = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: NetworkScript([]))
+    let silent = NetworkClient(on: NetworkScript([]), policy: RetryPolicy(deadline: .seconds(10)))
     let request = try Self.request()
     do throws(NetworkError) {
       _ = try await silent.performNetworkRequest(request)
@@ -57,7 +57,7 @@ import Wynd
   @Test func elapsedStopsAtTheEndOfACall() async throws {
     for _ in 0..<200 {
       let script = NetworkScript([.silence])
-      let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: script)
+      let client = NetworkClient(on: script, policy: RetryPolicy(deadline: .seconds(10)))
       _ = try? await client.performNetworkRequest(try Self.request())
       #expect(script.elapsed == .seconds(10))
     }
@@ -66,7 +66,7 @@ import Wynd
   @Test func deadlineDoesNotEndACallWhileMiddlewareRuns() async throws {
     for _ in 0..<200 {
       let script = NetworkScript([.dropped, .ok("x")])
-      let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(1)), middleware: [Passing()], script: script)
+      let client = NetworkClient(on: script, policy: RetryPolicy(deadline: .seconds(1)), middleware: [Passing()])
       _ = try await client.performNetworkRequest(try Self.request())
     }
   }
@@ -83,7 +83,7 @@ import Wynd
   // MARK: Steps and time
 
   static func client(_ script: NetworkScript, policy: RetryPolicy = .never) -> NetworkClient {
-    NetworkClient(policy: policy, script: script)
+    NetworkClient(on: script, policy: policy)
   }
   static func texts(_ client: NetworkClient, _ count: Int) async throws -> [String] {
     var texts: [String] = []
@@ -188,7 +188,7 @@ import Wynd
       }
     }
     let script = NetworkScript([.ok("x")])
-    let client = NetworkClient(middleware: [Mark(), Mark()], script: script)
+    let client = NetworkClient(on: script, middleware: [Mark(), Mark()])
     _ = try await client.performNetworkRequest(try Self.request())
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
   }
@@ -197,10 +197,10 @@ import Wynd
   @Test func replacesTheSessionOfAnExistingClient() async throws {
     let session = URLSession(configuration: .ephemeral)
     var client = NetworkClient(
-      baseURL: URL(string: "https://a.example/v2"), session: session, headers: [.init("X-App", "ours")],
+      baseURL: URL(string: "https://a.example/v2"), on: session, headers: [.init("X-App", "ours")],
       policy: RetryPolicy(maxRetries: 1), middleware: [ResponseValidation(statusCodes: 200..<201)])
     let script = NetworkScript([.dropped, .status(203, "x")])
-    client.script = script
+    client.performer = script
     let error = try await error(of: client, URLRequest(url: try #require(URL(string: "/items"))))
     #expect(ResponseValidationTests.reason(error) == "status 203")
     #expect(script.requests.map { $0.url?.absoluteString } == Array(repeating: "https://a.example/v2/items", count: 2))
@@ -223,7 +223,7 @@ import Wynd
       }
     }
     let may = Gate()
-    let client = NetworkClient(policy: .never, middleware: [Held(until: may)], script: script)
+    let client = NetworkClient(on: script, policy: .never, middleware: [Held(until: may)])
     let request = try Self.request()
     let result: NetworkResult = await withCheckedContinuation { continuation in
       let task = client.performNetworkRequest(request) { continuation.resume(returning: $0) }

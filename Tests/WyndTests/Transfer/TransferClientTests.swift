@@ -132,7 +132,7 @@ import WyndLoopbackServer
         206, headers: ["ETag": "\"1\"", "Content-Range": "bytes 40000-59999/60000"], [Data(bytes[40_000...])],
         isCut: false),
     ])
-    let client = NetworkClient(script: script)
+    let client = NetworkClient(on: script)
     let folder = try Folder()
     let told = Box<[TransferProgress]>([])
     let done = try await client.performNetworkDownload(
@@ -173,7 +173,7 @@ import WyndLoopbackServer
     let steps = [.chunks(200, headers: whole, [Data(bytes[..<20_000])], isCut: true)] + (1..<5).map(part)
     let script = NetworkScript(steps)
     let middleware = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
-    let client = NetworkClient(middleware: [middleware], script: script)
+    let client = NetworkClient(on: script, middleware: [middleware])
     let folder = try Folder()
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
@@ -189,10 +189,10 @@ import WyndLoopbackServer
       .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: a\n\n".utf8)], isCut: false)
     }
     let log = EventLog()
-    let client = NetworkClient(policy: RetryPolicy(onEvent: log.add), middleware: [authentication], script: script)
+    let client = NetworkClient(on: script, policy: RetryPolicy(onEvent: log.add), middleware: [authentication])
     let events = client.serverSentEvents(for: URLRequest(url: url))
     for name in [nil, "ann", "bob"] {
-      authentication.credential = name.map { BearerToken($0) }
+      authentication.signInOrOut(name)
       for try await event in events {
         #expect(event.data == "a")
         break
@@ -209,12 +209,12 @@ import WyndLoopbackServer
     let script = NetworkScript { _, _ in
       .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("id: 1\ndata: a\n\n".utf8)], isCut: false)
     }
-    let client = NetworkClient(middleware: [authentication], script: script)
+    let client = NetworkClient(on: script, middleware: [authentication])
     var data: [String] = []
     let error = await #expect(throws: NetworkError.self) {
       for try await event in client.serverSentEvents(for: URLRequest(url: url)) {
         data.append(event.data)
-        if data.count == 2 { authentication.credential = next.map { BearerToken($0) } }
+        if data.count == 2 { authentication.signInOrOut(next) }
       }
     }
     #expect(error?.urlError?.code == .userAuthenticationRequired && data == ["a", "a"])

@@ -62,12 +62,14 @@
       weak var task: URLSessionTask?
     }
     private let state: NetworkLock<State>
+    private let secretFields: Set<String>
     private let callersDelegate: (any URLSessionDelegate)?
 
     private let received: NetworkLock<URLSessionTaskMetrics?>?
 
     init(_ outgoing: NetworkOutgoing, _ callersDelegate: (any URLSessionDelegate)?) {
       state = NetworkLock(State(request: outgoing.request))
+      secretFields = outgoing.secretFields
       received = outgoing.metrics
       self.callersDelegate = callersDelegate
     }
@@ -97,7 +99,7 @@
     ) {
       let previous = state.withLock { $0.request }
       let next = NetworkRedirect.request(
-        request, after: previous, additional: session.configuration.httpAdditionalHeaders)
+        request, after: previous, additional: session.configuration.httpAdditionalHeaders, secretFields: secretFields)
       let follow: @Sendable (URLRequest?) -> Void = { [state] chosen in
         if let chosen {
           state.withLock { state in

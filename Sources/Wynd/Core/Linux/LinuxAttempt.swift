@@ -21,6 +21,7 @@
     /// The app has invalidated its session, although it is inside the call.
     private let hasNoSession: Bool
     private let handlesCookies: Bool
+    private let secretFields: Set<String>
     private let timeout: TimeInterval
     private let reply: NetworkReply
 
@@ -77,6 +78,7 @@
       placeholder = needsPlaceholder ? NetworkPlaceholder(on: session) : outgoing.placeholder
       hasNoSession = needsPlaceholder && placeholder == nil
       handlesCookies = outgoing.request.httpShouldHandleCookies
+      secretFields = outgoing.secretFields
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()
@@ -295,7 +297,7 @@
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
       if !LinuxConnections.ends(after: response) { LinuxConnections.add(activeSession, request.url) }
-      guard let proposed = request.following(response, in: session.configuration) else {
+      guard let proposed = request.following(response, in: session.configuration, secretFields: secretFields) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
       // Without the timer, a delegate that never calls back would leave the call without a result.

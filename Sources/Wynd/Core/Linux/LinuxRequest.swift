@@ -100,7 +100,10 @@
 
     /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
     /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL.
-    func following(_ response: HTTPURLResponse, in configuration: URLSessionConfiguration) -> URLRequest? {
+    /// `secretFields` are the fields that a client knows to be secret.
+    func following(
+      _ response: HTTPURLResponse, in configuration: URLSessionConfiguration, secretFields: Set<String> = []
+    ) -> URLRequest? {
       guard let location = response.value(forHTTPHeaderField: "Location"),
         let target = URL(string: location, relativeTo: response.url ?? url)?.absoluteURL,
         target.host?.isEmpty == false,
@@ -123,7 +126,8 @@
           next.setValue(nil, forHTTPHeaderField: name)
         }
       }
-      return NetworkRedirect.request(next, after: self, additional: configuration.httpAdditionalHeaders)
+      return NetworkRedirect.request(
+        next, after: self, additional: configuration.httpAdditionalHeaders, secretFields: secretFields)
     }
   }
 

@@ -1,0 +1,159 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A client is made on any performer: a session, a script, another client, or one of the app.
+extension NetworkClientTests {
+  typealias Tracing = NetworkMiddlewareTests.Tracing
+
+  /// A performer of an app.
+  struct Counting: NetworkPerformer {
+    let base: any NetworkPerformer
+    let calls: Counter
+    func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+      calls.add()
+      return await base.perform(plan)
+    }
+  }
+
+  @Test func runsOnAPerformerOfTheApp() async throws {
+    let calls = Counter()
+    let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok("x") }
+    let performer = Counting(base: URLSession(configuration: .ephemeral), calls: calls)
+    let client = NetworkClient(baseURL: server.url("/v2"), on: performer, policy: Self.quick)
+    #expect(try await client.load(Item()) == "x")
+    #expect(calls.value == 1 && server.requests.map(\.target) == ["/v2/items", "/v2/items"])
+  }
+
+  @Test func copyOfAClientCanHaveAnotherPerformer() async throws {
+    let first = NetworkScript([.ok("first")])
+    let second = NetworkScript([.ok("second")])
+    let seen = Box<NetworkClient>()
+    let client = NetworkClient(baseURL: Self.service, on: first, middleware: [Keeping(client: seen)])
+    #expect(try await client.load(Item()) == "first")
+    // Also a copy of the client that a middleware sees, which belongs to a call that has begun.
+    var copy = try #require(seen.value)
+    copy.performer = second
+    #expect(try await copy.load(Item()) == "second")
+  }
+  static let service = URL(string: "https://a.example/v2")
+
+  /// Keeps the client of a call.
+  struct Keeping: NetworkMiddleware {
+    let client: Box<NetworkClient>
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      client.value = call.client
+      return try await next(request)
+    }
+  }
+
+  // MARK: On another client
+
+  @Test func clientOnAClientAddsItsOwnSettings() async throws {
+    let script = NetworkScript([.ok("x")])
+    let inner = NetworkClient(baseURL: Self.service, on: script, headers: [.userAgent("App"), .accept("text/plain")])
+    let outer = NetworkClient(on: inner, headers: [.accept("text/html"), .init("X-Part", "reports")])
+    #expect(try await outer.load(Item()) == "x")
+    #expect(try await outer.performNetworkRequest(try #require(URL(string: "/plain"))) == Data("x".utf8))
+    let other = NetworkClient(baseURL: URL(string: "https://b.example"), on: inner)
+    #expect(try await other.load(Item()) == "x")
+    #expect(
+      script.requests.compactMap { $0.url?.absoluteString }
+        == ["https://a.example/v2/items", "https://a.example/v2/plain", "https://b.example/items"])
+    let accepted = script.requests.map { $0.value(forHTTPHeaderField: "Accept") }
+    #expect(accepted == ["text/html", "text/html", "text/plain"])
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Part") } == ["reports", "reports", nil])
+    #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "User-Agent") == "App" })
+  }
+
+  @Test func clientOnAClientUsesItsCodersUnlessItHasItsOwn() async throws {
+    struct Item: Codable { var firstName: String }
+    let script = NetworkScript([.ok(#"{"first_name":"B"}"#)])
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    let inner = NetworkClient(baseURL: Self.service, on: script, encoder: encoder, decoder: decoder)
+    let body = RequestBody.json(Item(firstName: "A"))
+    #expect(try await NetworkClient(on: inner).load(.post("/", body: body, as: Item.self)).firstName == "B")
+    #expect(script.requests.last?.httpBody == Data(#"{"first_name":"A"}"#.utf8))
+    let own = NetworkClient(on: inner, encoder: JSONEncoder(), decoder: JSONDecoder())
+    await #expect(throws: NetworkError.self) { try await own.load(.post("/", body: body, as: Item.self)) }
+    #expect(script.requests.last?.httpBody == Data(#"{"firstName":"A"}"#.utf8))
+  }
+
+  @Test func middlewareOfAClientOnAClientIsOutside() async throws {
+    let trace = NetworkMiddlewareTests.Trace()
+    let script = NetworkScript { request, number in
+      number == 0 ? .status(503) : .ok(request.value(forHTTPHeaderField: "X-Way") ?? "")
+    }
+    let inner = NetworkClient(
+      baseURL: Self.service, on: script,
+      middleware: [Tracing(name: "d", trace: trace), Tracing(name: "b", trace: trace, stage: .call)])
+    let outer = NetworkClient(
+      on: inner, middleware: [Tracing(name: "c", trace: trace), Tracing(name: "a", trace: trace, stage: .call)])
+    #expect(try await outer.load(Item()) == "abcddbca")
+    #expect(trace.text == "a> b> c> d> <d <c c> d> <d <c <b <a d=abcd! b=abcdd! c=abcddb! a=abcddbc!")
+  }
+
+  /// A download passes all of it, and is put together once.
+  @Test func transferPassesTheMiddlewareOfBothClients() async throws {
+    let trace = NetworkMiddlewareTests.Trace()
+    let file = Array("the file, which is cut".utf8)
+    let server = try LoopbackServer { request in
+      if request.value("X-Way") != "ab" { return .status(400) }
+      guard request.value("Range") != nil else {
+        let head = ScriptedResponse.head(200, [("Content-Length", "\(file.count)"), ("ETag", "\"1\"")])
+        return ScriptedResponse([.send(head + file.prefix(12)), .pause(milliseconds: 20), .close])
+      }
+      let range = "bytes 12-\(file.count - 1)/\(file.count)"
+      let fields = [("Content-Range", range), ("Content-Length", "\(file.count - 12)"), ("ETag", "\"1\"")]
+      return ScriptedResponse([.send(ScriptedResponse.head(206, fields) + file.dropFirst(12))])
+    }
+    let inner = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Tracing(name: "b", trace: trace)])
+    let outer = NetworkClient(on: inner, policy: Self.quick, middleware: [Tracing(name: "a", trace: trace)])
+    let folder = try Folder()
+    let destination = folder.file()
+    try await outer.performNetworkDownload(URLRequest(url: server.url()), to: destination)
+    #expect(try Data(contentsOf: destination) == Data(file))
+    #expect(trace.text == "a> b> <b <a a> b> <b <a")
+  }
+
+  /// The responses of one user are not those of another, also if the other client signs the requests.
+  @Test func cacheSeparatesTheUsersOfTheClientThatItIsMadeOn() async throws {
+    let script = NetworkScript { request, _ in
+      .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: ["Cache-Control": "max-age=60"])
+    }
+    let authentication = Authentication(for: try #require(Self.service), BearerToken("ann"))
+    let inner = NetworkClient(baseURL: Self.service, on: script, middleware: [authentication])
+    let outer = NetworkClient(on: inner, middleware: [ResponseCache(MemoryStore())])
+    #expect(try await outer.load(Item()) == "Bearer ann")
+    authentication.signIn(BearerToken("bob"))
+    #expect(try await outer.load(Item()) == "Bearer bob")
+    authentication.signIn(BearerToken("ann"))
+    #expect(try await outer.load(Item()) == "Bearer ann")
+    #expect(script.requests.count == 2)
+  }
+
+  /// A session with other header fields may get other responses.
+  @Test func cacheSeparatesTheSessionsOfTheClientThatItIsMadeOn() async throws {
+    let server = try LoopbackServer {
+      .ok(Array(($0.value("Accept-Language") ?? "").utf8), [("Cache-Control", "max-age=60")])
+    }
+    let cache = ResponseCache(MemoryStore())
+    for language in ["de", "en", "de"] {
+      let configuration = URLSessionConfiguration.ephemeral
+      configuration.httpAdditionalHeaders = ["Accept-Language": language]
+      let inner = NetworkClient(baseURL: server.url(), on: URLSession(configuration: configuration))
+      #expect(try await NetworkClient(on: inner, middleware: [cache]).load(Item()) == language)
+    }
+    #expect(server.requests.count == 2)
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a middleware does with `next`, and what the request and the response keep on their way through it.
+extension NetworkMiddlewareTests {
+  /// Passes the request on in a task of its own.
+  struct Detached: NetworkMiddleware {
+    let stage: MiddlewareStage
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      try await Task { try await next(request) }.value
+    }
+  }
+
+  @Test(arguments: [MiddlewareStage.attempt, .call])
+  func middlewareCanPassTheRequestOnInATask(_ stage: MiddlewareStage) async throws {
+    let script = NetworkScript([.status(503), .ok("x")])
+    let client = NetworkClient(on: script, middleware: [Detached(stage: stage)])
+    let url = try #require(URL(string: "https://a.example"))
+    #expect(try await client.performNetworkRequest(url) == Data("x".utf8))
+  }
+
+  @Test(arguments: [false, true]) func keepsTheSourceOfAResponseOfMiddleware(_ attempt: Bool) async throws {
+    let stored = Closure { request, _ in
+      let url = try #require(request.url)
+      let head = try #require(HTTPURLResponse(url: url, statusCode: 500, httpVersion: nil, headerFields: nil))
+      return NetworkResponse(value: Data("a".utf8), response: head, data: Data("a".utf8), source: .cache)
+    }
+    let client = Self.client(NetworkScript([]), stored, attempt: attempt)
+    let response = try await client.networkResponse(for: URLRequest(url: try #require(URL(string: "/"))))
+    #expect(response.source == .cache && response.statusCode == 500 && response.data == Data("a".utf8))
+    #expect(response.attempts.count == (attempt ? 1 : 0))
+  }
+
+  /// Adds a secret in a field whose name does not say so.
+  struct Member: NetworkMiddleware {
+    var stage = MiddlewareStage.attempt
+    var secretFields: Set<String> = []
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      var request = request
+      request.setValue("7", forHTTPHeaderField: "X-Member")
+      return try await next(request)
+    }
+  }
+
+  @Test(arguments: [MiddlewareStage.attempt, .call], [true, false])
+  func dropsTheSecretOfAMiddlewareOnARedirect(_ stage: MiddlewareStage, onAClient: Bool) async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer { request in
+      request.target == "/" ? .redirect(307, to: "/again") : .redirect(307, to: other.url("/stolen").absoluteString)
+    }
+    for fields in [["x-member"], []] as [Set<String>] {
+      var client = NetworkClient(policy: Self.quick, middleware: [Member(stage: stage, secretFields: fields)])
+      if onAClient { client = NetworkClient(on: client, policy: Self.quick) }
+      _ = try await client.performNetworkRequest(server.url(), allowEmptyData: true)
+      #expect(other.requests.last?.value("X-Member") == (fields.isEmpty ? "7" : nil))
+    }
+    #expect(server.requests.count == 4 && server.requests.allSatisfy { $0.value("X-Member") == "7" })
+  }
+
+  /// A field of the client itself does not have to look like a secret, either.
+  @Test func secretFieldOfTheClientIsSentToItsOriginOnly() async throws {
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), on: script, headers: [.init("X-Member", "7")],
+      middleware: [Member(secretFields: ["X-Member"]).silent])
+    for url in ["https://a.example/", "https://b.example/"] {
+      _ = try await client.performNetworkRequest(try #require(URL(string: url)))
+    }
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Member") } == ["7", nil])
+  }
+}
+
+extension NetworkMiddlewareTests.Member {
+  /// Names its fields, and adds none.
+  struct Silent: NetworkMiddleware {
+    let secretFields: Set<String>
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> { try await next(request) }
+  }
+  var silent: Silent { Silent(secretFields: secretFields) }
+}
