@@ -12,7 +12,7 @@ nonisolated public struct NetworkCallPlan: Sendable {
   private static let ids = NetworkLock((1...Int.max).makeIterator())
   /// What to send.
   public var request: URLRequest
-  /// The retry rule. Nil is the policy of the client, or ``RetryPolicy/default``.
+  /// The retry rule, without what a client adds to it; see ``RetryPolicy/inheriting(from:)``.
   public var policy: RetryPolicy?
   /// Replaces ``RetryPolicy/maxRetries`` of the policy, if it is set.
   public var maxRetries: Int?

@@ -56,7 +56,8 @@ nonisolated extension Endpoint {
     let body = body
     let request = try request(body, baseURL: context?.baseURL, encoder: context?.encoder)
     // `parse` decides whether the response may be empty.
-    var plan = NetworkCallPlan(request, policy: policy ?? self.policy, maxRetries: maxRetries)
+    let policy = policy?.inheriting(from: self.policy) ?? self.policy
+    var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
     plan.endpoint = self
     guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
     let upload = NetworkUploadCall(body)

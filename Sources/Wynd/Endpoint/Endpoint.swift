@@ -83,8 +83,8 @@ nonisolated public protocol Endpoint: Sendable {
   /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`.
   /// For a format other than JSON, implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
-  /// The retry policy of this call. nil (the default) means the client's policy, or ``RetryPolicy/default``. The
-  /// `policy` argument of `load` takes precedence.
+  /// The retry policy of this call. What it does not set is that of the client's policy. The `policy` argument of `load`
+  /// takes precedence. nil (the default) sets nothing.
   var policy: RetryPolicy? { get }
 
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
@@ -115,7 +115,7 @@ nonisolated extension Endpoint {
   public var body: RequestBody? { nil }
   /// The client's decoder, or a `JSONDecoder()`.
   public var decoder: JSONDecoder { NetworkClientDecoder.current.get() ?? JSONDecoder() }
-  /// nil, which means the client's policy, or ``RetryPolicy/default``.
+  /// nil, which sets nothing.
   public var policy: RetryPolicy? { nil }
   /// Changes nothing.
   public func prepare(request: inout URLRequest) {}

@@ -13,7 +13,7 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
   ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
@@ -33,7 +33,7 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
   ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response.
   /// - Throws: A ``NetworkError``.
   public func load<E: Endpoint>(
@@ -48,7 +48,7 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
   ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
@@ -73,7 +73,7 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
   ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.
   #if compiler(>=6.2)
