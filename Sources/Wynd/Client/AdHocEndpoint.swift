@@ -23,6 +23,8 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   public let headers: [NetworkHeader]
   /// The body.
   public let body: RequestBody?
+  /// Whether a POST only reads, such as one that searches.
+  public let isReadOnly: Bool
   let query: QueryEncoder.Values
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
@@ -35,15 +37,21 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
 nonisolated extension AdHocEndpoint {
   fileprivate init(
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
-    _ body: RequestBody?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
-  ) { self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed) }
+    _ body: RequestBody?, isReadOnly: Bool = false,
+    _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+  ) {
+    self.init(
+      path: path, method: method, headers: headers, body: body, isReadOnly: isReadOnly, query: query, parsed: parsed)
+  }
 }
 
 nonisolated extension Endpoint {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) }
+  }
   /// A GET whose response body is ignored.
   public static func get(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type
@@ -55,23 +63,31 @@ nonisolated extension Endpoint {
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
+    isReadOnly: Bool = false, as type: Value.Type
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly) { try $0.decoded($1, $2) }
+  }
   /// A POST whose response body is ignored.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
+    isReadOnly: Bool = false, as type: Void.Type = Void.self
+  ) -> Self where Self == AdHocEndpoint<Void> {
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly) { _, _, _ in }
+  }
   /// A POST that returns the response without its body.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: HTTPURLResponse.Type
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.post, path, query, headers, body) { $2 } }
+    isReadOnly: Bool = false, as type: HTTPURLResponse.Type
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly) { $2 }
+  }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.put, path, query, headers, body) { try $0.decoded($1, $2) }
+  }
   /// A PUT whose response body is ignored.
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
@@ -81,12 +97,16 @@ nonisolated extension Endpoint {
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: HTTPURLResponse.Type
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.put, path, query, headers, body) { $2 } }
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
+    .init(.put, path, query, headers, body) { $2 }
+  }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) }
+  }
   /// A PATCH whose response body is ignored.
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
@@ -96,11 +116,15 @@ nonisolated extension Endpoint {
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
     as type: HTTPURLResponse.Type
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.patch, path, query, headers, body) { $2 } }
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
+    .init(.patch, path, query, headers, body) { $2 }
+  }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) }
+  }
   /// A DELETE whose response body is ignored.
   public static func delete(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self
@@ -108,5 +132,7 @@ nonisolated extension Endpoint {
   /// A DELETE that returns the response without its body.
   public static func delete(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.delete, path, query, headers, nil) { $2 } }
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
+    .init(.delete, path, query, headers, nil) { $2 }
+  }
 }

@@ -199,7 +199,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if !isRejected || request.httpBodyStream != nil { return false }
     // A server before the redirect may have applied the request.
     let hasFollowedRedirect = call.memory.withLock { $0.hasFollowedRedirect }
-    return !hasFollowedRedirect || RepeatSafety.regardlessOfFailure(request) != nil
+    return !hasFollowedRedirect || call.isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil
   }
 
   /// Identifies the user, so that cached responses are not served to another user.

@@ -116,7 +116,7 @@ nonisolated extension NetworkClient {
       plan.policy = plan.policy?.inheriting(from: policy) ?? policy
       let call = NetworkCall(
         client: client, endpoint: plan.endpoint as? any Endpoint, isTransfer: plan.isTransfer,
-        signIns: plan.signIns ?? NetworkLock([:]))
+        isReadOnly: plan.isReadOnly, signIns: plan.signIns ?? NetworkLock([:]))
       let ofAttempt = middleware.filter { $0.stage == .attempt }
       if !ofAttempt.isEmpty { plan.addMiddleware(ofAttempt, in: call) }
       let ofCall = middleware.filter { $0.stage == .call }

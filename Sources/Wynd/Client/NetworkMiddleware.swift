@@ -88,6 +88,8 @@ nonisolated public struct NetworkCall: Sendable {
   /// Whether this is a download, an upload or a stream. The ``NetworkResponse`` has only the response body of an upload.
   public let isTransfer: Bool
   /// State that the middleware of a call shares between stages and attempts.
+  /// Whether the request only reads, although its method does not say so.
+  var isReadOnly = false
   struct Memory: Sendable {
     /// A cache can serve a stored response if this call fails, so only one attempt is made.
     var hasFallback = false

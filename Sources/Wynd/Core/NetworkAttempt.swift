@@ -10,6 +10,7 @@ nonisolated public struct NetworkAttempt: Sendable {
   public internal(set) var error: NetworkError?
   /// The wait after it, or its full length if the wait was canceled; nil if there was none.
   public internal(set) var delay: Duration?
-  /// Why its failure proves that the server has not applied the request; nil if it does not.
+  /// Why the request may be repeated after its failure, unless the method or an Idempotency-Key allows that anyway: what
+  /// the failure proves, or that the request only reads. Nil if it may not.
   var proof: RepeatSafety?
 }

@@ -18,6 +18,9 @@ nonisolated public struct NetworkCallPlan: Sendable {
   public var maxRetries: Int?
   /// Whether a 2xx response with an empty body is a success.
   public var allowEmptyData = true
+  /// Whether the request only reads, although its method does not say so, such as a POST that searches. It is retried
+  /// like a GET.
+  public var isReadOnly = false
 
   /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
   var delay: Duration?
@@ -43,8 +46,10 @@ nonisolated public struct NetworkCallPlan: Sendable {
 nonisolated extension NetworkCallPlan {
   /// Makes a plan.
   public init(
-    _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true
+    _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true,
+    isReadOnly: Bool = false
   ) {
-    self.init(request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+    self.init(
+      request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData, isReadOnly: isReadOnly)
   }
 }

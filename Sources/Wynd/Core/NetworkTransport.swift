@@ -12,12 +12,16 @@ typealias NetworkSend = @Sendable (NetworkOutgoing) async -> NetworkOutcome
 /// A request on its way to the session.
 nonisolated struct NetworkOutgoing: Sendable {
   var request: URLRequest
+  /// Whether the request only reads, although its method does not say so.
+  var isReadOnly = false
   /// Nil if both bodies are in memory.
   var bodies: NetworkBodies?
   /// Whether the app is still inside the call that sends this request. Only then its session is certainly valid.
   var isInsideCall = false
   /// Stands for the request on the caller's session, if it is the first one of a transfer.
   var placeholder: NetworkPlaceholder?
+  /// Whether the request may be repeated whatever has happened to it.
+  var isSafeToRepeat: Bool { isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil }
   /// The request without the length of a body that is not in it.
   var requestToValidate: URLRequest {
     guard bodies?.file != nil || bodies?.stream != nil else { return request }

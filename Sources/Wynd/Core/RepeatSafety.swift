@@ -10,6 +10,8 @@ nonisolated public enum RepeatSafety: String, Sendable, CustomStringConvertible 
   case idempotentMethod = "the method is idempotent"
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
   case idempotencyKey = "the request has an Idempotency-Key"
+  /// The request is declared to only read, although its method does not say so (``NetworkCallPlan/isReadOnly``).
+  case readOnly = "the request only reads"
   /// The failure proves that no server received the request.
   case nothingSent = "nothing was sent"
   /// The server refused the request before processing it (413, 421, 425, 429).

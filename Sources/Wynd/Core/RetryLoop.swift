@@ -153,7 +153,7 @@ nonisolated final class RetryLoop: Sendable {
     state.attemptBegan = clock.now - began
     if let timeLeft { reply.end(atDeadline: timeLeft, clock) }
     let isInsideCall = plan.isInsideCall && state.attempts == 1
-    var outgoing = NetworkOutgoing(request: request)
+    var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     if let around = plan.around {
       if isInsideCall, plan.isTransfer {
         do {
@@ -193,7 +193,7 @@ nonisolated final class RetryLoop: Sendable {
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
     var attempt = endedAttempt(state)
     attempt.error = error
-    attempt.proof = RepeatSafety.proven(by: error, in: outcome)
+    attempt.proof = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
     state.history.append(attempt)
     state.elapsed = clock.now - began
     state.unreachableSince = error.isUnreachable ? state.unreachableSince ?? state.attemptBegan : nil

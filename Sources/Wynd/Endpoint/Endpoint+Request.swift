@@ -58,6 +58,7 @@ nonisolated extension Endpoint {
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
     var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+    plan.isReadOnly = isReadOnly
     plan.endpoint = self
     guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
     let upload = NetworkUploadCall(body)

@@ -74,6 +74,9 @@ nonisolated public protocol Endpoint: Sendable {
   var percentEncodedPath: String { get }
   /// The request method. The default is GET.
   var method: NetworkMethod { get }
+  /// Whether the call only reads, although its method does not say so, such as a POST that searches or a query in
+  /// GraphQL. It is retried like a GET then. The default is false.
+  var isReadOnly: Bool { get }
   /// The query items, as plain text. The default is none. ``QueryEncoder`` encodes any `Encodable`.
   var queryItems: [URLQueryItem] { get throws }
   /// The header fields. The default is none.
@@ -107,6 +110,8 @@ nonisolated extension Endpoint {
   public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
   /// GET.
   public var method: NetworkMethod { .get }
+  /// False. The method alone decides whether the call may be repeated.
+  public var isReadOnly: Bool { false }
   /// None.
   public var queryItems: [URLQueryItem] { get throws { [] } }
   /// None.

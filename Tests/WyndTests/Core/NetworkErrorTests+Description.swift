@@ -297,7 +297,7 @@ extension NetworkErrorTests {
       (.idempotentMethod, "the method is idempotent", true),
       (.idempotencyKey, "the request has an Idempotency-Key", true), (.nothingSent, "nothing was sent", true),
       (.refusedBeforeProcessing, "the server refused it before processing", true),
-      (.allowedByPolicy, "the policy allows it", true),
+      (.readOnly, "the request only reads", true), (.allowedByPolicy, "the policy allows it", true),
       (.mayHaveBeenApplied, "the server may have applied it", false),
     ]
     for (safety, words, isSafe) in safeties {

@@ -23,6 +23,7 @@
     /// The first one does, or may.
     private let leavesSession: Bool
     private let handlesCookies: Bool
+    private let isReadOnly: Bool
     private let timeout: TimeInterval
     private let reply: NetworkReply
 
@@ -61,8 +62,8 @@
       isInsideCall = outgoing.isInsideCall
       usesOwnSession = !isInsideCall || !isSerial
       handlesCookies = outgoing.request.httpShouldHandleCookies
-      let isSafeToRepeat = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
-      leavesSession = usesOwnSession || !handlesCookies || !isSafeToRepeat
+      isReadOnly = outgoing.isReadOnly
+      leavesSession = usesOwnSession || !handlesCookies || !outgoing.isSafeToRepeat
       placeholder = isInsideCall && leavesSession ? NetworkPlaceholder(on: session) : outgoing.placeholder
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
@@ -94,7 +95,8 @@
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
-      if RepeatSafety.regardlessOfFailure(request) != nil { return send(outgoing, hop, on: ownSession(hop)) }
+      let isSafeToRepeat = isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil
+      if isSafeToRepeat { return send(outgoing, hop, on: ownSession(hop)) }
       let isUnused = outgoing.needsUnusedConnection
       // Most servers close the connection after that, and the session can be used again.
       if isUnused { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
