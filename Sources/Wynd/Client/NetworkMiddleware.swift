@@ -25,7 +25,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``.
+/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``. If
+/// it throws it in place of an error of `next`, it is ``NetworkError/mappedError(_:_:)``, which keeps that error.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Whether it runs once per call, or once per attempt (the default).
   var stage: MiddlewareStage { get }
@@ -87,9 +88,9 @@ nonisolated public struct NetworkCall: Sendable {
   public let endpoint: (any Endpoint)?
   /// Whether this is a download, an upload or a stream. The ``NetworkResponse`` has only the response body of an upload.
   public let isTransfer: Bool
-  /// State that the middleware of a call shares between stages and attempts.
   /// Whether the request only reads, although its method does not say so.
   var isReadOnly = false
+  /// State that the middleware of a call shares between stages and attempts.
   struct Memory: Sendable {
     /// A cache can serve a stored response if this call fails, so only one attempt is made.
     var hasFallback = false
@@ -120,8 +121,20 @@ nonisolated extension NetworkMiddlewareNext {
   ) {
     self = middleware.reversed().reduce(Self(send: end)) { next, middleware in
       Self { request in
-        do { return try await middleware.respond(to: request, in: call, next: next) } catch {
-          throw NetworkError(thrown: error)
+        // What `next` threw last.
+        let cause = NetworkLock<NetworkError?>(nil)
+        let observed = Self { request in
+          do {
+            let response = try await next(request)
+            cause.withLock { $0 = nil }
+            return response
+          } catch {
+            cause.withLock { $0 = error as? NetworkError }
+            throw error
+          }
+        }
+        do { return try await middleware.respond(to: request, in: call, next: observed) } catch {
+          throw NetworkError(thrown: error, inPlaceOf: cause.withLock { $0 })
         }
       }
     }
@@ -129,10 +142,18 @@ nonisolated extension NetworkMiddlewareNext {
 }
 
 nonisolated extension NetworkError {
-  /// The error that the caller receives if a middleware throws this one.
-  init(thrown error: any Error) {
-    let isCancelled = error is CancellationError && Task.isCancelled
-    self = error as? NetworkError ?? (isCancelled ? .cancelled : .middlewareError(error))
+  /// The error that the caller receives if a middleware throws this one. `cause` is what `next` has thrown.
+  init(thrown error: any Error, inPlaceOf cause: NetworkError? = nil) {
+    if let error = error as? NetworkError {
+      self = error
+    } else if error is CancellationError, Task.isCancelled {
+      self = .cancelled
+    } else if let cause, !(error is URLError) {
+      // A cancellation is not a failure to show, whatever a middleware makes of it.
+      if case .cancelled = cause { self = cause } else { self = .mappedError(error, cause) }
+    } else {
+      self = .middlewareError(error)
+    }
   }
 
   /// Whether the server, or the one that renews a credential, cannot be reached or is failing.

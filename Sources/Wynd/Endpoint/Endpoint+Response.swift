@@ -60,7 +60,10 @@ nonisolated extension Endpoint {
 nonisolated extension NetworkError {
   /// The service's own error, also after retries: `if let error = error.serviceError(as: ShopError.self)`.
   public func serviceError<E: Error>(as type: E.Type) -> E? {
-    if case .serviceError(let error, _, _) = self { error as? E } else { inner?.serviceError(as: type) }
+    if case .serviceError(let error, _, _) = self { return error as? E }
+    return thrown as? E ?? inner?.serviceError(as: type)
+  ///
+  /// It is found too if a middleware threw it.
   }
 }
 
