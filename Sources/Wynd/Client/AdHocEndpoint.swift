@@ -13,8 +13,8 @@ public import Foundation
 /// ```
 ///
 /// The path is plain text, like ``Endpoint/path``. A ``QueryEncoder`` encodes `query`. Without `as:`, the body of the
-/// response is ignored.
-nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
+/// response is ignored. `serviceError:` is the type of the body of an error response, like ``Endpoint/ServiceError``.
+nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkServiceErrorSource {
   /// The path, as plain text.
   public let path: String
   /// The method.
@@ -26,6 +26,7 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// Whether a POST only reads, such as one that searches.
   public let isReadOnly: Bool
   let query: QueryEncoder.Values
+  let serviceErrorType: any (Error & Decodable).Type
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
   /// The encoded query. Throws an error if a value cannot be encoded.
@@ -37,102 +38,118 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
 nonisolated extension AdHocEndpoint {
   fileprivate init(
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
-    _ body: RequestBody?, isReadOnly: Bool = false,
+    _ body: RequestBody?, isReadOnly: Bool = false, _ serviceErrorType: any (Error & Decodable).Type,
     _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
   ) {
     self.init(
-      path: path, method: method, headers: headers, body: body, isReadOnly: isReadOnly, query: query, parsed: parsed)
+      path: path, method: method, headers: headers, body: body, isReadOnly: isReadOnly, query: query,
+      serviceErrorType: serviceErrorType, parsed: parsed)
   }
 }
 
 nonisolated extension Endpoint {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) }
+    .init(.get, path, query, headers, nil, serviceError) { try $0.decoded($1, $2) }
   }
   /// A GET whose response body is ignored.
   public static func get(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil) { _, _, _ in } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil, serviceError) { _, _, _ in } }
   /// A GET that returns the response without its body.
   public static func get(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.get, path, query, headers, nil) { $2 } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.get, path, query, headers, nil, serviceError) { $2 } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    isReadOnly: Bool = false, as type: Value.Type
+    isReadOnly: Bool = false, as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.post, path, query, headers, body, isReadOnly: isReadOnly) { try $0.decoded($1, $2) }
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { try $0.decoded($1, $2) }
   }
   /// A POST whose response body is ignored.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    isReadOnly: Bool = false, as type: Void.Type = Void.self
+    isReadOnly: Bool = false, as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Void> {
-    .init(.post, path, query, headers, body, isReadOnly: isReadOnly) { _, _, _ in }
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { _, _, _ in }
   }
   /// A POST that returns the response without its body.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    isReadOnly: Bool = false, as type: HTTPURLResponse.Type
+    isReadOnly: Bool = false, as type: HTTPURLResponse.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.post, path, query, headers, body, isReadOnly: isReadOnly) { $2 }
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { $2 }
   }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Value.Type
+    as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.put, path, query, headers, body) { try $0.decoded($1, $2) }
+    .init(.put, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
   }
   /// A PUT whose response body is ignored.
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
+    as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body, serviceError) { _, _, _ in } }
   /// A PUT that returns the response without its body.
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: HTTPURLResponse.Type
+    as type: HTTPURLResponse.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.put, path, query, headers, body) { $2 }
+    .init(.put, path, query, headers, body, serviceError) { $2 }
   }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Value.Type
+    as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) }
+    .init(.patch, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
   }
   /// A PATCH whose response body is ignored.
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
+    as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body, serviceError) { _, _, _ in } }
   /// A PATCH that returns the response without its body.
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: HTTPURLResponse.Type
+    as type: HTTPURLResponse.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.patch, path, query, headers, body) { $2 }
+    .init(.patch, path, query, headers, body, serviceError) { $2 }
   }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) }
+    .init(.delete, path, query, headers, nil, serviceError) { try $0.decoded($1, $2) }
   }
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil, serviceError) { _, _, _ in } }
   /// A DELETE that returns the response without its body.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.delete, path, query, headers, nil) { $2 }
+    .init(.delete, path, query, headers, nil, serviceError) { $2 }
   }
 }
