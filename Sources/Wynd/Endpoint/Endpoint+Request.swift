@@ -50,11 +50,11 @@ nonisolated extension Endpoint {
   }
 
   func call(
-    _ maxRetries: Int?, _ policy: RetryPolicy?, _ context: (any NetworkEndpointContext)?
+    _ maxRetries: Int?, _ policy: RetryPolicy?, baseURL: URL?, encoder: JSONEncoder?
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = body
-    let request = try request(body, baseURL: context?.baseURL, encoder: context?.encoder)
+    let request = try request(body, baseURL: baseURL, encoder: encoder)
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
     var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)

@@ -57,7 +57,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let context = endpointContext
-    if context == nil, let call = try? endpoint.call(maxRetries, policy, nil) {
+    if context == nil, let call = try? endpoint.call(maxRetries, policy, baseURL: ownBaseURL, encoder: nil) {
       return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0))) }
     }
     // The async method runs a client's calls, and throws the error of a request that cannot be made.
@@ -83,13 +83,15 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let context = endpointContext
-    let call = try endpoint.call(maxRetries, policy, context)
+    let baseURL = context?.baseURL ?? ownBaseURL
+    let call = try endpoint.call(maxRetries, policy, baseURL: baseURL, encoder: context?.encoder)
     let result = call.end(await perform(call.plan))
     var parsed = try NetworkClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
     try await context?.pass(&parsed, of: endpoint)
     return parsed
   }
 
+  private var ownBaseURL: URL? { (self as? any NetworkBaseURLPerformer)?.baseURL }
   private var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
 }
 
