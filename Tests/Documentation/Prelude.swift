@@ -68,7 +68,10 @@ public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
 public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
 public enum AppNetwork { public static let client = NetworkClient() }
 public enum UserSettings { public static let isOffline = false }
-public struct Logger: Sendable { public func debug(_ text: String) {} }
+public struct Logger: Sendable {
+  public enum Level: String, Sendable { case debug, info, notice, error }
+  public func log(level: Level, _ text: String) {}
+}
 public let logger = Logger()
 public struct ProgressView { public init(value: Double?) {} }
 public let progress = TransferProgress(completed: 1, total: 2)
