@@ -73,7 +73,7 @@ struct Fetch {
 
   private func send(_ body: RequestBody) async throws(NetworkError) -> Int32 {
     let response = try await network.performNetworkUpload(
-      options.request, from: body, options: UploadOptions(onProgress: console.onProgress), policy: policy)
+      options.request, from: body, onProgress: console.onProgress, policy: policy)
     return write(head(response.response) + response.data)
   }
 

@@ -23,13 +23,17 @@ public class URLRequest: NSObject, @unchecked Sendable {
   public func setValue(_ value: String?, forHTTPHeaderField name: String) {}
   public func addValue(_ value: String, forHTTPHeaderField name: String) {}
 }
+open class NSCoder: NSObject, @unchecked Sendable {}
 open class URLResponse: NSObject, @unchecked Sendable {
+  public override init() { super.init() }
+  public required init?(coder: NSCoder) { super.init() }
   open var url: URL? { nil }
   open var expectedContentLength: Int64 { 0 }
 }
 open class HTTPURLResponse: URLResponse, @unchecked Sendable {
   open var allHeaderFields: [AnyHashable: Any] { [:] }
-  public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) {}
+  public init?(url: URL, statusCode: Int, httpVersion: String?, headerFields: [String: String]?) { super.init() }
+  public required init?(coder: NSCoder) { super.init(coder: coder) }
   open var statusCode: Int { 0 }
   open func value(forHTTPHeaderField name: String) -> String? { nil }
 }

@@ -200,6 +200,7 @@ open class FileHandle: NSObject, @unchecked Sendable {
 
 public class JSONDecoder: @unchecked Sendable {
   public init() {}
+  public var allowsJSON5 = false
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
 }
 public class JSONEncoder: @unchecked Sendable {
@@ -324,6 +325,7 @@ public var O_RDWR: Int32 { 2 }
 public var O_CREAT: Int32 { 0x200 }
 public var O_EXCL: Int32 { 0x800 }
 public var O_NOFOLLOW: Int32 { 0x100 }
+public var O_NONBLOCK: Int32 { 4 }
 public var O_CLOEXEC: Int32 { 0x100_0000 }
 public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public var LOCK_EX: Int32 { 2 }

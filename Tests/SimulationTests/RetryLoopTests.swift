@@ -64,7 +64,7 @@ extension SimulationTests {
     @Test func ignoresASecondCompletionOfTheTransport() throws {
       let world = World([.drop, .ok])
       world.completesTwice = true
-      let response = try #require(try world.run(RetryPolicy(backoff: .none))?.get())
+      let response = try #require(try world.run(RetryPolicy(backoff: .immediate))?.get())
       #expect(response.attempts.count == 2)
       #expect(world.sends.count == 2)
     }

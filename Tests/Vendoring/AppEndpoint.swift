@@ -105,7 +105,9 @@ final class Users {
   }
   func loadWithCallback() {
     URLSession.shared.load(.user(1)) { result in print(result) }
-    let task = URLSession.shared.load(AccountItem(), maxRetries: 2) { result in print((try? result.get())?.name ?? "") }
+    let task = URLSession.shared.load(AccountItem(), policy: RetryPolicy(maxRetries: 2)) { result in
+      print((try? result.get())?.name ?? "")
+    }
     task.cancel()
   }
 }

@@ -5,5 +5,5 @@ import Foundation
 #endif
 
 func scripted(_ request: URLRequest) async throws -> Data {
-  try await NetworkScript.scripted([.status(503), .dropped, .ok("{}")]).performNetworkRequest(request)
+  try await NetworkScript([.status(503), .dropped, .ok("{}")]).performNetworkRequest(request)
 }

@@ -131,8 +131,7 @@ nonisolated struct NetworkUploadCall: Sendable {
 
   /// The size in bytes. Throws if the file cannot be read, because URLSession on Linux would crash.
   private static func size(of file: URL) throws -> Int64 {
-    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
-      let size = try? FileHandle(forReadingFrom: file).seekToEnd()
+    guard let handle = FileHandle.networkReading(file), let size = try? handle.seekToEnd()
     else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }
     return Int64(size)
   }

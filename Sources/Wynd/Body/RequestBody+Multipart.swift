@@ -36,7 +36,7 @@ nonisolated extension RequestBody.Part {
       let escapes: [Unicode.Scalar: String] = ["\"": "%22", "\r": "%0D", "\n": "%0A"]
       return "\"" + text.unicodeScalars.map { escapes[$0] ?? String($0) }.joined() + "\""
     }
-    if let contentType, let invalid = NetworkRequestValidation.error(inField: "Content-Type", contentType) {
+    if let contentType, let invalid = NetworkRequestValidation.invalidReason(ofField: "Content-Type", contentType) {
       throw NetworkError.invalidRequest(reason: invalid)
     }
     return "Content-Disposition: form-data; name=\(quoted(name))"
@@ -67,9 +67,7 @@ nonisolated extension RequestBody.Part {
   }
 
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
-    // Reading a pipe or a device might never end.
-    guard (try? file.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true,
-      let handle = try? FileHandle(forReadingFrom: file)
+    guard let handle = FileHandle.networkReading(file)
     else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
     defer { try? handle.close() }
     func readChunk() throws -> Bool {

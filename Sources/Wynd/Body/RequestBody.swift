@@ -81,7 +81,7 @@ nonisolated public struct RequestBody: Sendable {
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if it is not a valid field value.
   func addContentType(to request: inout URLRequest) throws(NetworkError) {
     guard let contentType else { return }
-    if let invalid = NetworkRequestValidation.error(inField: "Content-Type", contentType) {
+    if let invalid = NetworkRequestValidation.invalidReason(ofField: "Content-Type", contentType) {
       throw .invalidRequest(reason: invalid)
     }
     let own = request.value(forHTTPHeaderField: "Content-Type")

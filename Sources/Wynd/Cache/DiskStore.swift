@@ -6,7 +6,9 @@ public import Foundation
 /// names contain the order of use, because reading file dates requires a privacy manifest.
 nonisolated public final class DiskStore: ResponseStore {
   private let folder: URL
-  private let files: NetworkLock<NetworkLeastRecentlyUsed<URL>>
+  /// The file of each name. A name is a hash of the URL, followed by a hash of the key; the extension of the file is
+  /// the number of its last use.
+  private let files: NetworkLock<NetworkLeastRecentlyUsed<String, URL>>
 
   /// Opens or creates the folder, which must not be used for anything else.
   ///
@@ -18,18 +20,27 @@ nonisolated public final class DiskStore: ResponseStore {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
     let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
-      .compactMap { file in Int(file.pathExtension).flatMap { 0...1 << 60 ~= $0 ? (file: file, use: $0) : nil } }
-    var files = NetworkLeastRecentlyUsed<URL>(capacity: capacity) { try? FileManager.default.removeItem(at: $0) }
-    for (file, use) in found.sorted(by: { $0.use < $1.use }) {
-      files.lastUse = use - 1
-      let size = try file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
-      files.insert(file, size: size, for: file.deletingPathExtension().lastPathComponent)
+    var uses: [(file: URL, number: Int)] = []
+    for file in found {
+      // Someone else's file may have any extension. A larger number could overflow after many uses.
+      guard let number = Int(file.pathExtension), 0...1 << 60 ~= number else { continue }
+      uses.append((file, number))
     }
-    (self.folder, self.files) = (folder, NetworkLock(files))
+    uses.sort { $0.number < $1.number }
+    var files = NetworkLeastRecentlyUsed<String, URL>(capacity: capacity) {
+      try? FileManager.default.removeItem(at: $0)
+    }
+    for use in uses {
+      files.lastUse = use.number - 1
+      let size = try use.file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+      files.insert(use.file, size: size, for: use.file.deletingPathExtension().lastPathComponent)
+    }
+    self.folder = folder
+    self.files = NetworkLock(files)
   }
 
   /// The response stored for this key, or nil. Reading it counts as a use.
-  public func response(for key: String) -> StoredResponse? {
+  public func response(for key: ResponseKey) -> StoredResponse? {
     let name = Self.name(key)
     return files.withLock { files in
       guard let file = files.take(name) else { return nil }
@@ -50,7 +61,7 @@ nonisolated public final class DiskStore: ResponseStore {
   }
 
   /// Stores a response, unless it is larger than a quarter of the capacity.
-  public func store(_ response: StoredResponse, for key: String) {
+  public func store(_ response: StoredResponse, for key: ResponseKey) {
     let name = Self.name(key)
     let content = (try? PropertyListEncoder().encode(response)) ?? Data()
     let data = Self.checksum(content, key) + content
@@ -63,22 +74,28 @@ nonisolated public final class DiskStore: ResponseStore {
     }
   }
 
-  /// Removes the responses for all keys with the same URL.
-  public func remove(_ key: String) {
-    let url = Self.name(key).prefix(16)
-    files.withLock { $0.removeAll { $0.hasPrefix(url) } }
+  /// Removes the response for this key.
+  public func remove(_ key: ResponseKey) {
+    files.withLock { $0.remove(Self.name(key)) }
+  }
+
+  /// Removes the responses for all keys with this URL.
+  public func removeAll(for url: String) {
+    let prefix = NetworkHash.text(of: url)
+    files.withLock { $0.removeAll { $0.hasPrefix(prefix) } }
   }
 
   /// Removes all responses.
-  public func removeAll() { files.withLock { $0.removeAll { _ in true } } }
+  public func removeAll() {
+    files.withLock { $0.removeAll { _ in true } }
+  }
 
-  /// A hash of the URL, followed by a hash of the key.
-  private static func name(_ key: String) -> String {
-    NetworkStoreKey.hash(NetworkStoreKey.url(key).utf8) + NetworkStoreKey.hash(key.utf8)
+  private static func name(_ key: ResponseKey) -> String {
+    NetworkHash.text(of: key.url) + NetworkHash.text(of: key.text)
   }
 
   /// Includes the key, so that a file stored for another key is rejected too.
-  private static func checksum(_ body: Data, _ key: String) -> Data {
-    Data(NetworkStoreKey.hash(Array(key.utf8) + body).utf8)
+  private static func checksum(_ body: Data, _ key: ResponseKey) -> Data {
+    Data(NetworkHash.text(of: Array(key.text.utf8) + body).utf8)
   }
 }

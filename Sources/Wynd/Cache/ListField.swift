@@ -10,7 +10,7 @@ nonisolated struct NetworkListField: Equatable, Sendable {
     var value: String?
 
     /// Whether the element is a token (RFC 9110 §5.6.2), such as a field name.
-    var isToken: Bool { value == nil && !name.isEmpty && name.utf8.allSatisfy(NetworkListField.isTokenByte) }
+    var isToken: Bool { value == nil && NetworkRequestValidation.isToken(name) }
   }
 
   /// The elements in order, without empty ones.
@@ -105,15 +105,6 @@ nonisolated struct NetworkListField: Equatable, Sendable {
   }
 
   private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-  }
 
   private static var quote: UInt8 { UInt8(ascii: "\"") }
   private static var backslash: UInt8 { UInt8(ascii: "\\") }

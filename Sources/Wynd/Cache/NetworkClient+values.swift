@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension NetworkClient {
   /// Returns the response that a ``ResponseCache`` has stored, even if it is stale, and then the server's response. A
   /// list can show stored content at once and then update it.
@@ -22,12 +28,37 @@ nonisolated extension NetworkClient {
             middleware.contains { $0 is ResponseCache } ? try? await loadResponse(endpoint) : nil
           }
           if let first { continuation.yield(first) }
-          let second = try await loadResponse(endpoint, policy: policy)
-          if first == nil || second.source != .cache || second.data != first?.data { continuation.yield(second) }
+          let second = try await currentResponse(endpoint, policy, after: first)
+          let isRepeated = second.source == .cache && second.data == first?.data
+          if !isRepeated { continuation.yield(second) }
           continuation.finish(throwing: second.revalidationError)
         } catch { continuation.finish(throwing: error) }
       }
       continuation.onTermination = { _ in task.cancel() }
     }
+  }
+
+  /// The server's response, or the stored one if it is fresh. One that is stale is not served while it is revalidated,
+  /// because it has been returned already.
+  private func currentResponse<E: Endpoint>(
+    _ endpoint: E, _ policy: RetryPolicy?, after stored: NetworkResponse<E.Response>?
+  ) async throws(NetworkError) -> NetworkResponse<E.Response> {
+    let call = try endpoint.call(policy, self)
+    var plan = call.plan
+    if let stored, !isFresh(stored), plan.request.cachePolicy == .useProtocolCachePolicy {
+      plan.request.cachePolicy = .reloadRevalidatingCacheData
+    }
+    let result = call.end(await perform(plan))
+    var parsed = try NetworkClientDecoder.current.withValue(decoder) { endpoint.parsed(result) }.get()
+    try await pass(&parsed, of: endpoint)
+    return parsed
+  }
+
+  /// Whether a response of the cache can be served without a request.
+  private func isFresh(_ response: NetworkResponse<some Sendable>) -> Bool {
+    guard let url = response.response.url else { return false }
+    let body = NetworkResponse(data: response.data, response: response.response)
+    let stored = StoredResponse(body, to: URLRequest(url: url))
+    return stored?.isFresh(at: Date()) == true
   }
 }

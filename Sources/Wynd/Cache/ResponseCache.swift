@@ -15,18 +15,25 @@ public import Foundation
 ///
 /// Until its `max-age` or `Expires` has passed, a stored response is served without a request. After that, the request
 /// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. If the 304 has another
-/// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a
-/// request are respected. It is a private cache, so `private` responses are stored.
+/// validator, the request is sent again without conditions. Within its `stale-while-revalidate`, the stored response is
+/// served at once, and renewed for the next call. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a request are
+/// respected. It is a private cache, so `private` responses are stored.
+///
+/// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
+/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed.
 ///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
 /// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set before the
 /// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
-/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials.
+/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
+/// server refused it with an error status, or it was not sent.
 nonisolated public struct ResponseCache: NetworkMiddleware {
-  private let store: any ResponseStore
-  private let servesStaleIfError: Bool
+  let store: any ResponseStore
+  let servesStaleIfError: Bool
+  /// The responses that are renewed in the background.
+  let renewals = NetworkLock<Set<ResponseKey>>([])
   /// Set by ``NetworkClient/values(of:policy:)`` for its first value.
   static let isStoredOnly = TaskLocal(wrappedValue: false)
 
@@ -41,84 +48,73 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
   ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
   public init(_ store: any ResponseStore, servesStaleIfError: Bool = false) {
-    (self.store, self.servesStaleIfError) = (store, servesStaleIfError)
+    self.store = store
+    self.servesStaleIfError = servesStaleIfError
   }
 
   /// Serves a stored response, or sends the request.
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
-    let key = Self.key(request, call)
-    let control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
-    // A request for a range, or with a condition of its own, must receive the server's response to it.
-    let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
-    let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
-    let isGET = request.networkMethod == "GET"
-    let isCacheable = isGET && !isConditional && !call.isTransfer && !control.has("no-store")
-    let isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(request.cachePolicy)
-    let stored = isCacheable && !isReload ? store.response(for: key)?.matching(request) : nil
-    let isStoredOnly = Self.isStoredOnly.get() || request.cachePolicy == .returnCacheDataDontLoad
-    let mayServe =
-      switch request.cachePolicy {
-      case .returnCacheDataElseLoad: true
-      case .reloadRevalidatingCacheData: isStoredOnly
-      default: isStoredOnly || !control.has("no-cache") && stored?.isFresh(at: Date(), maxAge: control.maxAge) == true
-      }
-    if mayServe, let response = stored?.served(as: .cache) { return response }
-    if isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    guard isCacheable else {
-      // An unsafe request invalidates stored responses (RFC 9111 §4.4), even if it fails: it may have been applied.
-      defer {
-        if !["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod) { store.remove(key) }
-      }
-      return try await next(request)
+    let wishes = NetworkCacheWishes(request, isTransfer: call.isTransfer, isStoredOnly: Self.isStoredOnly.get())
+    if wishes.isCacheable {
+      let exchange = NetworkCacheExchange(cache: self, request: request, wishes: wishes, call: call, next: next)
+      return try await exchange.respond()
     }
-    var unconditional = request
-    // The session's own cache must not respond in place of the server.
-    unconditional.cachePolicy = isReload ? request.cachePolicy : .reloadIgnoringLocalCacheData
-    var conditional = unconditional
-    conditional.setValue(stored?.header("ETag"), forHTTPHeaderField: "If-None-Match")
-    conditional.setValue(stored?.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let fallback = servesStaleIfError && stored?.mayReplaceError == true ? stored : nil
-    call.memory.withLock { $0.hasFallback = fallback != nil }
+    if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
+    let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod)
+    if isSafe { return try await next(request) }
+    return try await sendUnsafe(request, next)
+  }
+
+  /// A successful unsafe request invalidates the stored responses (RFC 9111 §4.4), and so does one that may have been
+  /// applied although its response is missing.
+  private func sendUnsafe(
+    _ request: URLRequest, _ next: NetworkMiddlewareNext
+  ) async throws -> NetworkResponse<Data> {
+    let url = Self.url(of: request)
     do {
-      var response = try await next(conditional)
-      var renewed = response.statusCode == 304 && stored?.hasValidator == true ? stored : nil
-      switch renewed?.match(response.response) {
-      case .differs:
-        // The stored body would be served as another version from then on.
-        response = try await next(unconditional)
-        renewed = nil
-      case .confirms:
-        guard Self.key(request, call) == key else { return try await next(unconditional) }
-        return renewed?.served(as: .revalidated) ?? response
-      case .updates, nil: break
-      }
-      let new = StoredResponse(response, renewing: renewed, to: request)
-      // If another user has signed in since, the response could belong to either user.
-      guard Self.key(request, call) == key, renewed == nil || new != nil else {
-        return renewed == nil ? response : try await next(unconditional)
-      }
-      if let new, new.isStorable { store.store(new, for: key) } else { store.remove(key) }
-      return renewed == nil ? response : new?.served(as: .revalidated) ?? response
-    } catch let error as NetworkError where error.isOutage && Self.key(request, call) == key {
-      guard let response = fallback?.served(as: .cache, because: error) else { throw error }
+      let response = try await next(request)
+      store.removeAll(for: url)
       return response
+    } catch {
+      let isHarmless = (error as? NetworkError).map { Self.changedNothing($0, at: url) } ?? false
+      if !isHarmless { store.removeAll(for: url) }
+      throw error
     }
   }
 
+  /// Whether each attempt was refused with an error status, or was not sent.
+  private static func changedNothing(_ error: NetworkError, at url: String) -> Bool {
+    if case .invalidRequest = error { return true }
+    let errors = error.attempts.isEmpty ? [error] : error.attempts.compactMap(\.error)
+    return errors.allSatisfy { error in
+      guard let response = error.response else { return error.failedBeforeSending }
+      // After a redirect, the first server may have applied the request.
+      let isOfThisURL = response.url?.networkAddress?.absoluteString == url
+      return response.statusCode >= 400 && isOfThisURL
+    }
+  }
+
+  // MARK: Keys
+
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
-  private static func key(_ request: URLRequest, _ call: NetworkCall) -> String {
+  static func key(_ request: URLRequest, _ call: NetworkCall) -> ResponseKey {
     var scope = call.client.middleware.compactMap { $0.cacheScope(of: request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
-      NetworkSensitiveHeader.matches(name, value) && !["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
+      return NetworkSensitiveHeader.matches(name, value) && !isOfForm
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    scope += (call.client.session.configuration.httpAdditionalHeaders ?? [:]).map { "\($0.key):\($0.value)" }.sorted()
-    // The session adds Accept-Language, and the URL may contain a user name and a password.
-    scope += Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
-    let url = request.url?.networkAddress?.absoluteString ?? ""
-    return "\(url) \(NetworkStoreKey.hash(scope.joined(separator: "\n").utf8))"
+    let ofSession = call.client.session.configuration.httpAdditionalHeaders ?? [:]
+    scope += ofSession.map { "\($0.key):\($0.value)" }.sorted()
+    // The session adds Accept-Language.
+    scope += Locale.preferredLanguages
+    // The URL may contain a user name and a password.
+    scope.append(request.url?.absoluteString ?? "")
+    return ResponseKey(url: url(of: request), scope: NetworkHash.text(of: scope.joined(separator: "\n")))
   }
+
+  private static func url(of request: URLRequest) -> String { request.url?.networkAddress?.absoluteString ?? "" }
 }

@@ -60,11 +60,6 @@ nonisolated extension Endpoint {
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil, serviceError) { _, _, _ in } }
-  /// A GET that returns the response without its body.
-  public static func get(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type,
-    serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> { .init(.get, path, query, headers, nil, serviceError) { $2 } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
@@ -81,14 +76,6 @@ nonisolated extension Endpoint {
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { _, _, _ in }
   }
-  /// A POST that returns the response without its body.
-  public static func post(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    isReadOnly: Bool = false, as type: HTTPURLResponse.Type,
-    serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { $2 }
-  }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
@@ -103,14 +90,6 @@ nonisolated extension Endpoint {
     as type: Void.Type = Void.self,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body, serviceError) { _, _, _ in } }
-  /// A PUT that returns the response without its body.
-  public static func put(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: HTTPURLResponse.Type,
-    serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.put, path, query, headers, body, serviceError) { $2 }
-  }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
@@ -125,14 +104,6 @@ nonisolated extension Endpoint {
     as type: Void.Type = Void.self,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body, serviceError) { _, _, _ in } }
-  /// A PATCH that returns the response without its body.
-  public static func patch(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: HTTPURLResponse.Type,
-    serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.patch, path, query, headers, body, serviceError) { $2 }
-  }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
@@ -145,11 +116,4 @@ nonisolated extension Endpoint {
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil, serviceError) { _, _, _ in } }
-  /// A DELETE that returns the response without its body.
-  public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: HTTPURLResponse.Type,
-    serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
-    .init(.delete, path, query, headers, nil, serviceError) { $2 }
-  }
 }

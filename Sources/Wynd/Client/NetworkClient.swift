@@ -45,7 +45,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///
   /// ```swift
   /// var client = AppNetwork.client                      // as the app has made it
-  /// client.script = .scripted([.status(503), .dropped, .ok("{}")])
+  /// client.script = NetworkScript([.status(503), .dropped, .ok("{}")])
   /// ```
   public var script: (any NetworkPerformer)?
   /// The session when the call began, in the client of that call (``NetworkCall/client``).

@@ -10,7 +10,7 @@ nonisolated public enum Backoff: Sendable, Equatable {
   /// The same wait each time, without jitter.
   case constant(Duration)
   /// No wait.
-  public static let none = Backoff.constant(.zero)
+  public static let immediate = Backoff.constant(.zero)
 
   /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
   ///
@@ -20,8 +20,9 @@ nonisolated public enum Backoff: Sendable, Equatable {
     case .constant(let wait): return min(max(.zero, wait), .unlimited)
     case .exponential(let base, let cap):
       // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
-      let doubled = base.secondsAsDouble * Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1)
-      return .bounded(seconds: min(cap.secondsAsDouble, doubled) * min(max(random, 0), 1))
+      let factor = Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1)
+      let ceiling = min(cap.secondsAsDouble, base.secondsAsDouble * factor)
+      return .bounded(seconds: ceiling * min(max(random, 0), 1))
     }
   }
 
@@ -29,9 +30,10 @@ nonisolated public enum Backoff: Sendable, Equatable {
   func longest(retries: Int) -> Duration {
     let retries = min(max(retries, 0), 1_000_000_000)
     // From the 64th on, all waits are equal.
-    return (0..<min(retries, 64)).reduce(delay(retry: 64, random: 1) * max(retries - 64, 0)) {
-      $0 + delay(retry: $1, random: 1)
-    }
+    let firstRetries = min(retries, 64)
+    var sum = delay(retry: 64, random: 1) * (retries - firstRetries)
+    for retry in 0..<firstRetries { sum += delay(retry: retry, random: 1) }
+    return sum
   }
 }
 
@@ -43,7 +45,10 @@ nonisolated extension Duration {
   var secondsAsDouble: Double { self / .seconds(1) }
 
   /// "0.52 s", "60 s": at most two decimals.
-  var logText: String { String(format: "%.15g s", (min(max(secondsAsDouble, 0), 1e10) * 100).rounded() / 100) }
+  var logText: String {
+    let seconds = min(max(secondsAsDouble, 0), 1e10)
+    return String(format: "%.15g s", (seconds * 100).rounded() / 100)
+  }
 
   /// `Duration.seconds(_: Double)` traps on NaN, infinity and large values; this gives 0 … 9·10⁹ s for anything.
   static func bounded(seconds: Double) -> Duration {

@@ -1,3 +1,7 @@
+#if !canImport(FoundationNetworking)
+  public import Foundation
+#endif
+
 /// One attempt of a call that succeeded or failed: its time, its error, and the wait after it.
 nonisolated public struct NetworkAttempt: Sendable {
   /// The number of the attempt, counted from 1.
@@ -10,6 +14,12 @@ nonisolated public struct NetworkAttempt: Sendable {
   public internal(set) var error: NetworkError?
   /// The wait after it, or its full length if the wait was canceled; nil if there was none.
   public internal(set) var delay: Duration?
+  #if !canImport(FoundationNetworking)
+    /// What URLSession has measured of the attempt: its redirects, connections and durations. Nil if it sent nothing, or
+    /// ended before URLSession did: at the first byte of a stream, at a deadline or after a cancellation. On Linux,
+    /// URLSession measures nothing, and there is no such property.
+    public internal(set) var metrics: URLSessionTaskMetrics?
+  #endif
   /// Why the request may be repeated after its failure, unless the method or an Idempotency-Key allows that anyway: what
   /// the failure proves, or that the request only reads. Nil if it may not.
   var proof: RepeatSafety?

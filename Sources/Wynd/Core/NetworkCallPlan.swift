@@ -15,9 +15,9 @@ nonisolated public struct NetworkCallPlan: Sendable {
   /// The retry rule, without what a client adds to it; see ``RetryPolicy/inheriting(from:)``.
   public var policy: RetryPolicy?
   /// Replaces ``RetryPolicy/maxRetries`` of the policy, if it is set.
-  public var maxRetries: Int?
+  var maxRetries: Int?
   /// Whether a 2xx response with an empty body is a success.
-  public var allowEmptyData = true
+  var allowEmptyData = true
   /// Whether the request only reads, although its method does not say so, such as a POST that searches. It is retried
   /// like a GET.
   public var isReadOnly = false
@@ -44,8 +44,7 @@ nonisolated public struct NetworkCallPlan: Sendable {
 }
 
 nonisolated extension NetworkCallPlan {
-  /// Makes a plan.
-  public init(
+  init(
     _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true,
     isReadOnly: Bool = false
   ) {

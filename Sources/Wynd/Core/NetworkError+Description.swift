@@ -14,7 +14,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   private var logText: String {
     switch self {
     case .urlError(let error):
-      "\(summary) (URLError \(error.code.rawValue)\(error.failingURL.map { ", \($0.redactedForLog)" } ?? ""))"
+      "\(summary) (URLError \(error.code.rawValue)\(Self.failingURL(of: error)))"
     case .endpointError(let response, let data): "\(NetworkResponse(data: data ?? Data(), response: response))"
     case .noResponseData(let response): "no body: \(NetworkResponse(data: Data(), response: response))"
     case .serviceError(let error, let response, let data), .undecodable(let error, let response, let data):
@@ -27,6 +27,11 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     case .inaccessible(let failure): failure.description
     case .cancelled: "canceled"
     }
+  }
+
+  private static func failingURL(of error: URLError) -> String {
+    guard let url = error.failingURL else { return "" }
+    return ", \(url.redactedForLog)"
   }
 
   /// The text of an error of the app may contain anything, also a token, so only its type, case and code are printed,
@@ -108,33 +113,59 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
     case .deadline: ""
     // Another text contains the advice of its author.
-    default: ownText == nil ? inner?.advice ?? (shouldRetry ? " Please try again later." : "") : ""
+    default: adviceToRetry
     }
+  }
+
+  private var adviceToRetry: String {
+    if ownText != nil { return "" }
+    if let inner { return inner.advice }
+    return shouldRetry ? " Please try again later." : ""
   }
 
   /// "2 min", "3 h" or "4 days": never less than the wait, because the server would refuse a request that is too early.
   private static func roundedUp(_ wait: Duration) -> String {
     func count(_ unit: Double) -> Int { Int((wait.secondsAsDouble / unit).rounded(.up)) }
-    let (minutes, hours, days) = (count(60), count(3600), count(86_400))
+    let minutes = count(60)
     if minutes < 60 { return "\(minutes) min" }
+    let hours = count(3600)
     if hours < 24 { return "\(hours) h" }
+    let days = count(86_400)
     return days == 1 ? "1 day" : "\(days) days"
   }
 
-  /// What happened, in English, by the code of a `URLError` or by the status.
+  /// What happened, in English.
   private var summary: String {
     if case .invalidRequest = self { return "The request is invalid, and was not sent." }
-    return switch isCancellation ? -999 : urlError?.code.rawValue ?? statusCode ?? 0 {
-    case -999: "The request was canceled."
-    case -1000, -1002: "The URL is not valid."
-    case -1001: "The request timed out."
-    case -1003, -1006: "The host was not found."
-    case -1004: "The server did not accept the connection."
-    case -1005: "The connection was lost."
-    case -1007: "There were too many redirects."
-    case -1009, -1020 ... -1018: "There is no internet connection."
-    case -1200, -1206 ... -1205: "A secure connection was not possible."
-    case -1204 ... -1201: "The certificate of the server is not trusted."
+    if isCancellation { return "The request was canceled." }
+    if let urlError { return Self.summary(of: urlError.code) }
+    if let statusCode { return Self.summary(ofStatus: statusCode) }
+    return "The request failed."
+  }
+
+  private static func summary(of code: URLError.Code) -> String {
+    switch code {
+    case .badURL, .unsupportedURL: "The URL is not valid."
+    case .timedOut: "The request timed out."
+    case .cannotFindHost, .dnsLookupFailed: "The host was not found."
+    case .cannotConnectToHost: "The server did not accept the connection."
+    case .networkConnectionLost: "The connection was lost."
+    case .httpTooManyRedirects: "There were too many redirects."
+    case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+      "There is no internet connection."
+    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired:
+      "A secure connection was not possible."
+    case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
+      .serverCertificateNotYetValid:
+      "The certificate of the server is not trusted."
+    case .badServerResponse, .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse:
+      "The server sent a response that cannot be used."
+    default: "The request failed."
+    }
+  }
+
+  private static func summary(ofStatus status: Int) -> String {
+    switch status {
     case 401: "The server requires a valid sign-in."
     case 403: "The server denied access."
     case 404, 410: "The server could not find the requested item."
@@ -142,7 +173,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     case 429, 502...504, 529: "The server is busy or not available."
     case 408, 500...: "The server could not process the request."
     case 400...: "The server rejected the request."
-    case -1011, -1017 ... -1015, 1...: "The server sent a response that cannot be used."
+    case 1...: "The server sent a response that cannot be used."
     default: "The request failed."
     }
   }
@@ -178,8 +209,13 @@ nonisolated extension URL {
   var redactedForLog: String {
     // A URL without a host is all content: "data:text/plain,secret".
     guard host != nil, var parts = URLComponents(string: absoluteString) else { return "\(scheme ?? ""):…" }
-    for part in [\URLComponents.user, \.password, \.fragment] { parts[keyPath: part] = nil }
-    parts.queryItems = parts.queryItems?.map { .init(name: $0.value == nil ? "*" : $0.name, value: "*") }
+    parts.user = nil
+    parts.password = nil
+    parts.fragment = nil
+    parts.queryItems = parts.queryItems?.map { item in
+      // An item without a value is a value itself: "?secret".
+      URLQueryItem(name: item.value == nil ? "*" : item.name, value: "*")
+    }
     return parts.string ?? "…"
   }
 }

@@ -15,11 +15,21 @@ public import Foundation
 ///   log("\(error)")                           // for logs: no credential, no query value
 /// }
 /// ```
+///
+/// The properties look through every wrapping: ask for ``statusCode``, ``urlError`` or ``serviceError(as:)`` rather than
+/// for a case.
+///
+/// A minor version may add cases. A `switch` over the cases therefore needs a `default`, or better an `@unknown default`,
+/// with which the compiler lists the cases that are missing.
+#if hasAttribute(nonexhaustive)
+  @nonexhaustive
+#endif
 nonisolated public enum NetworkError: Error, Sendable {
   /// URLSession's error. On Linux it has the code that Apple's platforms give for the same failure, with the original
   /// error as `NSUnderlyingErrorKey`.
   case urlError(URLError)
-  /// URLSession reported an error that is not a `URLError`.
+  /// An error of another type: URLSession reported one that is not a `URLError`, or ``Endpoint/prepare(request:)`` threw
+  /// it.
   case generalError(any Error)
   /// URLSession reported neither an error nor a response.
   case noResponse
@@ -59,7 +69,7 @@ nonisolated public enum NetworkError: Error, Sendable {
       // · a slow server · the same, from nginx, Cloudflare, other proxies and services.
       case 408, 421, 425, 429, 500, 502, 503, 504, 444, 499, 520...524, 529, 598, 599: true
       // Too large for now (RFC 9110 §15.5.14).
-      case 413: RetryAfter.wait(asked: response, now: Date()) != nil
+      case 413: RetryAfter.isWaitAsked(by: response)
       default: false
       }
     case .inaccessible(let failure): failure.lastError.shouldRetry
@@ -79,15 +89,18 @@ nonisolated public enum NetworkError: Error, Sendable {
 
   var received: (response: HTTPURLResponse, data: Data?)? {
     switch self {
-    case .noResponseData(let response): (response, nil)
-    case .endpointError(let response, let data): (response, data)
-    case .undecodable(_, let response, let data), .serviceError(_, let response, let data): (response, data)
-    default: (thrown as? any NetworkResponseError).map { ($0.response.response, $0.response.data) } ?? inner?.received
+    case .noResponseData(let response): return (response, nil)
+    case .endpointError(let response, let data): return (response, data)
+    case .undecodable(_, let response, let data), .serviceError(_, let response, let data): return (response, data)
+    default: break
     }
+    if let error = thrown as? any NetworkResponseError { return (error.response.response, error.response.data) }
+    return inner?.received
   }
 
-  /// Every attempt of a call that was retried; empty for an error that is returned directly.
-  public var attempts: [NetworkAttempt] { failure?.attempts ?? [] }
+  /// Every attempt of a call that was retried, in order. Empty if there was only one that is returned directly, after a
+  /// cancellation, and for an error of a middleware or a transfer.
+  public var attempts: [NetworkAttempt] { failure?.attempts ?? attachedAttempts }
 
   /// Why no further attempt was made; nil for an error that is returned directly.
   public var stopReason: RetryFailure.StopReason? { failure?.stopReason }
@@ -103,10 +116,11 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
   }
 
-  /// The error of a middleware or a transfer.
+  /// The error of a middleware, a transfer or an endpoint.
   var thrown: (any Error)? {
     switch self {
-    case .middlewareError(let error), .transferFailed(let error), .mappedError(let error, _): error
+    case .middlewareError(let error), .transferFailed(let error), .generalError(let error): error
+    case .mappedError(let error, _): error
     default: nil
     }
   }
@@ -114,7 +128,12 @@ nonisolated public enum NetworkError: Error, Sendable {
   /// The error that this one wraps.
   var inner: Self? {
     if case .mappedError(_, let cause) = self { return cause }
-    return failure?.lastError ?? thrown as? Self ?? (thrown as? URLError).map(Self.urlError)
+    if let failure { return failure.lastError }
+    switch thrown {
+    case let error as Self: return error
+    case let error as URLError: return .urlError(error)
+    default: return nil
+    }
   }
 
   /// No server was reached: the user's connection, or a host that does not exist or does not listen.

@@ -40,7 +40,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
 
   /// Identifies the call: all its events have the same number. No two calls of a process share one.
   public let callID: Int
-  /// The request of the call, with what a client adds to it. It may hold credentials: `description` prints none, a log should not either.
+  /// The request of the call, with what a client adds to it. It may hold credentials: `description` prints none, a log
+  /// should not either.
   public let request: URLRequest
   /// The number of the attempt, counted from 1; 0 before the first.
   public let attempt: Int

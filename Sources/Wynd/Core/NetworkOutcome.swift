@@ -60,18 +60,28 @@ nonisolated struct NetworkOutcome: Sendable {
       switch (original.domain, original.code) {
       case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
       case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
-      case (NSPOSIXErrorDomain, let code): POSIXErrorCode(rawValue: Int32(clamping: code)).flatMap { posixCodes[$0] }
+      case (NSPOSIXErrorDomain, let code): posixCode(code)
       default: nil
       }
-    return code.map { URLError($0, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 }) }
+    return code.map { URLError($0, causedBy: original, original.userInfo) }
   }
 
-  private static let posixCodes: [POSIXErrorCode: URLError.Code] = [
-    .ECONNABORTED: .networkConnectionLost,
-    .ECONNRESET: .networkConnectionLost,
-    .ENOTCONN: .networkConnectionLost,
-    .EPIPE: .networkConnectionLost,
-    .ETIMEDOUT: .timedOut,
-    .EPROTO: .cannotParseResponse,
-  ]
+  private static func posixCode(_ code: Int) -> URLError.Code? {
+    switch POSIXErrorCode(rawValue: Int32(clamping: code)) {
+    case .ECONNABORTED, .ECONNRESET, .ENOTCONN, .EPIPE: .networkConnectionLost
+    case .ETIMEDOUT: .timedOut
+    case .EPROTO: .cannotParseResponse
+    default: nil
+    }
+  }
+}
+
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension URLError {
+  /// An error with another code, and the original one as the underlying error.
+  init(_ code: Code, causedBy original: any Error, _ userInfo: [String: Any]) {
+    var userInfo = userInfo
+    userInfo[NSUnderlyingErrorKey] = original
+    self.init(code, userInfo: userInfo)
+  }
 }

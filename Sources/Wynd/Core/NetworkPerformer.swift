@@ -14,7 +14,7 @@ public import Foundation
 ///   func forecast() async throws -> Data { try await network.performNetworkRequest(url) }
 /// }
 /// Weather(network: URLSession.shared)
-/// Weather(network: NetworkScript.scripted([.ok("sunny")]))
+/// Weather(network: NetworkScript([.ok("sunny")]))
 /// ```
 ///
 /// A type of your own can conform too, and do something before and after each call of another performer:
@@ -49,12 +49,14 @@ nonisolated public protocol NetworkPerformer: Sendable {
 }
 
 nonisolated extension NetworkPerformer {
-  /// Runs the async form in a task.
+  /// Runs the async form in a task, after this has returned.
   public func perform(
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    start(completionHandler) { await perform(plan) }
+    var plan = plan
+    plan.isInsideCall = false
+    return start(completionHandler) { [plan] in await perform(plan) }
   }
 
   /// A background queue.
@@ -78,9 +80,9 @@ nonisolated protocol NetworkBaseURLPerformer: NetworkPerformer {
 
 /// A performer whose session an app may invalidate after the beginning of a call.
 nonisolated protocol SessionPerformer: NetworkPerformer {
-  associatedtype Begun: NetworkPerformer
+  associatedtype CallPerformer: NetworkPerformer
   /// Carries out requests of a call that begins now, whenever they are sent.
-  func beginningCall() -> Begun
+  func beginningCall() -> CallPerformer
 }
 
 nonisolated extension NetworkPerformer {
@@ -91,7 +93,7 @@ nonisolated extension NetworkPerformer {
 nonisolated extension URLSession: SessionPerformer {
   /// Carries out a call on this session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    await RetryLoop.run(plan, on: NetworkSessionTransport(session: self))
+    await RetryLoop(plan, on: NetworkSessionTransport(session: self)).run()
   }
 
   /// Carries out a call on this session. The first request of a plain call has been handed to it when this returns.

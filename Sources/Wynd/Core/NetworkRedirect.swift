@@ -15,7 +15,7 @@ nonisolated enum NetworkRedirect {
     var next = next
     if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
       for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
-        let own = additional?.first { ($0.key as? String)?.lowercased() == name.lowercased() }?.value as? String
+        let own = NetworkAdditionalField.value(of: name, in: additional)
         next.setValue(previous.value(forHTTPHeaderField: name) ?? own, forHTTPHeaderField: name)
       }
       return next

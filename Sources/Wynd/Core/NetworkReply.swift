@@ -50,8 +50,8 @@ nonisolated struct NetworkReply: Sendable {
     if let outcome { action(outcome) }
   }
 
-  /// Ends the attempt at the deadline of its call, which is due after this time.
-  func end(atDeadline timeLeft: Duration, _ clock: any RetryClock) {
+  /// Ends the attempt at the deadline of its call, when this time has passed.
+  func setDeadline(_ timeLeft: Duration, _ clock: any RetryClock) {
     let cancelTimer = clock.timer(after: timeLeft) { cancel(.deadline) }
     let hasEnded = state.withLock { state in
       if state.outcome == nil { state.cancelTimer = cancelTimer }
@@ -60,11 +60,11 @@ nonisolated struct NetworkReply: Sendable {
     if hasEnded { cancelTimer() }
   }
 
-  /// Waits for the outcome, once, after `begin`. Canceling the task cancels the request, also while it begins, and does
+  /// Waits for the outcome, once, after `start`. Canceling the task cancels the request, also while it starts, and does
   /// not wait for its end.
-  func outcome(after begin: () -> Void = {}) async -> NetworkOutcome {
+  func outcome(after start: () -> Void = {}) async -> NetworkOutcome {
     await withTaskCancellationHandler {
-      begin()
+      start()
       return await withCheckedContinuation { waiting in
         let outcome = state.withLock { state in
           if state.outcome == nil { state.waiting = waiting }

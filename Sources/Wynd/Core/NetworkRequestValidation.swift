@@ -8,7 +8,7 @@
 /// request.
 nonisolated enum NetworkRequestValidation {
   /// Why the request cannot be sent; nil if it can.
-  static func error(in request: URLRequest) -> String? {
+  static func invalidReason(of request: URLRequest) -> String? {
     guard request.url != nil else { return "it has no URL" }
     guard isToken(request.networkMethod) else { return "the method is not a token (RFC 9110 §5.6.2)" }
     // URLSession fails such a request without sending it, and does not say why.
@@ -17,20 +17,20 @@ nonisolated enum NetworkRequestValidation {
       return "\(request.networkMethod) cannot have a body: URLSession does not send it"
     }
     for (name, value) in request.allHTTPHeaderFields ?? [:] {
-      if let error = error(inField: name, value) { return error }
+      if let reason = invalidReason(ofField: name, value) { return reason }
     }
     return nil
   }
 
   /// Why a header field cannot be sent; nil if it can.
-  static func error(inField name: String, _ value: String) -> String? {
+  static func invalidReason(ofField name: String, _ value: String) -> String? {
     guard isToken(name) else { return "the name of a header field is not a token (RFC 9110 §5.6.2)" }
     let forbidden = [0, UInt8(ascii: "\n"), UInt8(ascii: "\r")]
     return value.utf8.contains(where: forbidden.contains) ? "the header field \(name) holds a line break or NUL" : nil
   }
 
   /// With a wrong length, the server would read the rest of the body as the next request.
-  static func error(inFraming request: URLRequest) -> String? {
+  static func invalidReason(ofFraming request: URLRequest) -> String? {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
     guard let length = request.value(forHTTPHeaderField: "Content-Length"), request.httpBodyStream == nil
     else { return nil }
@@ -38,9 +38,9 @@ nonisolated enum NetworkRequestValidation {
   }
 
   /// Why a session with this configuration cannot send any request; nil if it can.
-  static func error(in configuration: URLSessionConfiguration) -> String? {
+  static func invalidReason(of configuration: URLSessionConfiguration) -> String? {
     for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
-      if let error = error(inField: name, value) { return "of the session: \(error)" }
+      if let reason = invalidReason(ofField: name, value) { return "of the session: \(reason)" }
       let framesBody = ["content-length", "transfer-encoding"].contains(name.lowercased())
       if framesBody { return "of the session: \(name) is set by URLSession" }
     }

@@ -7,19 +7,30 @@ nonisolated enum NetworkSensitiveHeader {
   static func matches(_ name: String, _ value: String = "") -> Bool {
     let lowercased = name.lowercased()
     if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
+    if hasSecretWord(name) { return true }
+    if ["basic ", "bearer ", "digest "].contains(where: { value.lowercased().hasPrefix($0) }) { return true }
+    return added.withLock { $0.contains(lowercased) }
+  }
+
+  private static func hasSecretWord(_ name: String) -> Bool {
     // "accessToken" and "APIKey" become "access-Token" and "API-Key". Whole words are compared, so X-Author and
     // X-Keyboard are ordinary fields.
     let separated = name.replacingOccurrences(
       of: "(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])", with: "-", options: .regularExpression)
     let words = separated.lowercased().components(separatedBy: .letters.inverted).map { "-\($0)" }
-    return words.contains { word in secrets.contains { word.hasSuffix($0) || word.hasSuffix($0 + "s") } }
-      || ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
-      || added.withLock { $0.contains(lowercased) }
+    return words.contains { word in
+      secrets.contains { word.hasSuffix($0) || word.hasSuffix($0 + "s") }
+    }
   }
 
   /// Makes a field sensitive, whatever its name. The last 64 such names are kept.
   static func add(_ name: String) {
-    added.withLock { $0 = $0.filter { $0 != name.lowercased() }.suffix(63) + [name.lowercased()] }
+    let lowercased = name.lowercased()
+    added.withLock { names in
+      names.removeAll { $0 == lowercased }
+      names.append(lowercased)
+      if names.count > 64 { names.removeFirst() }
+    }
   }
   private static let added = NetworkLock<[String]>([])
 

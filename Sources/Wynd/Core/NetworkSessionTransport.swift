@@ -27,20 +27,20 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   }
 
   func validationError(for request: URLRequest) -> String? {
-    NetworkRequestValidation.error(inFraming: request) ?? NetworkRequestValidation.error(in: request)
-      ?? NetworkRequestValidation.error(in: session.configuration)
+    NetworkRequestValidation.invalidReason(ofFraming: request) ?? NetworkRequestValidation.invalidReason(of: request)
+      ?? NetworkRequestValidation.invalidReason(of: session.configuration)
   }
 
-  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
     if wasInvalidated { return reply.end(NetworkOutcome(error: URLError(.cancelled))) }
     var outgoing = outgoing
     outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
     if outgoing.bodies?.isUpload == true { setDefaultContentType(of: &outgoing.request) }
     outgoing.placeholder?.onSessionEnd { reply.cancel(NetworkOutcome(error: URLError(.cancelled))) }
     #if canImport(FoundationNetworking)
-      LinuxAttempt(outgoing, for: session, callersDelegate, reply).begin()
+      LinuxAttempt(outgoing, for: session, callersDelegate, reply).start()
     #else
-      AppleAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).begin()
+      AppleAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).start()
     #endif
   }
 
@@ -52,8 +52,8 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST
   /// without a type to be form fields.
   private func setDefaultContentType(of request: inout URLRequest) {
-    let sessionFields = session.configuration.httpAdditionalHeaders ?? [:]
-    let sessionHasType = sessionFields.keys.contains { ($0 as? String)?.lowercased() == "content-type" }
+    let sessionFields = session.configuration.httpAdditionalHeaders
+    let sessionHasType = NetworkAdditionalField.value(of: "Content-Type", in: sessionFields) != nil
     if sessionHasType || request.value(forHTTPHeaderField: "Content-Type") != nil { return }
     request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
   }
@@ -73,6 +73,6 @@ nonisolated extension NetworkSessionTransport: NetworkPerformer {
   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     var plan = plan
     plan.isInsideCall = false
-    return await RetryLoop.run(plan, on: self)
+    return await RetryLoop(plan, on: self).run()
   }
 }

@@ -22,6 +22,10 @@ nonisolated struct NetworkOutgoing: Sendable {
   var placeholder: NetworkPlaceholder?
   /// Whether the request may be repeated whatever has happened to it.
   var isSafeToRepeat: Bool { isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil }
+  #if !canImport(FoundationNetworking)
+    /// Receives what URLSession measures.
+    var metrics: NetworkLock<URLSessionTaskMetrics?>?
+  #endif
   /// The request without the length of a body that is not in it.
   var requestToValidate: URLRequest {
     guard bodies?.file != nil || bodies?.stream != nil else { return request }
@@ -38,7 +42,7 @@ nonisolated protocol NetworkTransport: Sendable {
   func validationError(for request: URLRequest) -> String?
   /// Sends the request, unless the reply has ended already, and ends the reply with its outcome. When this returns, the
   /// app may invalidate its session.
-  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply)
+  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply)
   /// Makes what stands for the requests of a transfer on the caller's session. Called inside the call.
   ///
   /// - Throws: If the session is known to be invalid.
@@ -55,7 +59,7 @@ nonisolated extension NetworkTransport {
     }
     if Task.isCancelled { return .cancelled }
     let reply = NetworkReply()
-    return await reply.outcome { begin(outgoing, reply) }
+    return await reply.outcome { start(outgoing, reply) }
   }
 }
 

@@ -5,27 +5,37 @@ import Foundation
 #endif
 
 /// Whether it is safe to send a request again, and why (RFC 9110 §9.2.2).
-nonisolated public enum RepeatSafety: String, Sendable, CustomStringConvertible {
+nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
   /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
-  case idempotentMethod = "the method is idempotent"
+  case idempotentMethod
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
-  case idempotencyKey = "the request has an Idempotency-Key"
+  case idempotencyKey
   /// The request is declared to only read, although its method does not say so (``NetworkCallPlan/isReadOnly``).
-  case readOnly = "the request only reads"
+  case readOnly
   /// The failure proves that no server received the request.
-  case nothingSent = "nothing was sent"
+  case nothingSent
   /// The server refused the request before processing it (413, 421, 425, 429).
-  case refusedBeforeProcessing = "the server refused it before processing"
+  case refusedBeforeProcessing
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
-  case allowedByPolicy = "the policy allows it"
+  case allowedByPolicy
   /// The server may have applied the request: a repetition could place an order twice.
-  case mayHaveBeenApplied = "the server may have applied it"
+  case mayHaveBeenApplied
 
   /// False only for ``mayHaveBeenApplied``.
   public var isSafe: Bool { self != .mayHaveBeenApplied }
 
   /// The reason in words.
-  public var description: String { rawValue }
+  public var description: String {
+    switch self {
+    case .idempotentMethod: "the method is idempotent"
+    case .idempotencyKey: "the request has an Idempotency-Key"
+    case .readOnly: "the request only reads"
+    case .nothingSent: "nothing was sent"
+    case .refusedBeforeProcessing: "the server refused it before processing"
+    case .allowedByPolicy: "the policy allows it"
+    case .mayHaveBeenApplied: "the server may have applied it"
+    }
+  }
 }
 
 nonisolated extension RepeatSafety {
@@ -46,8 +56,12 @@ nonisolated extension RepeatSafety {
   static func proven(by error: NetworkError, in outcome: NetworkOutcome) -> RepeatSafety? {
     // The error concerns the last server only: a POST may have been applied before the redirect.
     if outcome.hasFollowedRedirect { return nil }
-    // It may be that of another request.
-    if case .middlewareError(is URLError) = error { return nil }
+    switch error {
+    // The error of another request, or of another call with attempts of its own.
+    case .middlewareError, .inaccessible: return nil
+    case .mappedError(_, let cause): return proven(by: cause, in: outcome)
+    default: break
+    }
     if error.failedBeforeSending, !outcome.mayHaveSent { return .nothingSent }
     return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
   }

@@ -7,7 +7,7 @@ import Foundation
 /// Parses the header fields in which a server asks clients to wait. The result is bounded, whatever bytes a server
 /// sends.
 nonisolated enum RetryAfter {
-  /// The longest wait that is reported: 10⁹ s, some 31 years. More could overflow a later calculation.
+  /// The longest wait that is reported, in seconds: some 31 years. More could overflow a later calculation.
   static let longest = 1_000_000_000
 
   /// The fields that say when a rate limit is reset, in order of precedence. Many services send them with every
@@ -22,64 +22,106 @@ nonisolated enum RetryAfter {
     let fields = ["Retry-After"] + (response.statusCode == 429 ? resets : [])
     for field in fields {
       guard let value = response.value(forHTTPHeaderField: field) else { continue }
-      let wait: Int? =
+      let wait: Duration? =
         switch field {
-        case "Retry-After": milliseconds(value) ?? httpDate(value, now: now).map { left($0 * 1000, response, now) }
+        case "Retry-After": retryAfter(value, response, now)
         case "RateLimit": rateLimit(value)
-        default: milliseconds(value).map { reset($0, response, now) }
+        default: thousandths(value).map { reset($0, response, now) }
         }
-      return wait.map { (.milliseconds(min($0, longest * 1000)), field) }
+      return wait.map { (min($0, .seconds(longest)), field) }
     }
     return nil
   }
 
-  /// The milliseconds until a reset that is written as a number: `value` is a thousandth of its unit.
-  private static func reset(_ value: Int, _ response: HTTPURLResponse, _ now: Date) -> Int {
-    let number = value / 1000
-    // Below 10⁹, it is a number of seconds.
-    if number < 1_000_000_000 { return value }
-    // Otherwise it is a point in time: in seconds from 2001 on, or in milliseconds, which have reached 10¹² in 2001.
-    let isInMilliseconds = number >= 1_000_000_000_000
-    return left(isInMilliseconds ? number + (value % 1000 > 0 ? 1 : 0) : value, response, now)
+  /// Whether the server asks for a wait. That does not depend on the time.
+  static func isWaitAsked(by response: HTTPURLResponse) -> Bool {
+    wait(asked: response, now: Date(timeIntervalSince1970: 0)) != nil
   }
 
-  /// The milliseconds from the server's time to `end`, which is in milliseconds since 1970; not negative. A device
-  /// whose clock is an hour off would otherwise wait an hour in place of 2 s.
-  private static func left(_ end: Int, _ response: HTTPURLResponse, _ now: Date) -> Int {
-    let date = response.value(forHTTPHeaderField: "Date").flatMap { httpDate($0, now: now) }
+  /// The wait that Retry-After asks for: a number of seconds, or the date at which it ends (RFC 9110 §10.2.3).
+  private static func retryAfter(_ value: String, _ response: HTTPURLResponse, _ now: Date) -> Duration? {
+    if let seconds = thousandths(value) { return .milliseconds(seconds) }
+    guard let end = httpDate(value, now: now) else { return nil }
+    return timeLeft(until: .seconds(end), response, now)
+  }
+
+  /// The wait until a reset that is written as a number. Which unit it has follows from its size.
+  private static func reset(_ thousandths: Int, _ response: HTTPURLResponse, _ now: Date) -> Duration {
+    let number = thousandths / 1000
+    // A number of seconds.
+    if number < 1_000_000_000 { return .milliseconds(thousandths) }
+    // The milliseconds since 1970 have reached 10¹² in 2001.
+    if number >= 1_000_000_000_000 {
+      let isRoundedUp = thousandths % 1000 > 0
+      return timeLeft(until: .milliseconds(isRoundedUp ? number + 1 : number), response, now)
+    }
+    // The seconds since 1970 have reached 10⁹ in 2001.
+    return timeLeft(until: .milliseconds(thousandths), response, now)
+  }
+
+  /// The time from the server's time to `end`, which is measured from 1970; not negative. A device whose clock is an
+  /// hour off would otherwise wait an hour in place of 2 s.
+  private static func timeLeft(until end: Duration, _ response: HTTPURLResponse, _ now: Date) -> Duration {
+    max(.zero, end - .seconds(serverTime(response, now)))
+  }
+
+  /// The time at which the response was received, in whole seconds since 1970, on the clock of the server if it sends
+  /// a Date.
+  private static func serverTime(_ response: HTTPURLResponse, _ now: Date) -> Int {
+    guard let field = response.value(forHTTPHeaderField: "Date"), let date = httpDate(field, now: now) else {
+      // The device's clock is read in whole seconds, as a Date is, so that no wait is too short.
+      let seconds = now.timeIntervalSince1970.rounded(.down)
+      return Int(min(max(-1e12, seconds), 1e12))
+    }
     // A cached response is older than its Date by its Age (RFC 9111 §5.1).
     let age = response.value(forHTTPHeaderField: "Age").flatMap(digits) ?? 0
-    // The device's clock is read in whole seconds, as a Date is, so that no wait is too short.
-    let clock = Int(min(max(-1e12, now.timeIntervalSince1970.rounded(.down)), 1e12))
-    let start = date.map { $0 + age } ?? clock
-    return max(0, end - start * 1000)
+    return date + age
   }
 
-  /// The wait that the field RateLimit asks for, in milliseconds (draft-ietf-httpapi-ratelimit-headers); nil if there
-  /// is none that can be parsed.
+  // MARK: RateLimit
+
+  /// One limit of the field RateLimit, as it is now.
+  private struct Limit {
+    /// How much of it is left, in thousandths; 0 if the field does not say.
+    var remaining = 0
+    /// The time until it is reset, in thousandths of a second.
+    var reset: Int?
+
+    /// Nil if a number cannot be parsed.
+    init?(_ parameters: [String]) {
+      for parameter in parameters {
+        let pair = parameter.split(separator: "=", maxSplits: 1).map(String.init)
+        let name = pair.first?.trimmingCharacters(in: whiteSpace) ?? ""
+        let isRemaining = ["r", "remaining"].contains(name)
+        let isReset = ["t", "reset"].contains(name)
+        guard isRemaining || isReset else { continue }
+        guard pair.count == 2, let number = thousandths(pair[1]) else { return nil }
+        if isRemaining { remaining = number } else { reset = number }
+      }
+    }
+  }
+
+  /// The wait that the field RateLimit asks for (draft-ietf-httpapi-ratelimit-headers); nil if there is none that can
+  /// be parsed.
   ///
   /// In `"minute";r=0;t=50, "day";r=10;t=3600`, only the first limit is used up, because `r` is what remains. If
   /// several are, the request can succeed only after the longest `t`.
-  static func rateLimit(_ value: String) -> Int? {
+  static func rateLimit(_ value: String) -> Duration? {
     guard let text = withoutStrings(value) else { return nil }
-    // Until draft 7, the field was one limit, a dictionary: "limit=5, remaining=0, reset=50".
-    let isList = text.contains(";")
-    let limits = isList ? text.split(separator: ",").map { $0.drop { $0 != ";" } } : [text[...]]
     var longestWait: Int?
-    for limit in limits {
-      var remaining = 0
-      var wait: Int?
-      for parameter in limit.split(separator: isList ? ";" : ",") {
-        let pair = parameter.split(separator: "=", maxSplits: 1)
-        let name = pair.first?.trimmingCharacters(in: whiteSpace) ?? ""
-        let isRemaining = ["r", "remaining"].contains(name)
-        guard isRemaining || ["t", "reset"].contains(name) else { continue }
-        guard pair.count == 2, let number = milliseconds(pair[1]) else { return nil }
-        if isRemaining { remaining = number } else { wait = number }
-      }
-      if remaining == 0, let wait { longestWait = max(longestWait ?? 0, wait) }
+    for parameters in limits(in: text) {
+      guard let limit = Limit(parameters) else { return nil }
+      if limit.remaining == 0, let reset = limit.reset { longestWait = max(longestWait ?? 0, reset) }
     }
-    return longestWait
+    return longestWait.map { .milliseconds($0) }
+  }
+
+  /// The parameters of each limit.
+  private static func limits(in text: String) -> [[String]] {
+    // Until draft 7, the field was one limit, a dictionary: "limit=5, remaining=0, reset=50".
+    guard text.contains(";") else { return [text.components(separatedBy: ",")] }
+    // What precedes the first semicolon is the name of the limit.
+    return text.components(separatedBy: ",").map { Array($0.components(separatedBy: ";").dropFirst()) }
   }
 
   /// A structured field without its strings, which may contain anything (RFC 9651 §3.3.3); nil if a string has no end.
@@ -101,33 +143,35 @@ nonisolated enum RetryAfter {
     return isInString ? nil : String(decoding: outside, as: UTF8.self)
   }
 
-  /// A number with or without decimals, between optional white space, in thousandths, which are rounded up.
+  // MARK: Numbers
+
+  /// A number with or without decimals, between optional white space, in thousandths, which are rounded up. So a number
+  /// of seconds becomes one of milliseconds.
   ///
   /// RFC 9110 §10.2.3 allows no decimals in Retry-After, but large services send them ("2.0").
-  static func milliseconds(_ value: some StringProtocol) -> Int? {
-    let parts = value.trimmingCharacters(in: whiteSpace)
-      .split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.allSatisfy(isNumber), let number = digits(parts[0]) else { return nil }
-    let decimals = parts.count == 2 ? parts[1] : "0"
-    guard let thousandths = Int(decimals.prefix(3)) else { return nil }
+  static func thousandths(_ value: String) -> Int? {
+    let parts = value.trimmingCharacters(in: whiteSpace).components(separatedBy: ".")
+    guard parts.count <= 2, let whole = wholeNumber(parts[0]) else { return nil }
+    guard parts.count == 2 else { return whole * 1000 }
+    let decimals = parts[1]
     // 0.5 is 500 thousandths.
-    let scale = [1: 100, 2: 10][decimals.count] ?? 1
+    guard NetworkDigits.isNumber(decimals), let thousandths = Int((decimals + "00").prefix(3)) else { return nil }
     let isRoundedUp = decimals.utf8.dropFirst(3).contains { $0 != UInt8(ascii: "0") }
-    return number * 1000 + thousandths * scale + (isRoundedUp ? 1 : 0)
+    return whole * 1000 + thousandths + (isRoundedUp ? 1 : 0)
   }
 
   /// `1*DIGIT` between optional white space, ASCII digits only. Larger numbers become 10¹⁵.
   static func digits(_ value: some StringProtocol) -> Int? {
-    let text = value.trimmingCharacters(in: whiteSpace)
-    guard isNumber(text) else { return nil }
-    return min(Int(text) ?? .max, 1_000_000_000_000_000)
+    wholeNumber(value.trimmingCharacters(in: whiteSpace))
   }
 
-  private static func isNumber(_ text: some StringProtocol) -> Bool {
-    !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+  private static func wholeNumber(_ text: String) -> Int? {
+    NetworkDigits.isNumber(text) ? min(Int(text) ?? .max, 1_000_000_000_000_000) : nil
   }
 
   private static let whiteSpace = CharacterSet(charactersIn: " \t")
+
+  // MARK: Dates
 
   /// An HTTP-date in one of its three forms (RFC 9110 §5.6.7) → seconds since 1970. `now` is for the two-digit year
   /// only.
@@ -135,24 +179,28 @@ nonisolated enum RetryAfter {
   /// The day of the week may be wrong. Letters may have any case, as RFC 9111 §4.2 recommends for caches. Unlike in the
   /// RFC, a year before 1900 is not accepted, because calendars differ there.
   static func httpDate(_ value: String, now: Date) -> Int? {
-    let words = usualCase(value).trimmingCharacters(in: whiteSpace)
-      .split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-    guard words.count == 2, let format = formats[words[0]] else { return nil }
+    let text = usualCase(value).trimmingCharacters(in: whiteSpace)
+    guard let space = text.firstIndex(of: " ") else { return nil }
+    guard let format = format(after: String(text[..<space])) else { return nil }
     let formatter = DateFormatter()
     formatter.locale = Locale(identifier: "en_US_POSIX")
     formatter.timeZone = TimeZone(secondsFromGMT: 0)
     formatter.dateFormat = format
     // "94" is the last year of that ending which is not more than 50 years ahead.
     formatter.twoDigitStartDate = Calendar(identifier: .gregorian).date(byAdding: .year, value: -50, to: now + 1)
-    // "Nov  6" becomes "Nov 06". DateFormatter does not support leap seconds, so they are added here. It parses more
-    // than the grammar allows, so only a text that it would format the same way is accepted.
-    let text = words[1].replacingOccurrences(of: "  ", with: " 0")
-    let usual = text.replacingOccurrences(of: ":60 ", with: ":59 ")
-    guard let date = formatter.date(from: usual), formatter.string(from: date) == usual,
-      -2_208_988_799..<253_402_300_800 ~= date.timeIntervalSince1970
-    else { return nil }
-    return Int(date.timeIntervalSince1970) + (usual == text ? 0 : 1)
+    // "Nov  6" becomes "Nov 06".
+    let date = text[text.index(after: space)...].replacingOccurrences(of: "  ", with: " 0")
+    // DateFormatter does not support leap seconds, so they are added here.
+    let dateWithoutLeap = date.replacingOccurrences(of: ":60 ", with: ":59 ")
+    let isLeapSecond = date != dateWithoutLeap
+    guard let parsed = formatter.date(from: dateWithoutLeap) else { return nil }
+    // DateFormatter parses more than the grammar allows, so only a text that it would format the same way is accepted.
+    let isUsual = formatter.string(from: parsed) == dateWithoutLeap
+    let seconds = parsed.timeIntervalSince1970
+    guard isUsual, years1900To9999 ~= seconds else { return nil }
+    return Int(seconds) + (isLeapSecond ? 1 : 0)
   }
+  private static let years1900To9999 = -2_208_988_799..<253_402_300_800.0
 
   /// The day and the month begin with a capital letter, and GMT consists of them. Not for text that is not ASCII: other
   /// letters could become ASCII letters.
@@ -163,10 +211,16 @@ nonisolated enum RetryAfter {
 
   /// The format of what follows the day: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" or
   /// "Sun Nov  6 08:49:37 1994".
-  private static let formats = days.reduce(into: [Substring: String]()) { formats, day in
-    formats[day.prefix(3) + ","] = "dd MMM yyyy HH:mm:ss 'GMT'"
-    formats[day + ","] = "dd-MMM-yy HH:mm:ss 'GMT'"
-    formats[day.prefix(3)] = "MMM dd HH:mm:ss yyyy"
+  private static func format(after day: String) -> String? {
+    for name in ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] {
+      let abbreviation = String(name.prefix(3))
+      switch day {
+      case abbreviation + ",": return "dd MMM yyyy HH:mm:ss 'GMT'"
+      case name + ",": return "dd-MMM-yy HH:mm:ss 'GMT'"
+      case abbreviation: return "MMM dd HH:mm:ss yyyy"
+      default: continue
+      }
+    }
+    return nil
   }
-  private static let days = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 }

@@ -9,8 +9,8 @@ import Foundation
 /// and never sends more than it would have sent alone.
 ///
 /// Any response that does not indicate overload counts, also a 404. After one that comes between failures, no retry is
-/// skipped for a second, so a server that responds to some calls is not down. First attempts are never skipped. Neither are retries after a failure that reached no server, nor those of the
-/// only call to an origin.
+/// skipped for a second, so a server that responds to some calls is not down. First attempts are never skipped. Neither
+/// are retries after a failure that reached no server, nor those of the only call to an origin.
 ///
 /// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:
 ///
@@ -33,38 +33,53 @@ nonisolated public final class RetryBudget: Sendable {
   /// Failures that are further apart belong to different outages. This is the longest wait of the default backoff.
   private static let longestGap = Duration.seconds(20)
 
-  /// The failures of an origin.
+  /// The calls to an origin that have failed since it last responded.
+  private enum FailedCalls {
+    case none
+    case one(id: Int)
+    case several
+
+    mutating func add(_ id: Int) {
+      switch self {
+      case .none: self = .one(id: id)
+      case .one(id): break
+      case .one, .several: self = .several
+      }
+    }
+  }
+
+  /// An origin that has failed.
   private struct Failing {
+    var calls: FailedCalls
     var lastFailure: Duration
     var lastResponse: Duration?
-    /// The first call that has failed since the last response, and whether others have.
-    var firstCall: Int?
-    var isShared = false
   }
   private let origins = NetworkLock<[NetworkOrigin: Failing]>([:])
 
-  var count: Int { origins.withLock { $0.count } }
+  /// The number of origins that are kept in memory.
+  var originCount: Int { origins.withLock { $0.count } }
 
   /// Records a response that does not indicate overload.
   func responded(_ url: URL?, now: Duration) {
     origins.withLock { origins in
       // The common case: nothing fails.
       if origins.isEmpty { return }
-      guard let lastFailure = origins[NetworkOrigin(url)]?.lastFailure else { return }
+      let origin = NetworkOrigin(url)
+      guard let lastFailure = origins[origin]?.lastFailure else { return }
       let isRecent = now - lastFailure < Self.window
-      origins[NetworkOrigin(url)] = isRecent ? Failing(lastFailure: lastFailure, lastResponse: now) : nil
+      origins[origin] = isRecent ? Failing(calls: .none, lastFailure: lastFailure, lastResponse: now) : nil
     }
   }
 
   /// Records a failure that indicates overload. `call` is a different number for each call.
   func failed(_ url: URL?, call: Int, now: Duration) {
+    let origin = NetworkOrigin(url)
     origins.withLock { origins in
-      let known = origins[NetworkOrigin(url)]
-      var failing = Failing(lastFailure: now, lastResponse: known?.lastResponse, firstCall: call)
-      if let known, let firstCall = known.firstCall, now - known.lastFailure <= Self.longestGap {
-        (failing.firstCall, failing.isShared) = (firstCall, known.isShared || firstCall != call)
-      }
-      origins[NetworkOrigin(url)] = failing
+      var failing = origins[origin] ?? Failing(calls: .none, lastFailure: now)
+      if now - failing.lastFailure > Self.longestGap { failing.calls = .none }
+      failing.calls.add(call)
+      failing.lastFailure = now
+      origins[origin] = failing
       if origins.count > Self.capacity {
         let oldest = origins.min { $0.value.lastFailure < $1.value.lastFailure }
         if let oldest { origins[oldest.key] = nil }
@@ -75,7 +90,7 @@ nonisolated public final class RetryBudget: Sendable {
   /// Whether several calls to the origin have failed, the last one within a second, and it has not responded since.
   func isFailing(_ url: URL?, now: Duration) -> Bool {
     origins.withLock { origins in
-      guard let failing = origins[NetworkOrigin(url)], failing.isShared else { return false }
+      guard let failing = origins[NetworkOrigin(url)], case .several = failing.calls else { return false }
       let isResponding = failing.lastResponse.map { now - $0 < Self.window } ?? false
       return !isResponding && now - failing.lastFailure < Self.window
     }

@@ -1,9 +1,19 @@
+#if !canImport(FoundationNetworking)
+  import Foundation
+#endif
+
 /// The progress of a call.
 nonisolated struct RetryCallState: Sendable {
+  /// When the call began, on its clock.
+  var callStart = Duration.zero
   /// The number of attempts so far, including the current one.
   var attempts = 0
-  /// When the current attempt began, measured from the start of the call.
-  var attemptBegan = Duration.zero
+  /// When the current attempt began, measured from `callStart`, like all times below.
+  var attemptStart = Duration.zero
+  #if !canImport(FoundationNetworking)
+    /// Those of the current attempt. Not part of its outcome, which a middleware or a transfer may replace.
+    var metrics = NetworkLock<URLSessionTaskMetrics?>(nil)
+  #endif
   /// The attempts that failed.
   var history: [NetworkAttempt] = []
   /// The time from the start of the call to the latest decision about it.

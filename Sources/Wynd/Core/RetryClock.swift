@@ -10,7 +10,8 @@ nonisolated protocol RetryClock: Sendable {
   func random() -> Double
   /// Waits. Throws at once when the task is cancelled.
   func sleep(for delay: Duration) async throws
-  /// Calls `action` once after `delay`, unless the closure it returns is called first: that cancels the timer.
+  /// Calls `action` once after `delay`, unless the closure it returns is called first: that cancels the timer. The
+  /// timer stops while the device sleeps.
   func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void
 }
 
@@ -31,7 +32,11 @@ nonisolated struct ContinuousRetryClock: RetryClock {
 
   func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let timer = Timer(source: DispatchSource.makeTimerSource(queue: Self.queue))
-    timer.source.schedule(deadline: .now() + min(max(delay.secondsAsDouble, 0), 1e9), leeway: .milliseconds(1))
+    // Dispatch has two clocks. This one stops while the device sleeps, so after that the timer is late, by `delay` at
+    // most. The other is the time of day: if somebody sets that an hour back, a deadline would be an hour late. A sleep
+    // usually breaks the connection, and after each attempt the call looks at `now`, which includes the sleep.
+    let seconds = min(max(delay.secondsAsDouble, 0), 1e9)
+    timer.source.schedule(deadline: .now() + seconds, leeway: .milliseconds(1))
     // On a queue of its own: the end of a call may have to wait for URLSession, and must not delay other calls.
     timer.source.setEventHandler { DispatchQueue(label: "Wynd.timer", qos: .userInitiated).async(execute: action) }
     timer.source.activate()

@@ -13,10 +13,20 @@ nonisolated final class RetryLoop: Sendable {
   private let policy: RetryPolicy
   private let transport: any NetworkTransport
   private let clock: any RetryClock
-  private let began: Duration
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
   /// `onEvent`.
   private let events: DispatchQueue?
+
+  /// What the call does next.
+  private enum Step: Sendable {
+    /// The wait before the call, which its plan asks for.
+    case delay(Duration)
+    case attempt
+    /// The app's `shouldRetry` has to decide about the error.
+    case consultApp(NetworkError)
+    case wait(Duration, NetworkEvent.DelaySource)
+    case end(CallResult)
+  }
 
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
     self.plan = plan
@@ -25,135 +35,139 @@ nonisolated final class RetryLoop: Sendable {
     self.policy = policy
     self.transport = transport
     self.clock = clock
-    began = clock.now
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
   }
 
   // MARK: - The two forms of a call
 
-  /// Carries out a call, after the wait that its plan asks for.
-  static func run(
-    _ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()
-  ) async -> CallResult {
-    if let delay = plan.delay {
-      do { try await clock.sleep(for: delay) } catch { return .failure(.cancelled) }
-    }
-    return await RetryLoop(plan, on: transport, clock: clock).run()
-  }
-
   /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
-    let result = await runUnlessCancelled(RetryCallState())
+    let state = RetryCallState(callStart: clock.now)
+    let first: Step = Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : firstStep(state)
+    let result = await run(first, state)
     await eventsAreDelivered()
     return result
-  }
-
-  private func runUnlessCancelled(_ state: RetryCallState) async -> CallResult {
-    if Task.isCancelled { return fail(.cancelled, .cancelled, state) }
-    if let result = resultWithoutAttempt(state) { return result }
-    return await run(state, first: nil)
   }
 
   /// For a completion handler, which is called once, on `queue`. The first request of a plain call is handed to the
   /// session before this returns, so the app may finish its session then.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
-    var state = RetryCallState()
-    if let result = resultWithoutAttempt(state) {
-      deliver(result, on: queue, completion)
+    start(Delivery(queue: queue, events: events, completion: completion))
+  }
+
+  private func start(_ deliver: Delivery) -> NetworkTask {
+    let state = RetryCallState(callStart: clock.now)
+    switch firstStep(state) {
+    case .end(let result):
+      deliver(result)
       return NetworkTask()
+    case .attempt:
+      return startWithAttempt(state, deliver)
+    case let first:
+      return NetworkTask { [self] in deliver(await run(first, state)) }
     }
+  }
+
+  private func startWithAttempt(_ stateBefore: RetryCallState, _ deliver: Delivery) -> NetworkTask {
+    var state = stateBefore
     let reply = NetworkReply()
     let task = NetworkTask(waitingFor: reply)
-    begin(reply, &state)
+    startAttempt(reply, &state)
     reply.onEnd { [self, state] outcome in
-      if let result = resultAtOnce(outcome, state) {
+      var state = state
+      let next = step(after: outcome, &state)
+      // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
+      if case .end(let result) = next {
         task.end()
-        return deliver(result, on: queue, completion)
+        return deliver(result)
       }
-      task.run { [self] in
-        let result = await run(state, first: reply)
+      task.run { [self, state] in
+        let result = await run(next, state)
         task.end()
-        deliver(result, on: queue, completion)
+        deliver(result)
       }
     }
     return task
   }
 
-  /// The result of a call that sends nothing; nil if an attempt can be made.
-  private func resultWithoutAttempt(_ state: RetryCallState) -> CallResult? {
-    if let reason = transport.validationError(for: request) {
-      return fail(.invalidRequest(reason: reason), .notRetryable, state)
-    }
-    return isPastDeadline ? stop(.deadline, state) : nil
-  }
+  /// Calls the completion handler on its queue, after the last event.
+  private struct Delivery: Sendable {
+    let queue: OperationQueue
+    let events: DispatchQueue?
+    let completion: @Sendable (CallResult) -> Void
 
-  /// The result of a call that ends with its first attempt. It needs no `Task`, so that it does not depend on threads
-  /// that the app may have blocked.
-  private func resultAtOnce(_ outcome: NetworkOutcome, _ state: RetryCallState) -> CallResult? {
-    var state = state
-    switch result(of: outcome) {
-    case .success(let response):
-      return succeed(response, outcome, state)
-    case .failure(let error):
-      if outcome.end == .finished, mayBeRetried(error) { return nil }
-      return end(error, outcome, &state) ?? stop(.notRetryable, state)
-    }
-  }
-
-  /// Calls the handler on its queue, after the last event.
-  private func deliver(
-    _ result: CallResult, on queue: OperationQueue, _ completion: @escaping @Sendable (CallResult) -> Void
-  ) {
-    if let events {
-      events.async { queue.addOperation { completion(result) } }
-    } else if OperationQueue.current === queue {
-      completion(result)
-    } else {
-      queue.addOperation { completion(result) }
+    func callAsFunction(_ result: CallResult) {
+      if let events {
+        events.async { [queue, completion] in queue.addOperation { completion(result) } }
+      } else if OperationQueue.current === queue {
+        completion(result)
+      } else {
+        queue.addOperation { [completion] in completion(result) }
+      }
     }
   }
 
   // MARK: - The loop
 
-  /// `first`: the reply to the first attempt, if that has begun already.
-  private func run(_ begun: RetryCallState, first: NetworkReply?) async -> CallResult {
-    var state = begun
-    var reply = first
+  private func run(_ first: Step, _ stateBefore: RetryCallState) async -> CallResult {
+    var state = stateBefore
+    var next = first
     while true {
-      let outcome = await attempt(reply.take(), &state)
-      switch result(of: outcome) {
-      case .success(let response):
-        return succeed(response, outcome, state)
-      case .failure(let error):
-        if let result = end(error, outcome, &state) { return result }
-        let decision = await decision(error, &state)
-        // Canceled while the app's `shouldRetry` decided.
-        if Task.isCancelled { return fail(.cancelled, .cancelled, state) }
-        switch decision {
-        case .stop(let reason):
-          return stop(reason, state)
-        case .retry(let delay, let source, let asked):
-          state.askedFor += asked
-          await pause(delay, source, &state)
-          if Task.isCancelled { return fail(.cancelled, .cancelled, state) }
-          if isPastDeadline { return stop(.deadline, state) }
-        }
-      }
+      if case .end(let result) = next { return result }
+      next = await perform(next, &state)
     }
   }
 
-  private func attempt(_ begun: NetworkReply?, _ state: inout RetryCallState) async -> NetworkOutcome {
-    if let begun { return await begun.outcome() }
-    let reply = NetworkReply()
-    return await reply.outcome { begin(reply, &state) }
+  /// Carries out a step, and returns the one that follows.
+  private func perform(_ step: Step, _ state: inout RetryCallState) async -> Step {
+    switch step {
+    case .delay(let delay):
+      try? await clock.sleep(for: delay)
+      state.callStart = clock.now
+      return stepAfterWait(state)
+    case .attempt:
+      let reply = NetworkReply()
+      let outcome = await reply.outcome { startAttempt(reply, &state) }
+      return self.step(after: outcome, &state)
+    case .consultApp(let error):
+      let verdict = await verdict(about: error)
+      state.elapsed = elapsed(state)
+      return decide(error, verdict, &state)
+    case .wait(let delay, let source):
+      await pause(delay, source, &state)
+      return stepAfterWait(state)
+    case .end:
+      return step
+    }
   }
 
-  private func begin(_ reply: NetworkReply, _ state: inout RetryCallState) {
+  private func firstStep(_ state: RetryCallState) -> Step {
+    if let delay = plan.delay { return .delay(delay) }
+    return attemptIfAllowed(state)
+  }
+
+  private func attemptIfAllowed(_ state: RetryCallState) -> Step {
+    if let reason = transport.validationError(for: request) {
+      return .end(fail(.invalidRequest(reason: reason), .notRetryable, state))
+    }
+    return isPastDeadline(state) ? .end(stop(.deadline, state)) : .attempt
+  }
+
+  private func stepAfterWait(_ state: RetryCallState) -> Step {
+    Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : attemptIfAllowed(state)
+  }
+
+  private func startAttempt(_ reply: NetworkReply, _ state: inout RetryCallState) {
     state.attempts += 1
-    state.attemptBegan = clock.now - began
-    if let timeLeft { reply.end(atDeadline: timeLeft, clock) }
-    let isInsideCall = plan.isInsideCall && state.attempts == 1
+    state.attemptStart = elapsed(state)
+    if let timeLeft = timeLeft(state) { reply.setDeadline(timeLeft, clock) }
+    let isAtCallStart = state.attempts == 1 && plan.delay == nil
+    let isInsideCall = plan.isInsideCall && isAtCallStart
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
+    #if !canImport(FoundationNetworking)
+      state.metrics = NetworkLock(nil)
+      outgoing.metrics = state.metrics
+    #endif
     if let around = plan.around {
       if isInsideCall, plan.isTransfer {
         do {
@@ -170,24 +184,29 @@ nonisolated final class RetryLoop: Sendable {
       reply.onCancel { work.cancel() }
     } else {
       outgoing.isInsideCall = isInsideCall
-      transport.begin(outgoing, reply)
+      transport.start(outgoing, reply)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
-    emit(.attemptStarted, state.attempts, at: state.attemptBegan)
+    emit(.attemptStarted, state, at: state.attemptStart)
   }
 
-  private func result(of outcome: NetworkOutcome) -> Result<HTTPURLResponse, NetworkError> {
-    outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData)
+  // MARK: - After an attempt
+
+  private func step(after outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
+    switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
+    case .success(let response): .end(succeed(response, outcome, state))
+    case .failure(let error): step(after: error, outcome, &state)
+    }
   }
 
-  /// Records a failure. Returns the result of the call, if it ends with this attempt whatever the policy decides.
-  private func end(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) -> CallResult? {
-    if outcome.end == .cancelled { return fail(.cancelled, .cancelled, state) }
+  private func step(after error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
+    if outcome.end == .cancelled { return .end(fail(.cancelled, .cancelled, state)) }
     record(error, outcome, &state)
-    if outcome.end == .deadline { return stop(.deadline, state) }
+    if outcome.end == .deadline { return .end(stop(.deadline, state)) }
     if outcome.hasProgressed { state.startOver() }
     updateBudget(error, outcome)
-    return nil
+    let mayConsultApp = policy.shouldRetry != nil && !error.isCancellation
+    return mayConsultApp ? .consultApp(error) : decide(error, nil, &state)
   }
 
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
@@ -195,41 +214,47 @@ nonisolated final class RetryLoop: Sendable {
     attempt.error = error
     attempt.proof = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
     state.history.append(attempt)
-    state.elapsed = clock.now - began
-    state.unreachableSince = error.isUnreachable ? state.unreachableSince ?? state.attemptBegan : nil
-    emit(.attemptFailed(error, policy.safety(of: request, provenBy: attempt.proof)), state.attempts)
+    state.elapsed = elapsed(state)
+    state.unreachableSince = error.isUnreachable ? state.unreachableSince ?? state.attemptStart : nil
+    emit(.attemptFailed(error, policy.safety(of: request, provenBy: attempt.proof)), state)
   }
 
   private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
-    let duration = clock.now - began - state.attemptBegan
-    return NetworkAttempt(number: state.attempts, startedAt: state.attemptBegan, duration: duration)
+    let duration = elapsed(state) - state.attemptStart
+    var attempt = NetworkAttempt(number: state.attempts, startedAt: state.attemptStart, duration: duration)
+    #if !canImport(FoundationNetworking)
+      attempt.metrics = state.metrics.withLock { $0 }
+    #endif
+    return attempt
   }
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
-    if outcome.hasProgressed {
-      policy.budget?.responded(request.url, now: clock.now)
-    } else if error.indicatesOverload {
-      policy.budget?.failed(request.url, call: plan.id, now: clock.now)
-    } else if error.response != nil {
-      policy.budget?.responded(request.url, now: clock.now)
+    guard let budget = policy.budget else { return }
+    if !outcome.hasProgressed, error.indicatesOverload {
+      budget.failed(request.url, call: plan.id, now: clock.now)
+    } else if outcome.hasProgressed || error.response != nil {
+      budget.responded(request.url, now: clock.now)
     }
   }
 
-  /// Whether the policy has to decide about a failure.
-  private func mayBeRetried(_ error: NetworkError) -> Bool {
-    policy.shouldRetry != nil || error.shouldRetry || error.statusCode == 409
+  /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
+  private func verdict(about error: NetworkError) async -> Bool? {
+    guard let shouldRetry = policy.shouldRetry else { return nil }
+    return await withCheckedContinuation { continuation in
+      DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
+    }
   }
 
-  private func decision(_ error: NetworkError, _ state: inout RetryCallState) async -> RetryDecision {
-    var verdict: Bool?
-    if let shouldRetry = policy.shouldRetry, !error.isCancellation {
-      // On a queue of its own, so that a slow closure delays only its own call.
-      verdict = await withCheckedContinuation { continuation in
-        DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
-      }
-      state.elapsed = clock.now - began
+  private func decide(_ error: NetworkError, _ verdict: Bool?, _ state: inout RetryCallState) -> Step {
+    // Canceled since the attempt ended, for example while the app's `shouldRetry` decided.
+    if Task.isCancelled { return .end(fail(.cancelled, .cancelled, state)) }
+    switch policy.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random()) {
+    case .stop(let reason):
+      return .end(stop(reason, state))
+    case .retry(let delay, let source, let asked):
+      state.askedFor += asked
+      return .wait(delay, source)
     }
-    return policy.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random())
   }
 
   /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
@@ -240,12 +265,13 @@ nonisolated final class RetryLoop: Sendable {
     let last = state.history.count - 1
     let indicatesOverload = state.history[last].error?.indicatesOverload == true
     while !Task.isCancelled {
-      emit(.willRetry(after: delay, source), state.attempts)
+      emit(.willRetry(after: delay, source), state)
       state.waited += delay
       state.history[last].delay = (state.history[last].delay ?? .zero) + delay
       do { try await clock.sleep(for: delay) } catch { return }
-      guard indicatesOverload, policy.budget?.isFailing(request.url, now: clock.now) == true else { return }
-      state.elapsed = clock.now - began
+      let isFailing = policy.budget?.isFailing(request.url, now: clock.now) == true
+      guard indicatesOverload, isFailing else { return }
+      state.elapsed = elapsed(state)
       guard let next = policy.delayOfSkippedRetry(&state, random: clock.random()) else { return }
       delay = next
       source = .budget
@@ -255,18 +281,23 @@ nonisolated final class RetryLoop: Sendable {
   // MARK: - The deadline
 
   /// What is left of the time until the deadline; nil without one.
-  private var timeLeft: Duration? { policy.deadline.map { $0 - (clock.now - began) } }
+  private func timeLeft(_ state: RetryCallState) -> Duration? {
+    policy.deadline.map { $0 - elapsed(state) }
+  }
 
-  private var isPastDeadline: Bool {
-    guard let timeLeft else { return false }
+  private func isPastDeadline(_ state: RetryCallState) -> Bool {
+    guard let timeLeft = timeLeft(state) else { return false }
     return timeLeft <= .zero
   }
+
+  /// The time since the call began.
+  private func elapsed(_ state: RetryCallState) -> Duration { clock.now - state.callStart }
 
   // MARK: - The end
 
   private func succeed(_ response: HTTPURLResponse, _ outcome: NetworkOutcome, _ state: RetryCallState) -> CallResult {
     policy.budget?.responded(request.url, now: clock.now)
-    emit(.succeeded(statusCode: response.statusCode), state.attempts)
+    emit(.succeeded(statusCode: response.statusCode), state)
     let data = outcome.data ?? Data()
     return .success(
       NetworkResponse(
@@ -276,23 +307,25 @@ nonisolated final class RetryLoop: Sendable {
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.
   private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
     let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
-    if reason.isReportedDirectly(attempts: state.history.count) { return fail(error, reason, state) }
+    if reason.isReportedDirectly(attempts: state.history.count) {
+      return fail(state.history.count > 1 ? error.attaching(state.history) : error, reason, state)
+    }
     let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
     return fail(.inaccessible(failure), reason, state)
   }
 
   private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
-    emit(.gaveUp(reason), state.attempts)
+    emit(.gaveUp(reason), state)
     return .failure(error)
   }
 
   // MARK: - Events
 
-  /// `elapsed`: the time since the call began; nil is now.
-  private func emit(_ kind: @autoclosure () -> NetworkEvent.Kind, _ attempt: Int, at elapsed: Duration? = nil) {
+  /// `time`: the time since the call began; nil is now.
+  private func emit(_ kind: NetworkEvent.Kind, _ state: RetryCallState, at time: Duration? = nil) {
     guard let events, let onEvent = policy.onEvent else { return }
-    let elapsed = elapsed ?? clock.now - began
-    let event = NetworkEvent(callID: plan.id, request: request, attempt: attempt, elapsed: elapsed, kind: kind())
+    let event = NetworkEvent(
+      callID: plan.id, request: request, attempt: state.attempts, elapsed: time ?? elapsed(state), kind: kind)
     events.async { onEvent(event) }
   }
 

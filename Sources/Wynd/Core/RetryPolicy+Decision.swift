@@ -13,39 +13,54 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 
 // Pure functions: the time and the random number are passed in.
 nonisolated extension RetryPolicy {
-  /// What follows this failure. The first rule that applies decides.
+  /// What follows this failure.
   ///
   /// `request` is that of the call: after a redirect, the last request may be a GET, although a POST before it was
   /// applied. `verdict` is the result of ``shouldRetry``, nil without it. `random` is uniform in 0 ..< 1.
   func decision(
     _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, verdict: Bool?, now: Date, random: Double
   ) -> RetryDecision {
-    // A server that supports the key reports that an earlier attempt is still in progress.
-    let isInProgress =
-      error.statusCode == 409 && RepeatSafety.hasIdempotencyKey(request) && state.mayHaveReachedServer
-    let mayHelp = verdict ?? (error.shouldRetry || isInProgress)
+    if let reason = reasonNotToRetry(error, request, state, verdict) { return .stop(reason) }
+    return wait(after: error, state, now, random)
+  }
 
+  /// Why the request is not sent again, however long the call has taken; nil if it may be. The first rule that applies
+  /// decides.
+  private func reasonNotToRetry(
+    _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, _ verdict: Bool?
+  ) -> RetryFailure.StopReason? {
     // Canceled by the app, perhaps with its session.
-    if error.isCancellation { return .stop(.notRetryable) }
-    if !mayHelp, !error.shouldRetry { return .stop(.notRetryable) }
+    if error.isCancellation { return .notRetryable }
+    let mayHelp = verdict ?? (error.shouldRetry || isInProgress(error, request, state))
+    if !mayHelp, !error.shouldRetry { return .notRetryable }
     // Reported even if the caller decides against a retry, because people must not be told to try again.
-    if !safety(of: request, provenBy: state.proof).isSafe {
-      return .stop(.notSafeToRepeat(method: request.networkMethod))
-    }
-    if !mayHelp { return .stop(.notRetryable) }
-    if request.httpBodyStream != nil { return .stop(.bodyNotReplayable) }
-    if state.attemptsWithoutProgress > max(0, maxRetries) { return .stop(.maxRetries) }
-    if state.persistentFailures > 2 { return .stop(.persistentFailure) }
+    let isSafe = safety(of: request, provenBy: state.proof).isSafe
+    if !isSafe { return .notSafeToRepeat(method: request.networkMethod) }
+    if !mayHelp { return .notRetryable }
+    if request.httpBodyStream != nil { return .bodyNotReplayable }
+    if state.attemptsWithoutProgress > max(0, maxRetries) { return .maxRetries }
+    if state.persistentFailures > 2 { return .persistentFailure }
+    return nil
+  }
 
+  /// Whether the server, which supports the Idempotency-Key, reports that an earlier attempt is still in progress.
+  private func isInProgress(_ error: NetworkError, _ request: URLRequest, _ state: RetryCallState) -> Bool {
+    error.statusCode == 409 && RepeatSafety.hasIdempotencyKey(request) && state.mayHaveReachedServer
+  }
+
+  /// The wait before the next attempt, or the limit that it would pass. The first rule that applies decides.
+  private func wait(
+    after error: NetworkError, _ state: RetryCallState, _ now: Date, _ random: Double
+  ) -> RetryDecision {
     let ownDelay = backoff.delay(retry: state.backoffStep, random: random)
     var delay = ownDelay
     let server = error.response.flatMap { Self.waitAsked(in: $0, now: now) }
     if let asked = server?.wait, asked > .zero {
-      if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return .stop(.retryAfterTooLong(asked)) }
-      if let deadline, asked >= deadline - state.elapsed { return .stop(.retryAfterTooLong(asked)) }
+      if isTooLong(asked, state) { return .stop(.retryAfterTooLong(asked)) }
       // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
       // do not return together, but no more of it than the call has time for.
-      delay = asked + max(.zero, min(ownDelay, (timeLeft(state) - asked) / 2))
+      let timeForBackoff = (timeLeft(state) - asked) / 2
+      delay = asked + max(.zero, min(ownDelay, timeForBackoff))
     }
     // The retries that the budget skipped have used up the waits that the call's own retries could have taken.
     if ownDelay > waitLeft(state) { return .stop(.maxRetries) }
@@ -61,6 +76,13 @@ nonisolated extension RetryPolicy {
 
     guard let server, server.wait > .zero else { return .retry(after: delay, .backoff) }
     return .retry(after: delay, .server(field: server.field), asked: server.wait)
+  }
+
+  /// Whether the server asks for a longer wait than the policy allows.
+  private func isTooLong(_ asked: Duration, _ state: RetryCallState) -> Bool {
+    if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return true }
+    if let deadline, asked >= deadline - state.elapsed { return true }
+    return false
   }
 
   /// Whether it is safe to repeat the request after a failure. `proof` is what that failure proves.

@@ -60,7 +60,7 @@ nonisolated public struct RetryPolicy: Sendable {
   /// One attempt.
   public static let never = RetryPolicy(maxRetries: 0)
   /// Ten retries without a wait. A server that asks for a wait ends the call.
-  public static let immediate = RetryPolicy(maxRetries: 10, backoff: .none, maxRetryAfter: .zero, budget: nil)
+  public static let immediate = RetryPolicy(maxRetries: 10, backoff: .immediate, maxRetryAfter: .zero, budget: nil)
   /// For work that nobody waits for: retries for two minutes even if no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxRetryTime: .seconds(120), maxUnreachableTime: nil)
 }

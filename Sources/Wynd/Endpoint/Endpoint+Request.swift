@@ -39,25 +39,25 @@ nonisolated extension Endpoint {
     if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
       request.setValue("application/json", forHTTPHeaderField: "Accept")
     }
-    do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .middlewareError(error) }
+    do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .generalError(error) }
     let method = request.networkMethod.uppercased()
     let hasBody = request.httpBody != nil || body?.isInMemory == false
     if hasBody, ["GET", "HEAD"].contains(method) {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
-    if let invalid = NetworkRequestValidation.error(in: request) { throw .invalidRequest(reason: invalid) }
+    if let invalid = NetworkRequestValidation.invalidReason(of: request) { throw .invalidRequest(reason: invalid) }
     return request
   }
 
   func call(
-    _ maxRetries: Int?, _ policy: RetryPolicy?, baseURL: URL?, encoder: JSONEncoder?
+    _ policy: RetryPolicy?, baseURL: URL?, encoder: JSONEncoder?
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = body
     let request = try request(body, baseURL: baseURL, encoder: encoder)
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
-    var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+    var plan = NetworkCallPlan(request, policy: policy)
     plan.isReadOnly = isReadOnly
     plan.endpoint = self
     guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
@@ -131,10 +131,14 @@ nonisolated enum NetworkEndpointURL {
       try check(IPAddress.isValid(address, AF_INET6), "the host is not an IPv6 address; a port goes with `port`")
       return "[\(address)]"
     }
-    // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
-    var components = URLComponents()
-    components.host = host
-    let name = components.encodedHost ?? ""
+    var name = host
+    // Only where it is necessary, because Foundation takes microseconds.
+    if NetworkPercentEncoding.text(host) != host {
+      // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
+      var components = URLComponents()
+      components.host = host
+      name = components.encodedHost ?? ""
+    }
     var labels = name.split(separator: ".", omittingEmptySubsequences: false)
     // The last label may be empty: that of the root.
     if labels.last?.isEmpty == true { labels.removeLast() }

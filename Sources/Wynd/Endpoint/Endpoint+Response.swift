@@ -22,6 +22,10 @@ nonisolated extension Endpoint where Response: Decodable {
     if let data = data as? Response { return data }
     if "" is Response, let text = try response.text(of: data) as? Response { return text }
     if isEmpty { throw NetworkError.noResponseData(response) }
+    // In one pass; a decoder has to try one type after the other.
+    if Response.self == JSONValue.self, !decoder.allowsJSON5, let json = try JSONValue(data: data) as? Response {
+      return json
+    }
     return try decoder.decode(Response.self, from: data)
   }
 }
@@ -39,10 +43,15 @@ nonisolated extension Endpoint {
     result.mapError(typed).flatMap { network in
       Result { network.withValue(try parse(data: network.data, response: network.response)) }
         .mapError { error in
-          if error is ServiceError { return .serviceError(error, network.response, network.data) }
-          return error as? NetworkError ?? .undecodable(error, network.response, network.data)
+          let error = parsingError(error, network)
+          return network.attempts.count > 1 ? error.attaching(network.attempts) : error
         }
     }
+  }
+
+  private func parsingError(_ error: any Error, _ network: NetworkResponse<Data>) -> NetworkError {
+    if error is ServiceError { return .serviceError(error, network.response, network.data) }
+    return error as? NetworkError ?? .undecodable(error, network.response, network.data)
   }
 
   private func typed(_ error: NetworkError) -> NetworkError {

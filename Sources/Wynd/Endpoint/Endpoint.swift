@@ -91,7 +91,7 @@ nonisolated public protocol Endpoint: Sendable {
   var policy: RetryPolicy? { get }
 
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
-  /// ``NetworkError/middlewareError(_:)``, or with the error itself if it is a ``NetworkError``.
+  /// ``NetworkError/generalError(_:)``, or with the error itself if it is a ``NetworkError``.
   func prepare(request: inout URLRequest) throws
   /// Parses a successful response, whose body may be empty. If it throws, the call fails with
   /// ``NetworkError/serviceError(_:_:_:)`` for a ``ServiceError``, with the error itself for a ``NetworkError``, and

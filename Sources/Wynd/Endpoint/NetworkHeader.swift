@@ -26,7 +26,7 @@ nonisolated public struct NetworkHeader: Sendable, Hashable, CustomStringConvert
   public var description: String { "\(name): \(NetworkSensitiveHeader.matches(name, value) ? "…" : value)" }
 
   func add(to request: inout URLRequest) throws(NetworkError) {
-    if let invalid = invalidReason ?? NetworkRequestValidation.error(inField: name, value) {
+    if let invalid = invalidReason ?? NetworkRequestValidation.invalidReason(ofField: name, value) {
       throw .invalidRequest(reason: invalid)
     }
     request.addValue(value, forHTTPHeaderField: name)

@@ -12,16 +12,15 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func load<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
+    _ endpoint: E, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<E.Response, NetworkError>) -> Void
   ) -> NetworkTask {
-    loadResponse(endpoint, maxRetries: maxRetries, policy: policy) { completionHandler($0.map(\.value)) }
+    loadResponse(endpoint, policy: policy) { completionHandler($0.map(\.value)) }
   }
 
   /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and returns the parsed response.
@@ -32,47 +31,44 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response.
   /// - Throws: A ``NetworkError``.
   public func load<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> E.Response {
-    try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy).value
+    try await loadResponse(endpoint, policy: policy).value
   }
 
-  /// Like ``load(_:maxRetries:policy:completionHandler:)``, but the result also has the status code, header fields,
+  /// Like ``load(_:policy:completionHandler:)``, but the result also has the status code, header fields,
   /// body and attempts.
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func loadResponse<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil,
+    _ endpoint: E, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let context = endpointContext
-    if context == nil, let call = try? endpoint.call(maxRetries, policy, baseURL: ownBaseURL, encoder: nil) {
+    if context == nil, let call = try? endpoint.call(policy, baseURL: ownBaseURL, encoder: nil) {
       return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0))) }
     }
     // The async method runs a client's calls, and throws the error of a request that cannot be made.
     return start(completionHandler) { [atCallStart] in
       do throws(NetworkError) {
-        return .success(try await atCallStart.loadResponse(endpoint, maxRetries: maxRetries, policy: policy))
+        return .success(try await atCallStart.loadResponse(endpoint, policy: policy))
       } catch { return .failure(error) }
     }
   }
 
-  /// Like ``load(_:maxRetries:policy:)``, but the result also has the status code, header fields, body and attempts.
+  /// Like ``load(_:policy:)``, but the result also has the status code, header fields, body and attempts.
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - maxRetries: Overrides ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.
@@ -80,11 +76,11 @@ nonisolated extension NetworkPerformer {
     @concurrent
   #endif
   public func loadResponse<E: Endpoint>(
-    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let context = endpointContext
     let baseURL = context?.baseURL ?? ownBaseURL
-    let call = try endpoint.call(maxRetries, policy, baseURL: baseURL, encoder: context?.encoder)
+    let call = try endpoint.call(policy, baseURL: baseURL, encoder: context?.encoder)
     let result = call.end(await perform(call.plan))
     var parsed = try NetworkClientDecoder.current.withValue(context?.decoder) { endpoint.parsed(result) }.get()
     try await context?.pass(&parsed, of: endpoint)

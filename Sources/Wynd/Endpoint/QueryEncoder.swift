@@ -23,14 +23,17 @@ nonisolated public struct QueryEncoder: Sendable {
     case commas
   }
 
-  /// How arrays are encoded.
-  public var arrays: ArrayStyle
-  /// How dates are encoded. The default is ISO 8601 (`2026-11-21T16:00:00Z`).
-  public var dates: JSONEncoder.DateEncodingStrategy
+  private let arrays: ArrayStyle
+  private let dates: JSONEncoder.DateEncodingStrategy
 
   /// Makes an encoder.
+  ///
+  /// - Parameters:
+  ///   - arrays: How arrays are encoded.
+  ///   - dates: How dates are encoded. The default is ISO 8601 (`2026-11-21T16:00:00Z`).
   public init(arrays: ArrayStyle = .repeated, dates: JSONEncoder.DateEncodingStrategy = .iso8601) {
-    (self.arrays, self.dates) = (arrays, dates)
+    self.arrays = arrays
+    self.dates = dates
   }
 
   /// Encodes the members of a struct or dictionary as query items.
@@ -48,7 +51,7 @@ nonisolated public struct QueryEncoder: Sendable {
   /// Encodes values of different types as query items: `encode(["q": "dogs", "page": 2])`.
   ///
   /// - Throws: The error of encoding a value.
-  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(JSONValue.init)) }
+  public func encode(_ values: Values) throws -> [URLQueryItem] { try encode(values.mapValues(NetworkEncodable.init)) }
 
   private func items(_ node: Node, _ name: String) -> [URLQueryItem] {
     switch node {
@@ -78,5 +81,16 @@ nonisolated public struct QueryEncoder: Sendable {
         ?? (try? .array(value.decode([Node?].self).compactMap { $0 }))
         ?? .object(value.decode([String: Node?].self).compactMapValues { $0 })
     }
+  }
+}
+
+/// A value whose type is not known. nil is encoded as `null`.
+nonisolated struct NetworkEncodable: Encodable, Sendable {
+  let value: (any Encodable & Sendable)?
+
+  func encode(to encoder: any Encoder) throws {
+    // A container applies the encoder's date format.
+    var container = encoder.singleValueContainer()
+    if let value { try container.encode(value) } else { try container.encodeNil() }
   }
 }

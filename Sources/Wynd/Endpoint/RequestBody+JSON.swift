@@ -14,7 +14,7 @@ nonisolated extension RequestBody {
   /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
   /// client, or else a `JSONEncoder` that sorts the keys.
   public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> RequestBody {
-    json(values.mapValues(JSONValue.init), encoder: encoder)
+    json(values.mapValues(NetworkEncodable.init), encoder: encoder)
   }
   private static func sortingEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()

@@ -6,9 +6,6 @@
 #endif
 
 nonisolated extension URLRequest {
-  /// A `curl` command that sends the same request. See ``cURL(redacting:)``.
-  public var cURL: String { cURL(redacting: []) }
-
   /// A `curl` command that sends the same request.
   ///
   /// Secrets are replaced by shell variables, which have to be set first: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or
@@ -17,7 +14,7 @@ nonisolated extension URLRequest {
   ///
   /// - Parameter names: Additional header fields and query items that are secrets.
   /// - Returns: The command, on one line.
-  public func cURL(redacting names: Set<String>) -> String {
+  public func cURL(redacting names: Set<String> = []) -> String {
     func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
     func isSecret(_ name: String, _ value: String = "") -> Bool {
       NetworkSensitiveHeader.matches(name, value) || names.contains { $0.lowercased() == name.lowercased() }

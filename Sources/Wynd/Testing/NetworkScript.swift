@@ -8,7 +8,7 @@ public import Foundation
 /// simulated: a wait of a minute ends at once.
 ///
 /// ```swift
-/// let script = NetworkScript.scripted([.status(503), .dropped, .ok("[]")])
+/// let script = NetworkScript([.status(503), .dropped, .ok("[]")])
 /// let users = try await script.load(.get("/users", as: [User].self))
 /// #expect(script.requests.count == 3)
 /// ```
@@ -43,6 +43,15 @@ nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPe
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
 
+  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
+  ///
+  /// - Parameters:
+  ///   - steps: One for each request.
+  ///   - baseURL: The base URL of requests without a host. Its path is prepended to theirs.
+  public convenience init(_ steps: [Step], baseURL: URL? = URL(string: "https://example.com")) {
+    self.init(baseURL: baseURL) { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
+  }
+
   /// Makes a script from a closure that receives each request and its index, counted from 0.
   ///
   /// - Parameters:
@@ -59,7 +68,7 @@ nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPe
   /// Carries out a call with the steps of this script.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     let play = ScriptPlay(script: self)
-    return await RetryLoop.run(prepared(plan), on: play, clock: play)
+    return await RetryLoop(prepared(plan), on: play, clock: play).run()
   }
 
   /// Carries out a call with the steps of this script.
@@ -102,23 +111,6 @@ nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPe
   }
 }
 
-// Of the protocol, so that `.scripted([…])` is enough where any performer is expected.
-nonisolated extension NetworkPerformer where Self == NetworkScript {
-  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
-  ///
-  /// - Parameters:
-  ///   - steps: One for each request.
-  ///   - baseURL: The base URL of requests without a host. Its path is prepended to theirs.
-  /// - Returns: The script.
-  public static func scripted(
-    _ steps: [NetworkScript.Step], baseURL: URL? = URL(string: "https://example.com")
-  ) -> NetworkScript {
-    NetworkScript(baseURL: baseURL) { _, number in
-      number < steps.count ? steps[number] : steps.last ?? .silence
-    }
-  }
-}
-
 /// Responds to one call with the steps of the script, and simulates its time, which advances only during waits and
 /// time-outs, and without delay.
 nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
@@ -134,9 +126,9 @@ nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
   let script: NetworkScript
   private let state = NetworkLock(State())
 
-  func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.error(in: request) }
+  func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.invalidReason(of: request) }
 
-  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
     var outgoing = outgoing
     do {
       outgoing.request = try recorded(outgoing)

@@ -8,7 +8,7 @@ import Foundation
 /// the first byte of the body, or, with `startsWithHead`, with the header fields. A stream without a reader is
 /// canceled.
 ///
-/// Up to a megabyte is kept in memory, and the rest in a temporary file. On Apple's platforms, the task is suspended
+/// Up to a megabyte is kept in memory, and the rest in temporary files. On Apple's platforms, the task is suspended
 /// while more than half a megabyte is unread; URLSession treats that as a hint, and may deliver more. On Linux, a
 /// suspended task would lose its connection, and a blocked delegate queue would block all other transfers of the
 /// session, possibly the one that the reader is waiting for.
@@ -24,7 +24,7 @@ nonisolated final class NetworkByteStream: Sendable {
     /// Data that has not been read yet, or the start of the body of an error.
     var buffer = Data()
     /// What arrived after the buffer was full.
-    var overflow: (file: NetworkTemporaryFile, reader: FileHandle)?
+    var overflow = NetworkOverflow()
     /// The number of bytes that have not been read yet.
     var unread = 0
     /// On Apple's platforms, the task of the request, and whether it is suspended.
@@ -152,17 +152,12 @@ nonisolated final class NetworkByteStream: Sendable {
 
 nonisolated extension NetworkByteStream.State {
   fileprivate mutating func append(_ data: Data) throws {
-    // To keep the order, data goes through the file until everything in it has been read.
-    if overflow != nil || buffer.count + data.count > NetworkByteStream.limit {
-      if overflow == nil {
-        let file = try NetworkTemporaryFile()
-        overflow = (file, try FileHandle(forReadingFrom: file.url))
-        // An open file can be used after its name is removed, and does not remain on the disk if the process crashes.
-        try FileManager.default.removeItem(at: file.url)
-      }
-      try overflow?.file.handle.write(contentsOf: data)
-    } else {
+    // To keep the order, data goes through the files until everything in them has been read.
+    let fits = overflow.isEmpty && buffer.count + data.count <= NetworkByteStream.limit
+    if fits {
       buffer.append(data)
+    } else {
+      try overflow.append(data)
     }
     unread += data.count
     if unread > NetworkByteStream.limit / 2, !isSuspended, let task {
@@ -180,11 +175,9 @@ nonisolated extension NetworkByteStream.State {
 
   private mutating func readNext() throws -> Data {
     var next = buffer
-    if next.isEmpty, let overflow { next = try overflow.reader.read(upToCount: min(unread, 262_144)) ?? Data() }
-    if next.isEmpty { throw CocoaError(.fileReadCorruptFile) }
     buffer = Data()
+    if next.isEmpty { next = try overflow.readNext() }
     unread -= next.count
-    if unread == 0 { overflow = nil }
     if unread <= NetworkByteStream.limit / 2, isSuspended {
       isSuspended = false
       task?.resume()

@@ -15,7 +15,7 @@ nonisolated extension NetworkPerformer {
   /// The request is retried like any other until the first byte of the body arrives. After that, a lost connection is
   /// an error, which the sequence throws after the data that arrived before it.
   ///
-  /// If the reader is slow, up to 1 MB is kept in memory, and the rest in a temporary file. On Apple's platforms, the
+  /// If the reader is slow, up to 1 MB is kept in memory, and the rest in temporary files. On Apple's platforms, the
   /// task is also suspended, which URLSession treats as a hint.
   ///
   /// On Apple's platforms, a chunked body that is cut off between two chunks ends without an error (FB24495140). A
@@ -23,14 +23,13 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - request: The request to send.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: The retry policy. Its deadline applies only until the first byte.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the first byte.
   public func networkBytes(
-    for request: URLRequest, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for request: URLRequest, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+    let plan = NetworkCallPlan(request, policy: policy)
     return try await networkStream(plan, startsWithHead: false)
   }
 
@@ -130,10 +129,10 @@ nonisolated struct NetworkLineSplitter: Sendable {
   mutating func feed(_ data: some Sequence<UInt8>) throws(NetworkError) -> [String] {
     var lines: [String] = []
     for byte in data {
-      defer { hasSeenCR = byte == 13 }
+      defer { hasSeenCR = byte == UInt8(ascii: "\r") }
       switch byte {
-      case 10 where hasSeenCR: continue
-      case 10, 13: lines.append(finish() ?? "")
+      case UInt8(ascii: "\n") where hasSeenCR: continue
+      case UInt8(ascii: "\n"), UInt8(ascii: "\r"): lines.append(finish() ?? "")
       default:
         if line.count >= Self.limit { throw .responseTooLarge(limit: Self.limit) }
         line.append(byte)

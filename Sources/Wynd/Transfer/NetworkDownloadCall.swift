@@ -8,13 +8,31 @@ import Foundation
 /// checks the file when it is complete. It does not retry: an incomplete response is a failed attempt, and the retry
 /// loop decides about the next one. The file is moved to its destination when the call ends successfully.
 nonisolated struct NetworkDownloadCall: Sendable {
+  /// How far the download is.
+  private enum Phase: Sendable {
+    /// No attempt is under way: the first one has not begun, or the last one has failed.
+    case idle
+    /// The attempt with this number is under way. The decision is what its response means; nil until it has one, and
+    /// after a body that contradicts it.
+    case receiving(attempt: Int, NetworkDownloadDecision?)
+    /// The file is complete and valid. The response is the one that completed it.
+    case complete(HTTPURLResponse)
+    /// The call has ended. A canceled download must not leave a file.
+    case ended
+
+    /// What the response of the current attempt means.
+    var decision: NetworkDownloadDecision? {
+      if case .receiving(_, let decision) = self { decision } else { nil }
+    }
+  }
+
   private struct State: Sendable {
+    var phase = Phase.idle
+    /// Nil before the first attempt and after the end.
     var partial: NetworkPartialFile?
-    /// The number of the current attempt; nil if the call has ended. An earlier attempt that was canceled must not write
-    /// any more.
-    var attempt: Int? = 0
-    /// What the response means, and the body of an error response.
-    var step: NetworkDownloadDecision?
+    /// The number of attempts so far.
+    var attempts = 0
+    /// The body of an error response.
     var errorBody = Data()
     /// Whether another request was made to confirm the end of the file.
     var hasRequestedEnd = false
@@ -22,16 +40,34 @@ nonisolated struct NetworkDownloadCall: Sendable {
     var largest = Int64(0)
     /// Whether a file assembled from several responses was not valid.
     var wasInvalid = false
-    /// The response that completed the file.
-    var response: HTTPURLResponse?
   }
+
+  /// An attempt that is about to be sent.
+  private struct Prepared: Sendable {
+    var outgoing: NetworkOutgoing
+    var attempt: Int
+  }
+
+  /// What the outcome of a request means for the file.
+  private enum Judgment {
+    /// All bytes have arrived. They are still to be validated.
+    case isWhole(NetworkPartialFile)
+    /// The attempt ends with this outcome.
+    case failed(NetworkOutcome)
+  }
+
   private let state = NetworkLock(State())
   let destination: URL
   let options: DownloadOptions
   let progress: NetworkProgressReporter
 
-  func plan(_ request: URLRequest, _ policy: RetryPolicy?, _ maxRetries: Int?) -> NetworkCallPlan {
-    var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+  /// The most that is kept of the body of an error.
+  private static let longestErrorBody = 1_048_576
+  /// The number of bytes that an attempt must add to count as progress. A few bytes for each attempt do not.
+  private static let leastProgress = 16_384
+
+  func plan(_ request: URLRequest, _ policy: RetryPolicy?) -> NetworkCallPlan {
+    var plan = NetworkCallPlan(request, policy: policy)
     plan.isTransfer = true
     plan.around = { send in
       { outgoing in await self.attempt(outgoing, send) }
@@ -42,26 +78,35 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// The result of the call, after moving the file to its destination if it is a success.
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
     state.withLock { state in
+      let phase = state.phase
       let partial = state.partial
-      state.attempt = nil
+      state.phase = .ended
       state.partial = nil
-      let ended = Result { try moveToDestination(partial, state.response, result) }
-        .mapError(NetworkError.init(transfer:))
-      // A complete file that a middleware rejected must not be resumed.
-      if case .failure(let error) = result, state.response != nil, !error.isCancellation { try? partial?.cut(to: 0) }
-      partial?.close(isDone: (try? ended.get()) != nil)
-      return ended
+      do throws(NetworkError) {
+        let download = try moved(partial, phase, result)
+        partial?.close(isDone: true)
+        return .success(download)
+      } catch {
+        // A complete file that a middleware rejected must not be resumed.
+        if case .complete = phase, case .failure(let error) = result, !error.isCancellation { try? partial?.cut(to: 0) }
+        partial?.close(isDone: false)
+        return .failure(error)
+      }
     }
   }
 
-  private func moveToDestination(
-    _ partial: NetworkPartialFile?, _ response: HTTPURLResponse?, _ result: RetryLoop.CallResult
-  ) throws -> NetworkDownload {
+  private func moved(
+    _ partial: NetworkPartialFile?, _ phase: Phase, _ result: RetryLoop.CallResult
+  ) throws(NetworkError) -> NetworkDownload {
     let attempts = try result.get().attempts
-    // A middleware may return a response of its own.
-    guard let partial, let response else { throw TransferError.invalidResponse(reason: "no file") }
-    try partial.move(overwrites: options.overwrites)
-    return NetworkDownload(file: destination, response: response, attempts: attempts)
+    do {
+      // A middleware may return a response of its own.
+      guard let partial, case .complete(let response) = phase else {
+        throw TransferError.invalidResponse(reason: "no file")
+      }
+      try partial.move(overwrites: options.overwrites)
+      return NetworkDownload(file: destination, response: response, attempts: attempts)
+    } catch { throw NetworkError(transfer: error) }
   }
 
   // MARK: Attempt
@@ -69,93 +114,125 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// Requests the missing bytes, and checks the file when it is complete.
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     do {
-      let request = try await networkInBackground { try prepare(outgoing) }
-      let outcome = await send(request.outgoing)
-      let judgment = judge(outcome, of: request.attempt)
-      guard let whole = judgment.whole else { return judgment.outcome }
-      let response = outcome.response as? HTTPURLResponse
-      try await networkInBackground { try complete(whole, response, request.attempt) }
-      await progress.reportsAreDelivered()
-      return NetworkOutcome(data: Data(), response: response, isAccepted: true)
+      let prepared = try await prepared(outgoing)
+      let outcome = await send(prepared.outgoing)
+      switch judgment(of: outcome, in: prepared.attempt) {
+      case .failed(let outcome): return outcome
+      case .isWhole(let file):
+        guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
+        try await networkInBackground { try complete(file, response, prepared.attempt) }
+        await progress.reportsAreDelivered()
+        return NetworkOutcome(data: Data(), response: response, isAccepted: true)
+      }
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
 
-  private struct Request: Sendable {
-    var outgoing: NetworkOutgoing
-    var attempt: Int?
+  /// Opens the partial file, and makes the request for what is missing. A download to the same place that was canceled
+  /// needs a moment to close its file, so this waits for it. The lock may belong to another process, which cannot
+  /// report its end.
+  private func prepared(_ outgoing: NetworkOutgoing) async throws -> Prepared {
+    let limit = ContinuousClock.now + .seconds(1)
+    while true {
+      do {
+        return try await networkInBackground { try prepare(outgoing) }
+      } catch TransferError.inUse where ContinuousClock.now < limit {
+        try? await Task.sleep(for: .milliseconds(10))
+        if Task.isCancelled { throw NetworkError.cancelled }
+      }
+    }
   }
 
-  private func prepare(_ outgoing: NetworkOutgoing) throws -> Request {
+  private func prepare(_ outgoing: NetworkOutgoing) throws -> Prepared {
     var request = outgoing.request
     if request.value(forHTTPHeaderField: "Range") != nil {
       throw NetworkError.invalidRequest(reason: "a download sets Range itself")
     }
     if request.httpMethod == "HEAD" { throw NetworkError.invalidRequest(reason: "a response to HEAD has no body") }
-    let isGET = request.networkMethod == "GET"
     // An offset in a compressed body is not an offset in the file, and a cache could return another part.
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     request.cachePolicy = .reloadIgnoringLocalCacheData
-    let (attempt, offset) = try state.withLock { state in
-      // The call was canceled before the attempt began.
-      if state.attempt == nil { throw NetworkError.cancelled }
-      let partial = try state.partial ?? NetworkPartialFile(for: destination, from: request, options)
-      if state.partial == nil {
-        state.partial = partial
-        state.largest = partial.size
-      }
-      // A middleware rejected the complete file, or requests it once more.
-      if state.response != nil { try startOver(partial) }
-      state.step = nil
+    return try state.withLock { state in
+      let partial = try open(for: request, &state)
+      state.attempts += 1
+      state.phase = .receiving(attempt: state.attempts, nil)
       state.errorBody = Data()
-      state.response = nil
-      state.attempt? += 1
-      guard partial.size > 0, let validator = partial.state.validator else { return (state.attempt, Int64(0)) }
-      request.setValue("bytes=\(partial.size)-", forHTTPHeaderField: "Range")
-      request.setValue(validator, forHTTPHeaderField: "If-Range")
-      return (state.attempt, partial.size)
+      var offset = Int64(0)
+      if partial.size > 0, let validator = partial.state.validator {
+        offset = partial.size
+        request.setValue("bytes=\(offset)-", forHTTPHeaderField: "Range")
+        request.setValue(validator, forHTTPHeaderField: "If-Range")
+      }
+      var outgoing = outgoing
+      outgoing.request = request
+      outgoing.bodies = bodies(of: state.attempts, from: offset, isGET: request.networkMethod == "GET")
+      return Prepared(outgoing: outgoing, attempt: state.attempts)
     }
-    let bodies = NetworkBodies(
+  }
+
+  private func open(for request: URLRequest, _ state: inout State) throws -> NetworkPartialFile {
+    // The call was canceled before the attempt began.
+    if case .ended = state.phase { throw NetworkError.cancelled }
+    if let partial = state.partial {
+      // A middleware rejected the complete file, or requests it once more.
+      if case .complete = state.phase { try startOver(partial) }
+      return partial
+    }
+    let partial = try NetworkPartialFile(for: destination, from: request, options)
+    state.partial = partial
+    state.largest = partial.size
+    return partial
+  }
+
+  // MARK: Response
+
+  /// Receives the response of an attempt that requests what follows this offset.
+  private func bodies(of attempt: Int, from offset: Int64, isGET: Bool) -> NetworkBodies {
+    NetworkBodies(
       onHead: { head in
         try self.inAttempt(attempt) { state, partial in
-          let step = NetworkDownloadDecision(
+          let decision = NetworkDownloadDecision(
             status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
             field: head.value(forHTTPHeaderField:))
-          state.step = step
+          state.phase = .receiving(attempt: attempt, decision)
           state.errorBody = Data()
-          switch step {
-          case .write(let offset, _, let known): try partial.begin(known, at: offset)
-          case .startOver:
-            try startOver(partial)
-            throw TransferError.changed(reason: "the response is not the rest of the file")
-          case .otherLength:
-            try startOver(partial, expecting: partial.state)
-            throw TransferError.changed(reason: "the same version has another length")
-          case .invalid(let reason): throw TransferError.invalidResponse(reason: reason)
-          case .complete, .failed: break
-          }
+          try self.carryOut(decision, partial)
         }
       },
-      onData: { data in try self.inAttempt(attempt) { try self.receive(data, &$0, $1) } })
-    var outgoing = outgoing
-    outgoing.request = request
-    outgoing.bodies = bodies
-    return Request(outgoing: outgoing, attempt: attempt)
+      onData: { data in
+        try self.inAttempt(attempt) { state, partial in try self.receive(data, &state, partial) }
+      })
+  }
+
+  private func carryOut(_ decision: NetworkDownloadDecision, _ partial: NetworkPartialFile) throws {
+    switch decision {
+    case .write(let offset, _, let known): try partial.begin(known, at: offset)
+    case .startOver:
+      try startOver(partial)
+      throw TransferError.changed(reason: "the response is not the rest of the file")
+    case .otherLength:
+      try startOver(partial, expecting: partial.state)
+      throw TransferError.changed(reason: "the same version has another length")
+    case .invalid(let reason): throw TransferError.invalidResponse(reason: reason)
+    case .complete, .failed: break
+    }
   }
 
   private func receive(_ data: Data, _ state: inout State, _ partial: NetworkPartialFile) throws {
-    switch state.step {
+    switch state.phase.decision {
     case .write(let offset, let end, _):
       if let end, partial.size + Int64(data.count) > end {
         // The partial file must not fail every later request in the same way.
-        let isRest = offset > 0
-        state.step = nil
+        state.phase = .receiving(attempt: state.attempts, nil)
         try startOver(partial)
+        let isRest = offset > 0
         if isRest { throw TransferError.changed(reason: "the rest is too long") }
         throw TransferError.invalidResponse(reason: "it is too long")
       }
       try partial.handle.write(contentsOf: data)
       progress.report(partial.size, of: partial.state.total)
-    case .failed: state.errorBody += data.prefix(max(0, 1_048_576 - state.errorBody.count))
+    case .failed:
+      let free = max(0, Self.longestErrorBody - state.errorBody.count)
+      state.errorBody += data.prefix(free)
     default: break
     }
   }
@@ -168,57 +245,66 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   // MARK: Completion
 
-  /// What an attempt means: the file, if it may be complete, otherwise the outcome.
-  private func judge(
-    _ outcome: NetworkOutcome, of attempt: Int?
-  ) -> (whole: NetworkPartialFile?, outcome: NetworkOutcome) {
+  /// Whether the file may be complete after an attempt.
+  private func judgment(of outcome: NetworkOutcome, in attempt: Int) -> Judgment {
     let response = outcome.response as? HTTPURLResponse
     return state.withLock { state in
       var outcome = outcome
-      guard state.attempt == attempt, let partial = state.partial else { return (nil, outcome) }
-      // A few bytes for each attempt do not count as progress.
-      outcome.hasProgressed = partial.size - state.largest >= 16_384
+      guard case .receiving(attempt, let decision) = state.phase, let partial = state.partial
+      else { return .failed(outcome) }
+      outcome.hasProgressed = partial.size - state.largest >= Self.leastProgress
       state.largest = max(state.largest, partial.size)
       outcome.data = state.errorBody
-      guard let step = state.step, step != .failed, step == .complete || outcome.error == nil
-      else { return (nil, outcome) }
+      // With a 416, the server confirms that nothing is missing. To URLSession, it may be an error.
+      let mayBeWhole = decision == .complete || outcome.error == nil
+      guard mayBeWhole, let decision, decision != .failed else {
+        state.phase = .idle
+        return .failed(outcome)
+      }
       #if canImport(FoundationNetworking)
         // Not necessary: libcurl reports a body that was cut off.
         state.hasRequestedEnd = true
       #endif
-      let mustRequestEnd = !state.hasRequestedEnd && step.mayBeCutOff { response?.value(forHTTPHeaderField: $0) }
-      if step.isWhole(partial.size), !mustRequestEnd { return (partial, outcome) }
-      state.hasRequestedEnd = mustRequestEnd || state.hasRequestedEnd
+      let mustRequestEnd = !state.hasRequestedEnd && decision.mayBeCutOff { response?.value(forHTTPHeaderField: $0) }
+      if decision.isWhole(partial.size), !mustRequestEnd { return .isWhole(partial) }
+      if mustRequestEnd { state.hasRequestedEnd = true }
+      state.phase = .idle
       outcome.error = URLError(.networkConnectionLost)
-      return (nil, outcome)
+      return .failed(outcome)
     }
   }
 
   /// Validates a complete file, and flushes it to the disk.
-  private func complete(_ whole: NetworkPartialFile, _ response: HTTPURLResponse?, _ attempt: Int?) throws {
-    do { try options.validate?(whole.url) } catch {
-      try inAttempt(attempt) { state, partial in
-        try startOver(partial)
-        if case .write(0, _, _)? = state.step { return }
-        // An earlier part may have been damaged: download the file again from the beginning, but only once.
-        defer { state.wasInvalid = true }
-        if !state.wasInvalid { throw TransferError.changed(reason: "the whole is not valid") }
-      }
+  private func complete(_ file: NetworkPartialFile, _ response: HTTPURLResponse, _ attempt: Int) throws {
+    do {
+      try options.validate?(file.url)
+    } catch {
+      try inAttempt(attempt) { state, partial in try self.rejected(&state, partial) }
       throw TransferError.invalidFile(error)
     }
-    try? whole.handle.synchronize()
+    try? file.handle.synchronize()
     try inAttempt(attempt) { state, partial in
-      state.response = response
+      state.phase = .complete(response)
       progress.report(partial.size, of: partial.size)
     }
   }
 
+  /// Starts over after a file that is not valid. If it was put together from several responses, an earlier part may have
+  /// been damaged: the file is downloaded again from the beginning, but only once.
+  private func rejected(_ state: inout State, _ partial: NetworkPartialFile) throws {
+    try startOver(partial)
+    if case .write(from: 0, _, _) = state.phase.decision { return }
+    let isFirst = !state.wasInvalid
+    state.wasInvalid = true
+    if isFirst { throw TransferError.changed(reason: "the whole is not valid") }
+  }
+
   /// Does nothing if the attempt is no longer the current one, or the call has ended: a canceled download must not leave
   /// a file.
-  private func inAttempt(_ attempt: Int?, _ body: (inout State, NetworkPartialFile) throws -> Void) throws {
+  private func inAttempt(_ attempt: Int, _ body: (inout State, NetworkPartialFile) throws -> Void) throws {
     do {
       try state.withLock { state in
-        guard state.attempt == attempt, let partial = state.partial else { return }
+        guard case .receiving(attempt, _) = state.phase, let partial = state.partial else { return }
         try body(&state, partial)
       }
     } catch { throw NetworkError(transfer: error) }

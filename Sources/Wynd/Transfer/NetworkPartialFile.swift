@@ -24,21 +24,42 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   init(for destination: URL, from request: URLRequest, _ options: DownloadOptions) throws {
     try Self.check(destination, overwrites: options.overwrites)
-    (self.destination, url, isKept) = (destination, Self.url(for: destination), options.resumes)
+    self.destination = destination
+    url = Self.url(for: destination)
+    isKept = options.resumes
     handle = try Self.openLocked(url, for: destination)
     // A URL can contain a secret, so only its hash is stored.
-    let source = "\(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "")"
-    state = NetworkDownloadState(source: Self.digest(of: source))
-    // Read after locking, because another download may have replaced it.
-    let known = try? JSONDecoder().decode(NetworkDownloadState.self, from: Data(contentsOf: stateURL))
+    let source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
+    state = NetworkDownloadState(source: NetworkHash.text(of: source))
     _ = try? handle.seekToEnd()
-    if isKept, let known, known.source == state.source, known.validator != nil, size <= known.total ?? size {
+    // Read after locking, because another download may have replaced it.
+    if isKept, let known = Self.state(in: stateURL), canResume(known) {
       state = known
     } else {
       // The stored state would not describe the bytes that follow.
       remove(stateURL)
       try? cut(to: 0)
     }
+  }
+
+  /// Whether the stored state describes this download and the bytes of its partial file.
+  private func canResume(_ known: NetworkDownloadState) -> Bool {
+    if known.source != state.source || known.validator == nil { return false }
+    guard let total = known.total else { return true }
+    return size <= total
+  }
+
+  /// The most that is read of a state, which has some hundred bytes. Someone else may have planted a file of gigabytes.
+  private static let longestState = 65_536
+
+  /// The state in a file; nil if there is none that can be used.
+  private static func state(in file: URL) -> NetworkDownloadState? {
+    // Not through a symbolic link, and without waiting for a writer if it is a pipe.
+    let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    if descriptor < 0 { return nil }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    guard let data = try? handle.read(upToCount: longestState + 1), data.count <= longestState else { return nil }
+    return try? JSONDecoder().decode(NetworkDownloadState.self, from: data)
   }
 
   /// Throws if the destination cannot be used, before anything is sent.
@@ -91,7 +112,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// `isDone`: whether the file is at its destination.
   func close(isDone: Bool) {
-    if !isDone, !isKept || size == 0 || state.validator == nil { remove(url, stateURL) }
+    let canBeResumed = isKept && size > 0 && state.validator != nil
+    if !isDone, !canBeResumed { remove(url, stateURL) }
     // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
     _ = Self.lock(handle, LOCK_UN)
     try? handle.close()
@@ -104,17 +126,12 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// Derived from the name of the destination, and shortened if it would be too long for the file system.
   static func url(for destination: URL) -> URL {
-    let name = destination.lastPathComponent
-    return destination.deletingLastPathComponent()
-      .appendingPathComponent(".\(name.utf8.count > 200 ? digest(of: name) : name).wynd-part")
+    var name = destination.lastPathComponent
+    if name.utf8.count > 200 { name = NetworkHash.text(of: name) }
+    return destination.deletingLastPathComponent().appendingPathComponent(".\(name).wynd-part")
   }
 
   private var stateURL: URL { url.appendingPathExtension("json") }
-
-  /// A hash (FNV-1a) that is the same in every process.
-  private static func digest(of text: String) -> String {
-    String(text.utf8.reduce(UInt64(14_695_981_039_346_656_037)) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }, radix: 36)
-  }
 
   // MARK: Lock
 
@@ -132,7 +149,11 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
         if lock(handle, LOCK_EX) == EWOULDBLOCK { throw TransferError.inUse(destination) }
         // Another download may have moved this file to its destination after it was opened here. If the name still
         // belongs to the same file, it cannot be locked again.
-        while case let other = try file(url), lock(other, LOCK_EX) == 0 { handle = other }
+        while true {
+          let other = try file(url)
+          if lock(other, LOCK_EX) != 0 { break }
+          handle = other
+        }
         let found = try FileManager.default.attributesOfItem(atPath: url.path)
         let isRegular = found[.type] as? FileAttributeType == .typeRegular
         if !isRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }

@@ -81,31 +81,30 @@ nonisolated extension NetworkPerformer {
   ///   - request: The request to send. With a method other than GET, it is repeated only if that is safe, and from
   ///     the beginning.
   ///   - destination: The URL of a file in an existing folder.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - options: How to store the file; see ``DownloadOptions``.
   ///   - policy: The retry policy.
   /// - Returns: The file, the last response, and every attempt.
   /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
   public func performNetworkDownload(
-    _ request: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
+    _ request: URLRequest, to destination: URL, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
     let download = NetworkDownloadCall(
       destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
-    return try download.end(await perform(download.plan(request, policy, maxRetries))).get()
+    return try download.end(await perform(download.plan(request, policy))).get()
   }
 
-  /// Like ``performNetworkDownload(_:to:maxRetries:options:policy:)``, with a completion handler that is called on the
+  /// Like ``performNetworkDownload(_:to:options:policy:)``, with a completion handler that is called on the
   /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkDownload(
-    _ request: URLRequest, to destination: URL, maxRetries: Int? = nil, options: DownloadOptions = DownloadOptions(),
+    _ request: URLRequest, to destination: URL, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
     let download = NetworkDownloadCall(
       destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
-    return perform(download.plan(request, policy, maxRetries)) { completionHandler(download.end($0)) }
+    return perform(download.plan(request, policy)) { completionHandler(download.end($0)) }
   }
 }

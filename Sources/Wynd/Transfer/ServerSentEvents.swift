@@ -10,7 +10,7 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable {
   /// The last event ID that the server sent, with this event or an earlier one.
   public var id: String
   /// The event type; `message` if the server sent none.
-  public var event: String
+  public var type: String
   /// The lines of the data, joined by line feeds.
   public var data: String
   /// The reconnection time that the server sent, with this event or an earlier one.
@@ -22,13 +22,14 @@ nonisolated extension NetworkPerformer {
   ///
   /// ```swift
   /// for try await event in session.serverSentEvents(for: URLRequest(url: url)) {
-  ///   print(event.event, event.data)
+  ///   print(event.type, event.data)
   /// }
   /// ```
   ///
   /// When the connection of a GET ends, the sequence waits for the time that the server asked for (at least 0.1 s), or
   /// for 3 s, and reconnects with `Last-Event-ID`, so that the server can continue from there. With any other method,
-  /// such as the POST of a chat, the sequence ends with the response, and a lost connection is an error.
+  /// such as the POST of a chat, the sequence ends with the response, and a lost connection is an error. That is so with
+  /// an `Idempotency-Key`, too: it lets a server recognize a repetition, but does not say that it continues a stream.
   ///
   /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
   /// left, or when the iterating task is canceled. Each connection is made like any other call, so Retry-After is
@@ -42,16 +43,18 @@ nonisolated extension NetworkPerformer {
   ///   - request: The request to send; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
   ///     first connection starts from there.
   ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
-  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy, for each connection.
   ///   - policy: The retry policy of each connection.
   /// - Returns: A sequence. Each iteration opens its own connection.
   public func serverSentEvents(
-    for request: URLRequest, reconnects: Bool? = nil, maxRetries: Int? = nil, policy: RetryPolicy? = nil
+    for request: URLRequest, reconnects: Bool? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
+    // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
+    // reject the repetition. Only for GET does the specification of event streams say how to continue.
+    let isWanted = reconnects ?? (request.networkMethod == "GET")
     // A body stream can be read only once.
-    let mayReconnect = request.httpBodyStream == nil && reconnects ?? (request.httpMethod ?? "GET" == "GET")
+    let mayReconnect = isWanted && request.httpBodyStream == nil
     return ServerSentEvents(performer: self, mayReconnect: mayReconnect) {
-      var plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries)
+      var plan = NetworkCallPlan(request, policy: policy)
       plan.signIns = NetworkLock([:])
       return plan
     }
@@ -79,7 +82,11 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private var lines: NetworkLines.AsyncIterator?
     /// The number of consecutive connections without an event.
     private var fruitless = 0
-    private var isAtEnd: Bool { lines == nil && response.map { $0.statusCode == 204 || !events.mayReconnect } == true }
+    /// Whether the last connection has ended, and no further one is made.
+    private var isAtEnd: Bool {
+      guard lines == nil, let response else { return false }
+      return response.statusCode == 204 || !events.mayReconnect
+    }
 
     init(_ events: ServerSentEvents) {
       self.events = events
@@ -104,7 +111,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
           lines = nil
         } catch let error as NetworkError {
           lines = nil
-          if error.isCancellation || !error.shouldRetry || !events.mayReconnect { throw error }
+          let mayReconnect = error.shouldRetry && events.mayReconnect
+          if error.isCancellation || !mayReconnect { throw error }
         }
       }
       return nil
@@ -128,12 +136,12 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       response = stream.response
       if stream.response.statusCode == 204 { return }
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
-      guard stream.response.statusCode == 200,
-        type.split(separator: ";").first?.trimmingCharacters(in: .whitespaces).lowercased() == "text/event-stream"
-      else {
+      let mediaType = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+      guard stream.response.statusCode == 200, mediaType == "text/event-stream" else {
         // The field can be long.
         let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type.prefix(80))\"")
-        var (body, chunks) = (Data(), stream.makeAsyncIterator())
+        var body = Data()
+        var chunks = stream.makeAsyncIterator()
         while body.count < NetworkByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
         throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.limit))
       }
@@ -155,23 +163,33 @@ nonisolated struct ServerSentEventParser: Sendable {
   private var isAtStart = true
 
   /// `lastID` and `retry`: what the server sent on an earlier connection.
-  init(lastID: String = "", retry: Duration? = nil) { (self.lastID, id, self.retry) = (lastID, lastID, retry) }
+  init(lastID: String = "", retry: Duration? = nil) {
+    self.lastID = lastID
+    self.retry = retry
+    id = lastID
+  }
 
   /// Returns the event that ends with this line, if it has data.
   mutating func take(_ line: String) throws(NetworkError) -> ServerSentEvent? {
-    // A byte order mark is removed by its scalar, whatever character follows it.
-    let line = line.utf8.dropFirst(isAtStart && line.utf8.starts(with: "\u{FEFF}".utf8) ? 3 : 0)
+    // A byte order mark is removed by its bytes, because a character may consist of it and what follows.
+    let mark = "\u{FEFF}".utf8
+    let hasMark = isAtStart && line.utf8.starts(with: mark)
+    let line = line.utf8.dropFirst(hasMark ? mark.count : 0)
     isAtStart = false
     if line.isEmpty {
       lastID = id
-      defer { (type, data) = ("message", "") }
+      defer {
+        type = "message"
+        data = ""
+      }
       if data.isEmpty { return nil }
-      return ServerSentEvent(id: id, event: type, data: String(data.dropLast()), retry: retry)
+      return ServerSentEvent(id: id, type: type, data: String(data.dropLast()), retry: retry)
     }
-    var value = line.drop { $0 != 58 }.dropFirst()
-    if value.first == 32 { value = value.dropFirst() }
+    let name = line.prefix { $0 != UInt8(ascii: ":") }
+    var value = line.dropFirst(name.count + 1)
+    if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
     let text = String(Substring(value))
-    switch String(Substring(line.prefix { $0 != 58 })) {
+    switch String(Substring(name)) {
     case "event": type = text.isEmpty ? "message" : text
     case "data":
       data += text + "\n"
@@ -179,7 +197,7 @@ nonisolated struct ServerSentEventParser: Sendable {
     case "id" where !value.contains(0): id = text
     case "retry":
       // Digits only, and at most a day, so that a server cannot make the client wait for years.
-      if let milliseconds = NetworkContentRange.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
+      if let milliseconds = NetworkDigits.number(text) { retry = .milliseconds(min(milliseconds, 86_400_000)) }
     default: break
     }
     return nil

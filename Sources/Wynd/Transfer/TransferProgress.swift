@@ -21,36 +21,56 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
   }
 }
 
-/// Calls a progress closure on its own queue, so that a slow closure delays no transfer. If the length is known, it is
-/// called about 500 times at most.
+/// Calls a progress closure. If the length is known, it is called about 500 times at most.
 nonisolated final class NetworkProgressReporter: Sendable {
-  /// The last report, and the next one while it waits for the queue.
-  private let state = NetworkLock((last: TransferProgress(completed: 0), next: TransferProgress?.none))
-  private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
+  private struct State: Sendable {
+    var last = TransferProgress(completed: 0)
+    /// The next report, while it waits for the queue.
+    var next: TransferProgress?
+  }
+  private let state = NetworkLock(State())
   private let closure: (@Sendable (TransferProgress) -> Void)?
+  /// A queue for each transfer, so that a slow closure delays neither its own transfer nor the reports of another one.
+  /// There is none without a closure.
+  private let queue: DispatchQueue?
 
-  init(_ closure: (@Sendable (TransferProgress) -> Void)?) { self.closure = closure }
+  init(_ closure: (@Sendable (TransferProgress) -> Void)?) {
+    self.closure = closure
+    queue = closure.map { _ in DispatchQueue(label: "Wynd.Progress", qos: .userInitiated) }
+  }
 
   func report(_ completed: Int64, of total: Int64?) {
-    guard let closure else { return }
+    guard let closure, let queue else { return }
     let now = TransferProgress(completed: completed, total: total)
     let mustSchedule = state.withLock { state in
-      let (last, isScheduled) = (state.last, state.next != nil)
-      let isDue =
-        total != last.total || completed < last.completed || completed == total && now != last
-        || completed - last.completed >= max(65_536, (total ?? 0) / 500)
+      let isScheduled = state.next != nil
+      let isDue = Self.isDue(now, after: state.last)
       if isDue || isScheduled { state.next = now }
       return isDue && !isScheduled
     }
     if !mustSchedule { return }
     queue.async { [state] in
-      state.withLock { $0 = ($0.next ?? $0.last, nil) }
-      closure(state.withLock { $0.last })
+      let due = state.withLock { state in
+        if let next = state.next { state.last = next }
+        state.next = nil
+        return state.last
+      }
+      closure(due)
     }
+  }
+
+  /// Whether the progress differs enough from what was reported last.
+  private static func isDue(_ now: TransferProgress, after last: TransferProgress) -> Bool {
+    if now.total != last.total || now.completed < last.completed { return true }
+    let isAtEnd = now.completed == now.total
+    if isAtEnd, now != last { return true }
+    let step = max(65_536, (now.total ?? 0) / 500)
+    return now.completed - last.completed >= step
   }
 
   /// Returns after the closure has received the last report.
   func reportsAreDelivered() async {
+    guard let queue else { return }
     await withCheckedContinuation { continuation in
       queue.async { continuation.resume() }
     }

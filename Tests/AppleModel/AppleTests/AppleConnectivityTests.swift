@@ -59,7 +59,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     session.goOffline()
     let policy = RetryPolicy(
-      backoff: .none,
+      backoff: .immediate,
       onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
     let response = try await session.networkResponse(for: URLRequest(url: server.url(), method: method), policy: policy)
     #expect(response.attempts.first?.error?.urlError?.code == .notConnectedToInternet)
@@ -72,7 +72,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .hang, .ok("the response"))
     let session = URLSession(configuration: .ephemeral)
     let policy = RetryPolicy(
-      backoff: .none, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
+      backoff: .immediate, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
     let result = Task { () -> NetworkError? in
       var request = URLRequest(url: server.url(), method: method)
       let body = Data("order".utf8)
@@ -131,7 +131,7 @@ import WyndLoopbackServer
     // An upload is repeated if it is a PUT.
     if kind == "upload" { request.httpMethod = "PUT" }
     let status = Task { [request] in
-      let policy = RetryPolicy(backoff: .none, maxRetryTime: .milliseconds(50), budget: nil)
+      let policy = RetryPolicy(backoff: .immediate, maxRetryTime: .milliseconds(50), budget: nil)
       switch kind {
       case "download":
         let folder = try Folder()
@@ -165,7 +165,7 @@ import WyndLoopbackServer
   @Test func connectionOfASuspendedAppFailsOnce() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(backoff: .none, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
     _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
     await suspendApp(of: session, for: .milliseconds(1))
     let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)

@@ -55,7 +55,7 @@ import WyndLoopbackServer
   static let kinds = ["request", "download", "upload", "stream"]
 
   static func run(_ kind: String, _ session: URLSession, _ request: URLRequest) async throws -> Int {
-    let policy = RetryPolicy(backoff: .none, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
     switch kind {
     case "request":
       return try await session.networkResponse(for: request, policy: policy).response.statusCode
@@ -190,6 +190,22 @@ import WyndLoopbackServer
     #expect(try await Self.run("request", session, request) == 200)
     #expect(delegate.calls.value == ["created", "sent", "metrics"])
     #expect(delegate.metrics.value?.count == 3)
+  }
+
+  @Test(arguments: [true, false]) func eachAttemptHasItsMetrics(_ isClient: Bool) async throws {
+    let server = try LoopbackServer(script: .status(503), .redirect(to: "/there"), .ok())
+    let session = URLSession(configuration: .ephemeral)
+    let client = NetworkClient(session: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
+    let performer: any NetworkPerformer = isClient ? client : session
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let response = try await performer.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    #expect(response.attempts.map { $0.metrics?.redirectCount } == [0, 1])
+    #expect(response.attempts.map { $0.metrics?.transactionMetrics.count } == [1, 2])
+    let gone = try LoopbackServer(script: .status(503), .status(404))
+    let error = await #expect(throws: NetworkError.self) {
+      try await performer.networkResponse(for: URLRequest(url: gone.url()), policy: policy)
+    }
+    #expect(error?.attempts.map { $0.metrics?.redirectCount } == [0, 0])
   }
 
   @Test(arguments: kinds) func returnsARedirectRefusedByTheDelegate(_ kind: String) async throws {

@@ -89,7 +89,7 @@ import WyndLoopbackServer
       let (delegate, held) = (Delegate(), Held())
       let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
       (weakSession, weakDelegate, weakHeld, ends) = (session, delegate, held, delegate.ends)
-      let policy = RetryPolicy(maxRetries: 1, backoff: .none, budget: nil, onEvent: { [held] _ in _ = held })
+      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil, onEvent: { [held] _ in _ = held })
       let request = URLRequest(url: server.url(), method: "PUT")
       let task = Task {
         switch kind {

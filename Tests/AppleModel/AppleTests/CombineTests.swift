@@ -17,7 +17,7 @@ import WyndLoopbackServer
     var host: String { "127.0.0.1" }
     var port: Int? { Int(server.port) }
     var path: String { "/item" }
-    var policy: RetryPolicy? { RetryPolicy(backoff: .none, budget: nil) }
+    var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: nil) }
   }
   final class Seen<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
@@ -27,7 +27,7 @@ import WyndLoopbackServer
     func reaches(_ count: Int) async { while all.count < count { try? await Task.sleep(for: .milliseconds(1)) } }
   }
   let session = URLSession(configuration: .ephemeral)
-  static let quick = RetryPolicy(backoff: .none, budget: nil)
+  static let quick = RetryPolicy(backoff: .immediate, budget: nil)
 
   /// Records the events of a publisher as text.
   static func watch<Output>(_ publisher: AnyPublisher<Output, NetworkError>, _ seen: Seen<String>) -> AnyCancellable {
@@ -81,7 +81,9 @@ import WyndLoopbackServer
     #expect(server.requests.count == 3)
     let loaded = Seen<String>()
     let load = Self.watch(
-      NetworkTask.publisher { session.load(Item(server: server), maxRetries: 1, completionHandler: $0) }, loaded)
+      NetworkTask.publisher {
+        session.load(Item(server: server), policy: RetryPolicy(maxRetries: 1), completionHandler: $0)
+      }, loaded)
     await loaded.reaches(1)
     #expect(loaded.all == ["failed 503"])
     #expect(server.requests.count == 5)

@@ -113,7 +113,7 @@ private final class World: @unchecked Sendable {
     let policy = RetryPolicy(
       maxRetries: random.pick([-1, 0, 2, 5, 10, 10, 50, 50]),
       backoff: random.pick([
-        .exponential(base: .milliseconds(500), cap: .seconds(20)), .constant(.seconds(1)), .none,
+        .exponential(base: .milliseconds(500), cap: .seconds(20)), .constant(.seconds(1)), .immediate,
         .exponential(base: .milliseconds(1), cap: .milliseconds(5)),
       ]),
       maxRetryAfter: random.pick([nil, .zero, .seconds(2), .seconds(60)]),

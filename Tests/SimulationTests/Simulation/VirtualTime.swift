@@ -138,7 +138,7 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   init(_ respond: @escaping Respond) { self.respond = respond }
 
   func validationError(for request: URLRequest) -> String? { nil }
-  func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) { respond(outgoing.request) { reply.end($0) } }
+  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) { respond(outgoing.request) { reply.end($0) } }
 }
 
 /// Responses, made once: making one takes longer than a whole simulated call.

@@ -27,7 +27,7 @@ extension ResponseCacheTests {
       _ steps: [Step], store: any ResponseStore = MemoryStore(), stale: Bool = false, policy: RetryPolicy = .never,
       attempt: [any NetworkMiddleware] = []
     ) {
-      self.init(.scripted(steps), store: store, stale: stale, policy: policy, attempt: attempt)
+      self.init(NetworkScript(steps), store: store, stale: stale, policy: policy, attempt: attempt)
     }
 
     func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponseSource) {
@@ -76,18 +76,19 @@ extension ResponseCacheTests {
   }
 
   /// The body that a cache serves from a store for this key.
-  static func served(by store: any ResponseStore, for key: String) async throws -> String {
+  static func served(by store: any ResponseStore, for key: ResponseKey) async throws -> String {
     let stored = AnyKey(response: store.response(for: key))
     var request = try request()
     request.cachePolicy = .returnCacheDataElseLoad
-    let client = client(.scripted([.dropped]), [ResponseCache(stored, servesStaleIfError: true)])
+    let client = client(NetworkScript([.dropped]), [ResponseCache(stored, servesStaleIfError: true)])
     return String(decoding: try await client.performNetworkRequest(request), as: UTF8.self)
   }
   private struct AnyKey: ResponseStore {
     let response: StoredResponse?
-    func response(for key: String) -> StoredResponse? { response }
-    func store(_ response: StoredResponse, for key: String) {}
-    func remove(_ key: String) {}
+    func response(for key: ResponseKey) -> StoredResponse? { response }
+    func store(_ response: StoredResponse, for key: ResponseKey) {}
+    func remove(_ key: ResponseKey) {}
+    func removeAll(for url: String) {}
     func removeAll() {}
   }
 
@@ -108,21 +109,26 @@ extension ResponseCacheTests {
     private let base: any ResponseStore
     private let lock = NSLock()
     private var time = 0.0
-    private var storedAt: [String: Double] = [:]
+    private var storeCount = 0
+    /// How many responses have been stored.
+    var stores: Int { lock.withLock { storeCount } }
+    private var storedAt: [ResponseKey: Double] = [:]
 
     init(_ base: any ResponseStore) { self.base = base }
     func pass(_ seconds: Double) { lock.withLock { time += seconds } }
 
-    func response(for key: String) -> StoredResponse? {
+    func response(for key: ResponseKey) -> StoredResponse? {
       guard let response = base.response(for: key) else { return nil }
       let passed = lock.withLock { time - (storedAt[key] ?? 0) }
       return passed == 0 ? response : Self.aged(response, by: passed)
     }
-    func store(_ response: StoredResponse, for key: String) {
+    func store(_ response: StoredResponse, for key: ResponseKey) {
       lock.withLock { storedAt[key] = time }
       base.store(response, for: key)
+      lock.withLock { storeCount += 1 }
     }
-    func remove(_ key: String) { base.remove(key) }
+    func remove(_ key: ResponseKey) { base.remove(key) }
+    func removeAll(for url: String) { base.removeAll(for: url) }
     func removeAll() { base.removeAll() }
 
     private static func aged(_ response: StoredResponse, by seconds: Double) -> StoredResponse? {

@@ -49,7 +49,8 @@ extension ResponseCacheTests {
   }
 
   @Test func doesNotServeStaleResponsesByDefault() async throws {
-    let client = Self.client(.scripted([.ok("old", headers: Self.tagged), .dropped]), [ResponseCache(MemoryStore())])
+    let client = Self.client(
+      NetworkScript([.ok("old", headers: Self.tagged), .dropped]), [ResponseCache(MemoryStore())])
     _ = try await client.performNetworkRequest(try Self.request())
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
   }

@@ -17,9 +17,14 @@ extension ResponseCacheTests {
   }
 
   /// False if it has not become true in 20 s.
-  static func becomesTrue(_ condition: () -> Bool) async throws -> Bool {
+  static func becomesTrue(
+    _ condition: () -> Bool, whileDoing work: () async throws -> Void = {}
+  ) async throws -> Bool {
     let limit = ContinuousClock.now + .seconds(20)
-    while !condition(), ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
+    while !condition(), ContinuousClock.now < limit {
+      try await work()
+      try await Task.sleep(for: .milliseconds(5))
+    }
     return condition()
   }
 
@@ -36,7 +41,7 @@ extension ResponseCacheTests {
   }
 
   @Test func valuesUseTheirOwnPolicy() async throws {
-    let script = NetworkScript.scripted([.dropped])
+    let script = NetworkScript([.dropped])
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 3),
       middleware: [ResponseCache(MemoryStore())],

@@ -13,7 +13,7 @@ extension ResponseStoreTests {
     let response = try await Self.response(bytes: 10_000)
     do {
       let store = try DiskStore(folder.url, capacity: 100_000)
-      for key in ["a", "b", "c", "d", "e"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d", "e"] { store.store(response, for: key) }
       _ = store.response(for: "a")
     }
     let store = try DiskStore(folder.url, capacity: 45_000)
@@ -26,7 +26,7 @@ extension ResponseStoreTests {
     let response = try await Self.response(bytes: 10_000)
     do {
       let store = try DiskStore(folder.url, capacity: 45_000)
-      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d"] { store.store(response, for: key) }
     }
     let store = try DiskStore(folder.url, capacity: 45_000)
     _ = store.response(for: "a")
@@ -141,7 +141,7 @@ extension ResponseStoreTests {
 
   @Test func removeAllRemovesFilesOfEarlierProcesses() async throws {
     let folder = try Folder()
-    for key in ["a", "b"] { try DiskStore(folder.url).store(try await Self.response(), for: key) }
+    for key: ResponseKey in ["a", "b"] { try DiskStore(folder.url).store(try await Self.response(), for: key) }
     try DiskStore(folder.url).removeAll()
     #expect(folder.names.isEmpty)
   }

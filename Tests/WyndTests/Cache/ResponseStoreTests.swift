@@ -11,9 +11,10 @@ import Wynd
   /// Keeps the last response that a cache stored.
   final class Catcher: ResponseStore {
     let last = Box<StoredResponse>()
-    func response(for key: String) -> StoredResponse? { nil }
-    func store(_ response: StoredResponse, for key: String) { last.value = response }
-    func remove(_ key: String) {}
+    func response(for key: ResponseKey) -> StoredResponse? { nil }
+    func store(_ response: StoredResponse, for key: ResponseKey) { last.value = response }
+    func remove(_ key: ResponseKey) {}
+    func removeAll(for url: String) {}
     func removeAll() {}
   }
 
@@ -22,7 +23,7 @@ import Wynd
   /// A response as a cache stores it.
   static func response(_ text: String = "x") async throws -> StoredResponse {
     let catcher = Catcher()
-    let client = ResponseCacheTests.client(.scripted([.ok(text, headers: fields)]), [ResponseCache(catcher)])
+    let client = ResponseCacheTests.client(NetworkScript([.ok(text, headers: fields)]), [ResponseCache(catcher)])
     _ = try await client.performNetworkRequest(try ResponseCacheTests.request())
     return try #require(catcher.last.value)
   }
@@ -36,7 +37,9 @@ import Wynd
     try work(try DiskStore(folder.file("cache"), capacity: capacity))
     withExtendedLifetime(folder) {}
   }
-  static func keys(_ store: any ResponseStore, _ keys: [String] = ["a", "b", "c", "d", "e"]) -> [String] {
+  static func keys(
+    _ store: any ResponseStore, _ keys: [ResponseKey] = ["a", "b", "c", "d", "e"]
+  ) -> [ResponseKey] {
     keys.filter { store.response(for: $0) != nil }
   }
 
@@ -45,7 +48,7 @@ import Wynd
   @Test func removesTheLeastRecentlyUsedFirst() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
-      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d"] { store.store(response, for: key) }
       #expect(store.response(for: "a") != nil)
       store.store(response, for: "e")
       #expect(Self.keys(store) == ["a", "c", "d", "e"])
@@ -59,7 +62,7 @@ import Wynd
   @Test func storingCountsAsUse() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
-      for key in ["a", "b", "c", "d", "a", "e"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d", "a", "e"] { store.store(response, for: key) }
       #expect(Self.keys(store) == ["a", "c", "d", "e"])
     }
   }
@@ -68,7 +71,7 @@ import Wynd
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
       for _ in 0..<10 { store.store(response, for: "a") }
-      for key in ["b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["b", "c", "d"] { store.store(response, for: key) }
       #expect(Self.keys(store) == ["a", "b", "c", "d"])
     }
   }
@@ -76,24 +79,30 @@ import Wynd
   @Test func removingFreesSpace() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in
-      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d"] { store.store(response, for: key) }
       store.remove("a")
       store.remove("a")
       store.store(response, for: "e")
       #expect(Self.keys(store) == ["b", "c", "d", "e"])
       store.removeAll()
-      for key in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d"] { store.store(response, for: key) }
       #expect(Self.keys(store) == ["a", "b", "c", "d"])
     }
   }
 
   @Test func removesAllResponsesOfAURLOnly() async throws {
     let response = try await Self.response()
-    let keys = ["https://a.example/", "https://a.example/ 1", "https://a.example/ 2", "https://a.example/b 1"]
+    let url = "https://a.example/"
+    let keys = [
+      ResponseKey(url: url), ResponseKey(url: url, scope: "1"), ResponseKey(url: url, scope: "1", variant: "2"),
+      ResponseKey(url: url, variant: "1"), ResponseKey(url: url + "b", scope: "1"),
+    ]
     try Self.withStores(45_000) { store in
       for key in keys { store.store(response, for: key) }
       store.remove(keys[1])
-      #expect(Self.keys(store, keys) == [keys[3]])
+      #expect(Self.keys(store, keys) == [keys[0], keys[2], keys[3], keys[4]])
+      store.removeAll(for: url)
+      #expect(Self.keys(store, keys) == [keys[4]])
     }
   }
 
@@ -131,7 +140,8 @@ import Wynd
   @Test func usesTheWholeCapacity() async throws {
     let response = try await Self.response(bytes: 10_000)
     let bytes = try Self.bytesOnDisk(response)
-    for (missing, kept) in [(0, ["a", "b", "c", "d"]), (1, [])] {
+    let capacities: [(missing: Int, kept: [ResponseKey])] = [(0, ["a", "b", "c", "d"]), (1, [])]
+    for (missing, kept) in capacities {
       let folder = try Folder()
       defer { withExtendedLifetime(folder) {} }
       let stores: [any ResponseStore] = [
@@ -139,7 +149,7 @@ import Wynd
         try DiskStore(folder.url, capacity: bytes * 4 - missing),
       ]
       for store in stores {
-        for key in ["x", "y", "a", "b", "c", "d"] { store.store(response, for: key) }
+        for key: ResponseKey in ["x", "y", "a", "b", "c", "d"] { store.store(response, for: key) }
         #expect(Self.keys(store, ["x", "y", "a", "b", "c", "d"]) == kept)
       }
     }
@@ -160,4 +170,9 @@ import Wynd
     disk.store(try await Self.response(bytes: 12_490_000), for: "a")
     #expect(folder.names.count == 1)
   }
+}
+
+extension ResponseKey: ExpressibleByStringLiteral {
+  /// A key for a URL.
+  public init(stringLiteral url: String) { self.init(url: url) }
 }

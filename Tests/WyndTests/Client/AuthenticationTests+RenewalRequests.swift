@@ -19,7 +19,7 @@ extension AuthenticationTests {
   }
 
   @Test func givesRenewalAClientWithoutAuthentication() async throws {
-    let script = NetworkScript.scripted([.status(401), .ok("x")])
+    let script = NetworkScript([.status(401), .ok("x")])
     let hasIt = Box<Bool>()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, client in
       hasIt.value = client.middleware.contains { $0 is Authentication<BearerToken> }

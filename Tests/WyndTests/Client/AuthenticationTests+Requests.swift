@@ -46,7 +46,7 @@ extension AuthenticationTests {
   ]
   @Test(arguments: places.indices) func sendsCredentialToItsOriginOnly(_ row: Int) async throws {
     let (origin, url, isSigned) = Self.places[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let authentication = Authentication(for: try #require(URL(string: origin)), BearerToken("a")) { _, _ in
       BearerToken("b")
     }
@@ -55,7 +55,7 @@ extension AuthenticationTests {
   }
 
   @Test func sendsEachServiceItsOwnCredential() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let mine = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("-") }
     let other = try #require(URL(string: "https://b.example"))
     let yours = Authentication(for: other, BearerToken("b")) { _, _ in BearerToken("-") }
@@ -65,7 +65,7 @@ extension AuthenticationTests {
   }
 
   @Test func doesNotReplaceAnAuthorizationHeaderOfTheRequest() async throws {
-    let script = NetworkScript.scripted([.status(401)])
+    let script = NetworkScript([.status(401)])
     let renewals = Counter()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
       BearerToken("new\(renewals.add())")
@@ -83,7 +83,7 @@ extension AuthenticationTests {
     struct Password: NetworkCredential {
       var header: NetworkHeader { .authorization(user: "a:b", password: "c") }
     }
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let authentication = Authentication(for: try #require(Self.origin), Password()) { _, _ in Password() }
     do throws(NetworkError) {
       _ = try await Self.get(Self.client(script, authentication))
@@ -103,7 +103,7 @@ extension AuthenticationTests {
   }
 
   @Test(arguments: [400, 403, 404, 407, 419]) func renewsOnlyAfterA401ByDefault(_ status: Int) async throws {
-    let script = NetworkScript.scripted([.status(status), .ok("x")])
+    let script = NetworkScript([.status(status), .ok("x")])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("b") }
     let client = Self.client(script, authentication)
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -141,7 +141,7 @@ extension AuthenticationTests {
 
   @Test func doesNotRetryACallAfterAFailedRenewal() async throws {
     let renewals = Counter()
-    let script = NetworkScript.scripted([.status(401)])
+    let script = NetworkScript([.status(401)])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
       renewals.add()
       throw NetworkError.urlError(URLError(.timedOut))
@@ -157,7 +157,7 @@ extension AuthenticationTests {
 
   @Test func doesNotReplayABodyStreamAfterA401() async throws {
     let renewals = Counter()
-    let script = NetworkScript.scripted([.status(401), .ok("x")])
+    let script = NetworkScript([.status(401), .ok("x")])
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
       BearerToken("new\(renewals.add())")
     }

@@ -103,7 +103,7 @@ extension AuthenticationTests {
   /// The call that waits for the renewal has failed at the same host just before.
   @Test(arguments: [false, true]) func renewalDoesNotWaitForTheRetryBudgetOfItsCall(ofItsOwn: Bool) async throws {
     let budget = RetryBudget()
-    let policy = RetryPolicy(backoff: .none, deadline: .seconds(120), budget: budget)
+    let policy = RetryPolicy(backoff: .immediate, deadline: .seconds(120), budget: budget)
     let server = try LoopbackServer { request in
       switch request.target {
       case "/token": request.index < 3 ? .status(503) : .ok("new")
@@ -148,7 +148,7 @@ extension AuthenticationTests {
       var key: String
       var header: NetworkHeader { .init("X-Api-Key", key) }
     }
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, Key(key: "ours")) { _, _ in Key(key: "renewed") }
     let client = NetworkClient(middleware: [authentication], script: script)
@@ -191,7 +191,7 @@ extension AuthenticationTests {
     let renewals = Counter()
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("0")) { _, _ in BearerToken("\(renewals.add())") }
-    let script = NetworkScript.scripted(steps)
+    let script = NetworkScript(steps)
     let events = EventLog()
     let client = NetworkClient(
       baseURL: origin, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add), middleware: [authentication],

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// How a rejected credential is renewed, once for all calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
-  static let quick = RetryPolicy(backoff: .none, budget: nil)
+  static let quick = RetryPolicy(backoff: .immediate, budget: nil)
   struct Expired: Error, Equatable {}
 
   /// Accepts one token, counts requests by token, and issues a new token at `/token`.
@@ -215,7 +215,8 @@ import WyndLoopbackServer
         String(decoding: try await client.performNetworkRequest(URLRequest(url: url), maxRetries: 2), as: UTF8.self))
     }
     let client = NetworkClient(
-      baseURL: server.url(), policy: RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 401 }),
+      baseURL: server.url(),
+      policy: RetryPolicy(backoff: .immediate, budget: nil, shouldRetry: { $0.statusCode == 401 }),
       middleware: [authentication])
     _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
     #expect(refreshes.value == 1)

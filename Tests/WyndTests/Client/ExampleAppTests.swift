@@ -70,7 +70,7 @@ final class Expenses: Sendable {
     }
     client = NetworkClient(
       baseURL: baseURL, headers: [.userAgent("Expenses/1.0")],
-      policy: RetryPolicy(backoff: .none, budget: nil, onEvent: onEvent),
+      policy: RetryPolicy(backoff: .immediate, budget: nil, onEvent: onEvent),
       middleware: [ResponseCache(cache, servesStaleIfError: true), authentication])
   }
 
@@ -161,7 +161,7 @@ final class Expenses: Sendable {
 
     // Offline: the stored list, with the error of the revalidation.
     service.goOut()
-    let offline = try await app.client.loadResponse(.expenses, maxRetries: 1)
+    let offline = try await app.client.loadResponse(.expenses, policy: RetryPolicy(maxRetries: 1))
     #expect(offline.source == .cache)
     #expect(offline.value.map(\.title) == ["Lunch", "Taxi"])
     #expect(offline.revalidationError?.urlError != nil)

@@ -37,7 +37,7 @@ import Wynd
 
   @Test(arguments: [MiddlewareStage.attempt, .call])
   func mappedErrorIsRetriedAndKeepsItsFacts(_ stage: MiddlewareStage) async throws {
-    let script = NetworkScript.scripted([.status(503, "closed", headers: ["X-Until": "9"])])
+    let script = NetworkScript([.status(503, "closed", headers: ["X-Until": "9"])])
     let error = try await Self.error(script, [Self.mapping(stage)])
     #expect(script.requests.count == 3)
     #expect(error.serviceError(as: ShopError.self) == .closed)
@@ -48,7 +48,7 @@ import Wynd
   }
 
   @Test func attemptAfterAMappedErrorCanSucceed() async throws {
-    let script = NetworkScript.scripted([.status(503, headers: ["Retry-After": "7"]), .dropped, .ok("x")])
+    let script = NetworkScript([.status(503, headers: ["Retry-After": "7"]), .dropped, .ok("x")])
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), middleware: [Self.mapping(.attempt)], script: script)
     let response = try await client.loadResponse(Item())
@@ -59,7 +59,7 @@ import Wynd
   }
 
   @Test func mappedErrorThatNoRetryCanHelpIsFinal() async throws {
-    let script = NetworkScript.scripted([.status(404)])
+    let script = NetworkScript([.status(404)])
     let error = try await Self.error(script, [Self.mapping(.attempt)])
     #expect(script.requests.count == 1 && error.statusCode == 404)
     guard case .mappedError(let own as ShopError, .endpointError) = error else { Issue.record("\(error)"); return }
@@ -67,13 +67,13 @@ import Wynd
   }
 
   @Test func retryableErrorDecidesInPlaceOfTheRequest() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let error = try await Self.error(script, [Self.mapping(.attempt, to: Final())])
     #expect(script.requests.count == 1 && error.statusCode == 503)
   }
 
   @Test func mappedConnectionErrorIsRetriedAndFound() async throws {
-    let script = NetworkScript.scripted([.dropped])
+    let script = NetworkScript([.dropped])
     let error = try await Self.error(script, [Self.mapping(.attempt)])
     #expect(script.requests.count == 3 && error.urlError?.code == .networkConnectionLost)
     #expect(error.serviceError(as: ShopError.self) == .offline && error.localizedDescription == "You are offline.")
@@ -81,7 +81,7 @@ import Wynd
 
   /// The rule of safe repetition is that of the request, so a POST is not repeated because its error was mapped.
   @Test func mappedErrorOfAPOSTIsNotRetried() async throws {
-    let script = NetworkScript.scripted([.status(503), .ok("placed")])
+    let script = NetworkScript([.status(503), .ok("placed")])
     let client = NetworkClient(middleware: [Self.mapping(.attempt)], script: script)
     let request = try NetworkMiddlewareTests.order()
     let error = try #require(
@@ -94,14 +94,14 @@ import Wynd
     let outer = Closure(stage: .call) { request, next in
       do { return try await next(request) } catch { throw Outer() }
     }
-    let error = try await Self.error(.scripted([.status(503)]), [outer, Self.mapping(.attempt)])
+    let error = try await Self.error(NetworkScript([.status(503)]), [outer, Self.mapping(.attempt)])
     #expect(error.serviceError(as: Outer.self) != nil && error.serviceError(as: ShopError.self) == .closed)
     #expect(error.statusCode == 503 && error.attempts.count == 3)
   }
 
   /// An error that follows a later success of `next` is one of the middleware alone.
   @Test func errorAfterASuccessIsNotMapped() async throws {
-    let script = NetworkScript.scripted([.status(503), .ok("x")])
+    let script = NetworkScript([.status(503), .ok("x")])
     let again = Closure { request, next in
       _ = try? await next(request)
       _ = try await next(request)
@@ -120,7 +120,7 @@ import Wynd
       return try await next(request)
     }
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), middleware: [mapping, waiting], script: .scripted([.ok("x")]))
+      baseURL: URL(string: "https://a.example"), middleware: [mapping, waiting], script: NetworkScript([.ok("x")]))
     let task = Task { try await client.load(Item()) }
     await began.wait()
     task.cancel()

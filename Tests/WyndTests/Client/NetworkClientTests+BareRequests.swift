@@ -45,7 +45,7 @@ extension NetworkClientTests {
   ]
   @Test(arguments: bare.indices) func appendsARequestWithoutAHostToTheBaseURL(_ row: Int) async throws {
     let (base, url, sent) = Self.bare[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let request = URLRequest(url: try #require(URL(string: url)))
     do throws(NetworkError) {
       _ = try await Self.client(script, base: base).performNetworkRequest(request)
@@ -59,7 +59,7 @@ extension NetworkClientTests {
   /// RFC 3986 §3.3: both are plain characters of a path.
   @Test(arguments: ["/a+b", "/a;v=1"])
   func keepsPlusAndSemicolonInAPath(_ path: String) async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = Self.client(script)
     _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: path))))
     struct Encoded: Endpoint {
@@ -72,7 +72,7 @@ extension NetworkClientTests {
   }
 
   @Test func keepsMethodBodyTimeoutAndHeadersOfTheRequest() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     var request = URLRequest(url: try #require(URL(string: "/items")), method: "PUT")
     request.httpBody = Data("body".utf8)
     request.timeoutInterval = 7
@@ -93,7 +93,7 @@ extension NetworkClientTests {
   ]
   @Test(arguments: places.indices) func sendsCredentialHeadersOfTheClientToItsOriginOnly(_ row: Int) async throws {
     let (base, url, hasKey) = Self.places[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let headers: [NetworkHeader] = [
       .init("X-Api-Key", "k"), .init("X-Plain", "Bearer t"), .init("Cookie", "a=b"), .init("X-App", "ours"),
     ]
@@ -106,7 +106,7 @@ extension NetworkClientTests {
   }
 
   @Test func headerOfTheRequestOverridesThatOfTheClientInAnyCase() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     var request = URLRequest(url: try #require(URL(string: "/items")))
     request.setValue("own", forHTTPHeaderField: "x-app")
     let headers: [NetworkHeader] = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
@@ -121,7 +121,7 @@ extension NetworkClientTests {
     .init("X-A", "a\nb"), .init("X-A", "a\u{0}"),
   ])
   func rejectsInvalidHeadersOfTheClient(_ header: NetworkHeader) async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     do throws(NetworkError) {
       _ = try await Self.client(script, headers: [header]).load(Item())
       Issue.record("sent")
@@ -135,7 +135,7 @@ extension NetworkClientTests {
   // MARK: Policy of a call
 
   @Test func policyOfACallOverridesThatOfTheClient() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
     let request = URLRequest(url: try #require(URL(string: "/")))
     for (policy, maxRetries, sends) in [
@@ -155,14 +155,14 @@ extension NetworkClientTests {
   }
 
   @Test func handlerFormOfLoadUsesItsPolicy() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
-    for (policy, maxRetries, sends) in [
-      (nil, nil, 3), (RetryPolicy(maxRetries: 3), nil, 4), (RetryPolicy(maxRetries: 3), 0, 1),
-    ] as [(RetryPolicy?, Int?, Int)] {
+    for (policy, sends) in [
+      (nil, 3), (RetryPolicy(maxRetries: 3), 4), (RetryPolicy(maxRetries: 0), 1),
+    ] as [(RetryPolicy?, Int)] {
       let before = script.requests.count
       _ = await withCheckedContinuation { continuation in
-        client.load(Item(policy: RetryPolicy(maxRetries: 2)), maxRetries: maxRetries, policy: policy) {
+        client.load(Item(policy: RetryPolicy(maxRetries: 2)), policy: policy) {
           continuation.resume(returning: $0)
         }
       }
@@ -171,7 +171,7 @@ extension NetworkClientTests {
   }
 
   @Test func acceptsAnEmptyBodyOnlyIfAllowed() async throws {
-    let client = Self.client(.scripted([.ok("")]))
+    let client = Self.client(NetworkScript([.ok("")]))
     let request = URLRequest(url: try #require(URL(string: "/")))
     let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
     guard case .noResponseData = error else { Issue.record("\(String(describing: error))"); return }
@@ -194,7 +194,7 @@ extension NetworkClientTests {
     "https://a.example?key=1", "https://a.example#f", "https://u:p@a.example", "ftp://a.example", "/v2",
   ])
   func rejectsAnUnusableBaseURL(_ base: String) async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = NetworkClient(baseURL: URL(string: base), script: script)
     let request = URLRequest(url: try #require(URL(string: "users?page=2")))
     let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }

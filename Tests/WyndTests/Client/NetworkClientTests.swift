@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// Base URL, headers, coders and policy of a client apply to all of its calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkClientTests {
-  static let quick = RetryPolicy(backoff: .none, budget: nil)
+  static let quick = RetryPolicy(backoff: .immediate, budget: nil)
 
   struct Item: Endpoint {
     typealias Response = String
@@ -36,7 +36,7 @@ import WyndLoopbackServer
 
   @Test(arguments: addresses.indices) func resolvesAnEndpointAgainstTheBaseURL(_ row: Int) async throws {
     let (base, path, sent) = Self.addresses[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, script: script)
     do throws(NetworkError) {
       _ = try await client.load(Item(path: path))
@@ -57,14 +57,14 @@ import WyndLoopbackServer
   }
 
   @Test func keepsTheHostOfAnEndpoint() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), script: script)
     _ = try await client.load(Item(host: "b.example"))
     #expect(script.requests.first?.url?.absoluteString == "https://b.example/items")
   }
 
   @Test func resolvesARequestAgainstTheBaseURL() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     var client = NetworkClient(baseURL: URL(string: "https://a.example/v2/"), script: script)
     for path in ["/items?page=2", "items?page=2", "https://b.example/items"] {
       _ = try await client.performNetworkRequest(URLRequest(url: try #require(URL(string: path))))
@@ -93,7 +93,7 @@ import WyndLoopbackServer
   }
 
   @Test func doesNotSendAnAPIKeyToAnotherOrigin() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     var client = NetworkClient(baseURL: URL(string: "https://a.example"), script: script)
     client.headers = [.init("X-Api-Key", "secret"), .userAgent("App")]
     for host in ["", "b.example"] { _ = try await client.load(Item(host: host)) }
@@ -132,7 +132,7 @@ import WyndLoopbackServer
   }
 
   @Test func prefersThePolicyOfTheCallThenTheEndpointThenTheClient() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), policy: RetryPolicy(maxRetries: 1), script: script)
     func sends(_ work: () async throws -> Void) async -> Int {
@@ -146,7 +146,7 @@ import WyndLoopbackServer
       await sends {
         _ = try await client.load(Item(policy: RetryPolicy(maxRetries: 2)), policy: RetryPolicy(maxRetries: 3))
       } == 4)
-    #expect(await sends { _ = try await client.load(Item(), maxRetries: 0) } == 1)
+    #expect(await sends { _ = try await client.load(Item(), policy: .never) } == 1)
   }
 
   // MARK: The session

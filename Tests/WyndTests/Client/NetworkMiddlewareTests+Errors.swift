@@ -16,7 +16,7 @@ extension NetworkMiddlewareTests {
 
   /// The server did not process the rejected request, so the second one may be retried.
   @Test func retriesAPOSTThatWasRejectedAndThenNotSent() async throws {
-    let script = NetworkScript.scripted([.status(401), .failure(.cannotConnectToHost), .ok("placed")])
+    let script = NetworkScript([.status(401), .failure(.cannotConnectToHost), .ok("placed")])
     let again = Closure { request, next in
       do { return try await next(request) } catch let error as NetworkError where error.statusCode == 401 {
         return try await next(request)
@@ -28,7 +28,7 @@ extension NetworkMiddlewareTests {
 
   static let doubtful: [NetworkScript.Step] = [.status(500), .status(503), .dropped, .silence, .ok("x")]
   @Test(arguments: doubtful.indices) func doesNotRetryAPOSTThatMayHaveBeenApplied(_ row: Int) async throws {
-    let script = NetworkScript.scripted([Self.doubtful[row], .failure(.cannotConnectToHost), .ok("placed")])
+    let script = NetworkScript([Self.doubtful[row], .failure(.cannotConnectToHost), .ok("placed")])
     let again = Closure { request, next in
       _ = try? await next(request)
       return try await next(request)
@@ -51,7 +51,7 @@ extension NetworkMiddlewareTests {
       }
     }
     let client = Self.client(
-      .scripted([.status(503), .status(502)]), policy: RetryPolicy(maxRetries: 1), call: [watch("call")],
+      NetworkScript([.status(503), .status(502)]), policy: RetryPolicy(maxRetries: 1), call: [watch("call")],
       attempt: [watch("attempt")])
     await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(seen.value == ["attempt 503 0", "attempt 502 0", "call 502 2"])
@@ -65,7 +65,7 @@ extension NetworkMiddlewareTests {
       seen.update { $0.append(Self.trace) }
       return try await next(request)
     }
-    let client = Self.client(.scripted([.status(503), .dropped, .ok("x")]), attempt: [tracing])
+    let client = Self.client(NetworkScript([.status(503), .dropped, .ok("x")]), attempt: [tracing])
     let request = try Self.order()
     _ = try await Self.$trace.withValue("7") {
       try await client.performNetworkRequest(request, policy: RetryPolicy(retriesNonIdempotent: true))
@@ -76,7 +76,7 @@ extension NetworkMiddlewareTests {
   /// The error of URLSession that a middleware throws is found by its code.
   @Test func findsTheURLErrorOfAMiddleware() async throws {
     let offline = Closure { _, _ in throw URLError(.notConnectedToInternet) }
-    let client = Self.client(.scripted([.ok("x")]), attempt: [offline])
+    let client = Self.client(NetworkScript([.ok("x")]), attempt: [offline])
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(error?.urlError?.code == .notConnectedToInternet)
     if !isOnApplePlatforms {
@@ -86,7 +86,7 @@ extension NetworkMiddlewareTests {
   }
 
   @Test func callMiddlewareCanRepeatTheWholeCall() async throws {
-    let script = NetworkScript.scripted([.status(503), .status(404), .status(503), .ok("x")])
+    let script = NetworkScript([.status(503), .status(404), .status(503), .ok("x")])
     let twice = Closure { request, next in
       do { return try await next(request) } catch { return try await next(request) }
     }
@@ -99,7 +99,7 @@ extension NetworkMiddlewareTests {
   struct Busy: RetryableError { var shouldRetry: Bool }
 
   @Test(arguments: [true, false]) func errorOfAttemptMiddlewareDecidesWhetherToRetry(_ shouldRetry: Bool) async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let calls = Counter()
     let client = Self.client(
       script,
@@ -114,7 +114,7 @@ extension NetworkMiddlewareTests {
     #expect(script.requests.count == (shouldRetry ? 2 : 1))
     #expect(response?.attempts.count == (shouldRetry ? 2 : nil))
     // Around the whole call nothing is retried.
-    let once = NetworkScript.scripted([.ok("x")])
+    let once = NetworkScript([.ok("x")])
     let outer = Self.client(
       once,
       call: [
@@ -128,7 +128,8 @@ extension NetworkMiddlewareTests {
 
   @Test(arguments: [true, false]) func reportsANetworkErrorOfAMiddlewareUnwrapped(_ attempt: Bool) async throws {
     let client = Self.client(
-      .scripted([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") }, attempt: attempt)
+      NetworkScript([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") }, attempt: attempt
+    )
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .invalidRequest("mine") = error else { Issue.record("\(String(describing: error))"); return }
   }
@@ -137,7 +138,7 @@ extension NetworkMiddlewareTests {
     _ attempt: Bool
   ) async throws {
     let client = Self.client(
-      .scripted([.ok("x")]), Closure { _, _ in throw CancellationError() }, attempt: attempt)
+      NetworkScript([.ok("x")]), Closure { _, _ in throw CancellationError() }, attempt: attempt)
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .middlewareError(let reason) = error else { Issue.record("\(String(describing: error))"); return }
     #expect(reason is CancellationError)
@@ -189,7 +190,7 @@ extension NetworkMiddlewareTests {
   @Test func middlewareSeesTheEndpointAndItsValue() async throws {
     let seen = Box<[String]>([])
     let client = Self.client(
-      .scripted([.status(201, "x", headers: ["X-A": "1"]), .ok("bare"), .status(404)]), call: [Parsed(seen: seen)])
+      NetworkScript([.status(201, "x", headers: ["X-A": "1"]), .ok("bare"), .status(404)]), call: [Parsed(seen: seen)])
     let response = try await client.loadResponse(Item())
     #expect(response.value == "x" && response.data == Data("x".utf8) && response.source == .network)
     #expect(response.response.value(forHTTPHeaderField: "X-A") == "1" && response.attempts.count == 1)
@@ -200,7 +201,7 @@ extension NetworkMiddlewareTests {
 
   @Test func errorThrownAfterParsingEndsTheCall() async throws {
     for (thrown, isOwn) in [(Refusal() as any Error, true), (NetworkError.noResponse, false)] {
-      let script = NetworkScript.scripted([.ok("x")])
+      let script = NetworkScript([.ok("x")])
       let client = Self.client(script, attempt: [Parsed(seen: Box([]), error: thrown)])
       let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
       switch error {
@@ -218,7 +219,7 @@ extension NetworkMiddlewareTests {
   func validationErrorKeepsResponseAndReason(_ isRetried: Bool) async throws {
     let validation = ResponseValidation(isRetryable: isRetried) { _ in "a reason to read" }
     let client = Self.client(
-      .scripted([.status(203, "body")]), policy: RetryPolicy(maxRetries: 1), attempt: [validation])
+      NetworkScript([.status(203, "body")]), policy: RetryPolicy(maxRetries: 1), attempt: [validation])
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
     #expect(error.statusCode == 203 && error.data == Data("body".utf8))
     #expect(error.response?.url?.path == "/v2/items")
@@ -227,15 +228,15 @@ extension NetworkMiddlewareTests {
 
   @Test func localizedDescriptionUsesTheErrorOfTheApp() async throws {
     struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
-    let client = Self.client(.scripted([.ok("x")]), call: [Closure { _, _ in throw Closed() }])
+    let client = Self.client(NetworkScript([.ok("x")]), call: [Closure { _, _ in throw Closed() }])
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
     #expect(error.localizedDescription == "The shop is closed.")
   }
 
   @Test func nestedErrorKeepsItsResponse() async throws {
-    let inner = Self.client(.scripted([.status(403, "no")]))
+    let inner = Self.client(NetworkScript([.status(403, "no")]))
     let outer = Self.client(
-      .scripted([.ok("x")]),
+      NetworkScript([.ok("x")]),
       call: [
         Closure { _, _ in
           do { return try await inner.networkResponse(for: try Self.order()) } catch {

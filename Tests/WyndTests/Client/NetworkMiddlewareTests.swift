@@ -91,7 +91,7 @@ import WyndLoopbackServer
   }
 
   @Test(arguments: [false, true]) func reportsTheErrorOfAMiddleware(_ attempt: Bool) async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = Self.client(script, Closure { _, _ in throw Refusal() }, attempt: attempt)
     do throws(NetworkError) {
       _ = try await client.load(Item())
@@ -104,7 +104,7 @@ import WyndLoopbackServer
   }
 
   @Test(arguments: [false, true]) func middlewareCanRespondWithoutSending(_ attempt: Bool) async throws {
-    let script = NetworkScript.scripted([])
+    let script = NetworkScript([])
     let client = Self.client(
       script,
       Closure { request, _ in
@@ -117,7 +117,7 @@ import WyndLoopbackServer
   }
 
   @Test(arguments: [false, true]) func middlewareCanTurnAnErrorIntoAResponse(_ attempt: Bool) async throws {
-    let script = NetworkScript.scripted([.status(404, "gone")])
+    let script = NetworkScript([.status(404, "gone")])
     let client = Self.client(
       script,
       Closure { request, next in
@@ -131,7 +131,7 @@ import WyndLoopbackServer
   }
 
   @Test func middlewareCanSendTwice() async throws {
-    let script = NetworkScript.scripted([.status(401), .ok("second")])
+    let script = NetworkScript([.status(401), .ok("second")])
     let client = Self.client(
       script,
       Closure { request, next in do { return try await next(request) } catch { return try await next(request) } },
@@ -188,7 +188,7 @@ import WyndLoopbackServer
   @Test(arguments: [429, 421, 425]) func doesNotRepeatAPOSTWhenALaterRequestOfTheMiddlewareIsRejected(_ status: Int)
     async throws
   {
-    let script = NetworkScript.scripted([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
+    let script = NetworkScript([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
     let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
     let client = NetworkClient(
       middleware: [
@@ -201,7 +201,7 @@ import WyndLoopbackServer
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
     #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
     // Without the accepted POST, that rejection is retried.
-    let refused = NetworkScript.scripted([.status(status), .ok("done")])
+    let refused = NetworkScript([.status(status), .ok("done")])
     let plain = NetworkClient(middleware: [Closure { try await $1($0) }], script: refused)
     _ = try? await plain.performNetworkRequest(order)
     #expect(refused.requests.count == 2)

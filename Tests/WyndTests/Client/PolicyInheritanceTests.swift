@@ -21,7 +21,7 @@ import Wynd
   }
 
   @Test func callKeepsTheLimitsOfItsClientThatItDoesNotSet() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let client = NetworkClient(
       baseURL: Self.base, policy: RetryPolicy(maxRetries: 5, backoff: .constant(.seconds(3)), deadline: .seconds(10)),
       script: script)
@@ -36,12 +36,12 @@ import Wynd
     var unlimited = RetryPolicy()
     unlimited.deadline = nil
     #expect(await Self.sends(client, script, unlimited) == 6)
-    #expect(await Self.sends(client, script, RetryPolicy(backoff: .none)) == 6)
+    #expect(await Self.sends(client, script, RetryPolicy(backoff: .immediate)) == 6)
   }
 
   /// A value that is set applies even if it is the default.
   @Test func callSetsADefaultValueInPlaceOfThatOfItsClient() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let client = NetworkClient(
       baseURL: Self.base, policy: RetryPolicy(maxRetries: 1, retriesNonIdempotent: true), script: script)
     #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 10)) == 11)
@@ -55,7 +55,7 @@ import Wynd
   }
 
   @Test func endpointStandsBetweenCallAndClient() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let client = NetworkClient(
       baseURL: Self.base, policy: RetryPolicy(maxRetries: 9, backoff: .constant(.seconds(3)), deadline: .seconds(60)),
       script: script)
@@ -71,7 +71,7 @@ import Wynd
   @Test func plainCallAndTransferKeepTheListenerOfTheClient() async throws {
     let log = EventLog()
     let client = NetworkClient(
-      baseURL: Self.base, policy: RetryPolicy(onEvent: log.add), script: .scripted([.ok("x")]))
+      baseURL: Self.base, policy: RetryPolicy(onEvent: log.add), script: NetworkScript([.ok("x")]))
     _ = try await client.performNetworkRequest(Self.request(), policy: RetryPolicy(maxRetries: 1))
     #expect(log.events.count == 2)
     _ = try await client.performNetworkUpload(Self.request(), from: .text("x"), policy: .never)
@@ -84,7 +84,7 @@ import Wynd
     let (ofClient, ofEndpoint, ofCall) = (EventLog(), EventLog(), EventLog())
     let client = NetworkClient(
       baseURL: Self.base, policy: RetryPolicy(onEvent: ofClient.add),
-      script: .scripted([.status(503), .ok("x")]))
+      script: NetworkScript([.status(503), .ok("x")]))
     let item = Item(policy: RetryPolicy(onEvent: ofEndpoint.add))
     _ = try await client.load(item, policy: RetryPolicy(maxRetries: 3, onEvent: ofCall.add))
     for log in [ofClient, ofEndpoint, ofCall] {
@@ -97,7 +97,7 @@ import Wynd
   @Test func listenerOfACopiedPolicyReceivesEachEventOnce() async throws {
     let log = EventLog()
     let client = NetworkClient(
-      baseURL: Self.base, policy: RetryPolicy(onEvent: log.add), script: .scripted([.ok("x")]))
+      baseURL: Self.base, policy: RetryPolicy(onEvent: log.add), script: NetworkScript([.ok("x")]))
     var policy = client.policy
     policy.maxRetries = 1
     _ = try await client.load(Item(policy: policy), policy: policy)
@@ -109,7 +109,7 @@ import Wynd
   }
 
   @Test func shouldRetryIsInheritedUntilItIsReplaced() async throws {
-    let script = NetworkScript.scripted([.status(404)])
+    let script = NetworkScript([.status(404)])
     let client = NetworkClient(
       baseURL: Self.base, policy: RetryPolicy(maxRetries: 2, shouldRetry: { $0.statusCode == 404 }), script: script)
     #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 1)) == 2)
@@ -133,7 +133,7 @@ import Wynd
   /// Each field alone: it is that of the client if it is not set, its own if it is, and nil is a value of its own.
   @Test func everyFieldIsInheritedAlone() {
     let client = RetryPolicy(
-      maxRetries: 1, backoff: .none, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
+      maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
       maxUnreachableTime: .seconds(4), deadline: .seconds(5))
     func limits(_ policy: RetryPolicy) -> [Duration?] {
       let all = policy.inheriting(from: client)
@@ -154,7 +154,7 @@ import Wynd
       expected[index] = .zero
       #expect(limits(zero) == expected)
       #expect(unlimited.inheriting(from: client).maxRetries == 1)
-      #expect(unlimited.inheriting(from: client).backoff == .none)
+      #expect(unlimited.inheriting(from: client).backoff == .immediate)
     }
     // A negative limit is a limit.
     #expect(limits(RetryPolicy(deadline: .seconds(-1))).last == .seconds(-1))
@@ -171,7 +171,7 @@ import Wynd
         return await base.perform(plan)
       }
     }
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let limited = Limited(base: script)
     _ = try? await limited.performNetworkRequest(Self.request())
     #expect(script.requests.count == 3)

@@ -11,7 +11,7 @@ import Wynd
   static func send(
     _ steps: [NetworkScript.Step], _ validation: ResponseValidation, method: String = "GET"
   ) async throws -> (sends: Int, error: NetworkError?) {
-    let script = NetworkScript.scripted(steps)
+    let script = NetworkScript(steps)
     let client = NetworkClient(middleware: [validation], script: script)
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: method)
     do throws(NetworkError) {
@@ -136,7 +136,7 @@ import Wynd
   /// A 304 is useful only for a request with a condition.
   @Test(arguments: [("If-None-Match", true), ("If-Modified-Since", true), ("If-Match", false), ("X-A", false)])
   func acceptsA304ToAConditionalRequestOnly(_ field: String, _ passes: Bool) async throws {
-    let script = NetworkScript.scripted([.status(304)])
+    let script = NetworkScript([.status(304)])
     let client = NetworkClient(
       middleware: [ResponseValidation(statusCodes: 200..<300) { _ in "empty" }], script: script)
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))

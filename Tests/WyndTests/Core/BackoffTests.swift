@@ -31,7 +31,7 @@ import Testing
       for backoff in [
         standard, .exponential(base: .seconds(Int64.max), cap: .seconds(Int64.max)),
         .exponential(base: .seconds(-5), cap: .seconds(1)), .exponential(base: .seconds(1), cap: .seconds(-1)),
-        .exponential(base: .zero, cap: .zero), .constant(.seconds(-1)), .none,
+        .exponential(base: .zero, cap: .zero), .constant(.seconds(-1)), .immediate,
       ] {
         #expect(backoff.delay(retry: retry, random: random) >= .zero)
       }
@@ -41,7 +41,7 @@ import Testing
 
   @Test func constantDelayAndNoDelay() {
     #expect(Backoff.constant(.seconds(3)).delay(retry: 5, random: 0.1) == .seconds(3))
-    #expect(Backoff.none.delay(retry: 5, random: 0.9) == .zero)
+    #expect(Backoff.immediate.delay(retry: 5, random: 0.9) == .zero)
   }
 
   @Test(arguments: [Double.nan, -Double.infinity, -1, 0]) func treatsNegativeAndNaNSecondsAsZero(_ seconds: Double) {

@@ -24,7 +24,7 @@ extension CancellationTests {
       for number in 0..<300 {
         let starts = DispatchSemaphore(value: 0)
         let policy = RetryPolicy(
-          backoff: .none, budget: nil,
+          backoff: .immediate, budget: nil,
           onEvent: { if case .attemptStarted = $0.kind, $0.attempt == attempt { starts.signal() } })
         var request = URLRequest(url: server.url("/\(attempt)-\(number)"))
         request.timeoutInterval = 600

@@ -77,7 +77,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok())
     let result = await withCheckedContinuation { continuation in
       call.value = session.performNetworkUpload(
-        URLRequest(url: server.url()), from: body, policy: RetryPolicy(backoff: .none, budget: nil)
+        URLRequest(url: server.url()), from: body, policy: RetryPolicy(backoff: .immediate, budget: nil)
       ) { continuation.resume(returning: $0) }
       hasStarted.signal()
     }
@@ -92,7 +92,7 @@ import WyndLoopbackServer
       await withTaskGroup(of: Void.self) { group in
         for (number, log) in logs.enumerated() {
           let deadline: Duration? = number.isMultiple(of: 3) ? .microseconds(300 + number) : nil
-          let policy = RetryPolicy(backoff: .none, deadline: deadline, budget: RetryBudget(), onEvent: log.add)
+          let policy = RetryPolicy(backoff: .immediate, deadline: deadline, budget: RetryBudget(), onEvent: log.add)
           group.addTask { [session] in
             let task = Task {
               try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy).attempts
@@ -146,7 +146,7 @@ import WyndLoopbackServer
     do {
       let held = Held()
       weakHeld = held
-      let policy = RetryPolicy(backoff: .none, budget: RetryBudget(), onEvent: { _ in _ = held })
+      let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget(), onEvent: { _ in _ = held })
       await withCheckedContinuation { continuation in
         task = session.performNetworkRequest(server.url(), policy: policy) { _ in continuation.resume() }
       }

@@ -45,7 +45,7 @@ import WyndLoopbackServer
 
   @Test func usesTheRetryClosureOfThePolicy() async throws {
     let server = try LoopbackServer(script: .status(404), .ok("hello"))
-    let policy = RetryPolicy(backoff: .none, budget: nil, shouldRetry: { $0.statusCode == 404 })
+    let policy = RetryPolicy(backoff: .immediate, budget: nil, shouldRetry: { $0.statusCode == 404 })
     #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
   }
 
@@ -80,7 +80,7 @@ import WyndLoopbackServer
   @Test func doesNotReportAnAttemptThatWasNotMade() async throws {
     let server = try LoopbackServer(script: .status(503))
     let policy = RetryPolicy(
-      backoff: .none, deadline: .milliseconds(300), budget: nil,
+      backoff: .immediate, deadline: .milliseconds(300), budget: nil,
       shouldRetry: { _ in
         Thread.sleep(forTimeInterval: 0.4)
         return true

@@ -14,7 +14,7 @@ import Wynd
   @Test func deadlineEndsAnAttemptInFlight() async throws {
     let server = try LoopbackServer(script: .status(503), .hang)
     let began = ContinuousClock.now
-    let policy = RetryPolicy(backoff: .none, deadline: .seconds(8))
+    let policy = RetryPolicy(backoff: .immediate, deadline: .seconds(8))
     let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
     #expect(ContinuousClock.now - began < .seconds(55))
     #expect(result.error?.stopReason == .deadline)

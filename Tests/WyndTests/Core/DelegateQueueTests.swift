@@ -13,7 +13,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+    let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
     let answers = Counter()
     let result: NetworkResult = await withCheckedContinuation { continuation in
       session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
@@ -72,7 +72,7 @@ import WyndLoopbackServer
   @Test func callsHandlerOnTheMainQueue() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)
-    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+    let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
     let result: NetworkResult = await withCheckedContinuation { continuation in
       session.performNetworkRequest(server.url(), policy: policy) { result in
         #expect(OperationQueue.current === OperationQueue.main)
@@ -84,7 +84,7 @@ import WyndLoopbackServer
 
   @Test func callsHandlerOnTheQueueOfTheSharedSession() async throws {
     let server = try LoopbackServer(script: .reset, .ok("hello"))
-    let policy = RetryPolicy(backoff: .none, budget: RetryBudget())
+    let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
     let result: NetworkResult = await withCheckedContinuation { continuation in
       URLSession.shared.performNetworkRequest(server.url(), policy: policy) { result in
         #expect(OperationQueue.current === URLSession.shared.delegateQueue)

@@ -15,10 +15,10 @@ import WyndLoopbackServer
     "LinuxAttempt.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
     "LinuxAttempt.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
     "LinuxAttempt.swift: didReceive challenge": "completesA401WithAnyChallenge",
-    "LinuxTransfers.swift: didReceive response": "retriesUntilTheFirstByte",
-    "LinuxTransfers.swift: didReceive data": "retriesUntilTheFirstByte",
-    "LinuxTransfers.swift: didCompleteWithError": "retriesUntilTheFirstByte",
-    "LinuxTransfers.swift: didSendBodyData": "progressStartsAgainOnARetry",
+    "LinuxOwnSession.swift: didReceive response": "retriesUntilTheFirstByte",
+    "LinuxOwnSession.swift: didReceive data": "retriesUntilTheFirstByte",
+    "LinuxOwnSession.swift: didCompleteWithError": "retriesUntilTheFirstByte",
+    "LinuxOwnSession.swift: didSendBodyData": "progressStartsAgainOnARetry",
   ]
 
   @Test func everyDelegateMethodHasATest() throws {

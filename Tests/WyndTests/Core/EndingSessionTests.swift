@@ -247,7 +247,7 @@ import WyndLoopbackServer
   /// A session that is made for one call, and finished right after it.
   @Test func sessionCanBeFinishedRightAfterTheStartOfItsCall() async throws {
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
-    let policy = RetryPolicy(backoff: .none, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
     for number in 0..<300 {
       let result: NetworkResult = await withCheckedContinuation { continuation in
         let session = URLSession(configuration: .ephemeral)

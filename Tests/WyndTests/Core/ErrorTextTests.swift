@@ -143,7 +143,7 @@ import WyndLoopbackServer
 
   @Test(arguments: situations.indices) func describesFailedRequests(_ row: Int) async throws {
     let situation = Self.situations[row]
-    let script = NetworkScript.scripted(situation.steps)
+    let script = NetworkScript(situation.steps)
     let error = await Self.error {
       try await script.performNetworkRequest(try Self.request(situation.method), policy: situation.policy)
     }
@@ -164,7 +164,7 @@ import WyndLoopbackServer
     ]
     for (name, body, reason) in rows {
       struct Users: Decodable { var users: [User] }
-      let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: .scripted([.ok(body)]))
+      let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: NetworkScript([.ok(body)]))
       let error = await Self.error { try await client.load(.get("/users", query: ["q": "S3CRET"], as: Users.self)) }
       try Self.check(
         error, name, person: "The server sent a response that cannot be used.",
@@ -181,7 +181,7 @@ import WyndLoopbackServer
 
   @Test func describesServiceErrors() async throws {
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), script: .scripted([.status(422, Self.secret)]))
+      baseURL: URL(string: "https://a.example"), script: NetworkScript([.status(422, Self.secret)]))
     try Self.check(
       await Self.error { try await client.load(Purchase()) }, "a service's own error",
       person: "The server rejected the request.",
@@ -192,7 +192,7 @@ import WyndLoopbackServer
   // MARK: Invalid requests
 
   @Test func describesInvalidRequests() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let rows: [(String, NetworkClient, AdHocEndpoint<Data>, String)] = [
       (
         "no host", NetworkClient(script: script), .get("/users", as: Data.self),
@@ -221,7 +221,7 @@ import WyndLoopbackServer
 
   @Test func describesCancellation() async throws {
     let task = Task { () -> NetworkError? in
-      await Self.error { try await NetworkScript.scripted([.ok("x")]).performNetworkRequest(try Self.request()) }
+      await Self.error { try await NetworkScript([.ok("x")]).performNetworkRequest(try Self.request()) }
     }
     task.cancel()
     let error = await task.value
@@ -253,7 +253,7 @@ import WyndLoopbackServer
       ),
     ]
     for (name, error, person, log) in rows {
-      let client = NetworkClient(middleware: [Failing(error: error)], script: .scripted([.ok("x")]))
+      let client = NetworkClient(middleware: [Failing(error: error)], script: NetworkScript([.ok("x")]))
       let result = await Self.error { try await client.performNetworkRequest(try Self.request()) }
       try Self.check(result, name, person: person, log: log)
     }
@@ -272,7 +272,7 @@ import WyndLoopbackServer
       -> NetworkError?
     {
       await Self.error {
-        try await NetworkScript.scripted([step]).performNetworkDownload(
+        try await NetworkScript([step]).performNetworkDownload(
           try Self.request(), to: file, options: options, policy: RetryPolicy(maxRetries: 1))
       }
     }
@@ -296,7 +296,7 @@ import WyndLoopbackServer
       "a file that is not valid", person: "The shop is closed.",
       log: "The request failed: invalid file: Closed")
     let upload = await Self.error {
-      try await NetworkScript.scripted([.ok("x")]).performNetworkUpload(try Self.request(), from: .file(missing))
+      try await NetworkScript([.ok("x")]).performNetworkUpload(try Self.request(), from: .file(missing))
     }
     try Self.check(
       upload, "a file to upload that is missing", person: "“a.txt” cannot be used: not a file that can be read.",

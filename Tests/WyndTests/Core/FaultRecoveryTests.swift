@@ -60,7 +60,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .default)
     defer { session.finishTasksAndInvalidate() }
     let log = EventLog()
-    let policy = RetryPolicy(backoff: .none, budget: RetryBudget(), onEvent: log.add)
+    let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget(), onEvent: log.add)
     let request = kind.request(server.url(), timeout: fault.isSilence ? 1.5 : 60)
     let result = await session.result(of: request, policy: policy)
 

@@ -77,7 +77,7 @@ import WyndLoopbackServer
     }
     let log = EventLog()
     let client = NetworkClient(
-      policy: RetryPolicy(onEvent: log.add), middleware: [Twice()], script: .scripted([.ok("x")]))
+      policy: RetryPolicy(onEvent: log.add), middleware: [Twice()], script: NetworkScript([.ok("x")]))
     let url = try #require(URL(string: "https://a.example/"))
     for count in [4, 8] {
       _ = try await client.performNetworkRequest(url)
@@ -95,7 +95,7 @@ import WyndLoopbackServer
   }
 
   @Test func describesEachEventInOneLine() async throws {
-    let script = NetworkScript.scripted([
+    let script = NetworkScript([
       .dropped, .status(503, headers: ["Retry-After": "7"]), .status(503), .status(404),
     ])
     let log = EventLog()
@@ -166,7 +166,7 @@ import WyndLoopbackServer
   // MARK: The attempts of a response
 
   @Test func responseHasEveryAttempt() async throws {
-    let script = NetworkScript.scripted([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
+    let script = NetworkScript([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
     let url = try #require(URL(string: "https://a.example/items"))
     let policy = RetryPolicy(backoff: .constant(.seconds(2)))
     let response = try await NetworkClient(script: script).networkResponse(

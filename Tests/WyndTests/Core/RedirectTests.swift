@@ -77,7 +77,7 @@ import Wynd
     }
     var request = URLRequest(url: server.url("/a"), method: "PUT")
     request.httpBody = Data("the body".utf8)
-    let policy = RetryPolicy(backoff: .none, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
     let response = try await session.networkResponse(for: request, policy: policy)
     #expect(server.requests.map(\.target) == ["/a", "/b", "/a", "/b"])
     #expect(server.requests.map(\.text) == Array(repeating: "the body", count: 4))

@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func acceptsOnlyTokenCharactersInMethods() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = NetworkClient(script: script)
     let url = try #require(URL(string: "https://a.example/"))
     for byte in UInt8(0)..<128 {

@@ -377,4 +377,21 @@ import Testing
     let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
     #expect(RetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
   }
+
+  /// ``NetworkError/shouldRetry`` has no clock.
+  @Test func whetherAWaitIsAskedDoesNotDependOnTheTime() throws {
+    let values = [
+      "0", "120", "soon", "", "-1", "Wed, 21 Oct 2015 07:28:00 GMT", "Wednesday, 21-Oct-15 07:28:00 GMT",
+      "Wednesday, 21-Oct-99 07:28:00 GMT", "Wed Oct 21 07:28:00 2015", "Wed, 21 Oct 1899 07:28:00 GMT",
+    ]
+    for value in values {
+      let response = try Self.response(413, ["Retry-After": value])
+      for now in [0, 1_445_412_480, 4_102_444_800] as [TimeInterval] {
+        let wait = RetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))
+        #expect(RetryAfter.isWaitAsked(by: response) == (wait != nil), "\(value) \(now)")
+      }
+      #expect(NetworkError.endpointError(response, nil).shouldRetry == RetryAfter.isWaitAsked(by: response))
+    }
+    #expect(RetryAfter.isWaitAsked(by: try Self.response(413, ["Retry-After": "120"])))
+  }
 }

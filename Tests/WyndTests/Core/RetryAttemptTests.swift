@@ -19,7 +19,7 @@ import Testing
   /// Ends each attempt before `begin` returns.
   struct Hasty: NetworkTransport {
     func validationError(for request: URLRequest) -> String? { nil }
-    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
       guard let url = URL(string: "https://a.example/") else { return }
       let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
       reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
@@ -66,7 +66,7 @@ import Testing
     let outcomes: [NetworkOutcome]
     let prepared = Counter()
     func validationError(for request: URLRequest) -> String? { nil }
-    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
       reply.end(outcomes[min(prepared.add(), outcomes.count) - 1])
     }
   }
@@ -113,7 +113,7 @@ import Testing
     let response: HTTPURLResponse
     let cancellations = Counter()
     func validationError(for request: URLRequest) -> String? { nil }
-    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
       withUnsafeCurrentTask { $0?.cancel() }
       reply.onCancel { [cancellations] in cancellations.add() }
       reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
@@ -132,7 +132,7 @@ import Testing
   struct Silent: NetworkTransport {
     let log = Box<[String]>([])
     func validationError(for request: URLRequest) -> String? { nil }
-    func begin(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
       reply.onCancel { [log] in log.update { $0.append("request") } }
     }
   }
@@ -180,9 +180,62 @@ import Testing
     let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
     request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
-    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .none, budget: nil))
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .immediate, budget: nil))
     let result = await RetryLoop(plan, on: transport).run()
     #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
     #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))
+  }
+
+  // MARK: A wait before the first attempt
+
+  /// Notes when the app is inside the call that sends a request.
+  struct Noting: NetworkTransport {
+    let isInsideCall = Box<[Bool]>([])
+    func validationError(for request: URLRequest) -> String? { nil }
+    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+      isInsideCall.update { $0.append(outgoing.isInsideCall) }
+      Hasty().start(outgoing, reply)
+    }
+  }
+
+  private func delayedPlan(_ delay: Duration) throws -> NetworkCallPlan {
+    var plan = NetworkCallPlan(URLRequest(url: try #require(URL(string: "https://a.example/"))))
+    plan.delay = delay
+    return plan
+  }
+
+  /// A performer of the app may carry out the calls of an event stream with a completion handler.
+  @Test func bothFormsWaitBeforeTheFirstAttempt() async throws {
+    let script = NetworkScript([.ok("x")])
+    let plan = try delayedPlan(.seconds(5))
+    let result = await withCheckedContinuation { continuation in
+      _ = script.perform(plan) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().attempts.first?.startedAt == .zero)
+    #expect(script.elapsed == .seconds(5))
+    _ = try await script.perform(plan).get()
+    #expect(script.elapsed == .seconds(10))
+  }
+
+  /// The session may have been invalidated meanwhile.
+  @Test func requestAfterAWaitIsNotSentInsideTheCall() async throws {
+    let transport = Noting()
+    let plan = try delayedPlan(.milliseconds(1))
+    await withCheckedContinuation { continuation in
+      _ = RetryLoop(plan, on: transport).start(on: OperationQueue()) { _ in continuation.resume() }
+    }
+    _ = await RetryLoop(plan, on: transport).run()
+    #expect(transport.isInsideCall.value == [false, false])
+  }
+
+  @Test func cancelEndsTheWaitBeforeTheFirstAttempt() async throws {
+    let transport = Noting()
+    let plan = try delayedPlan(.seconds(3600))
+    let result = await withCheckedContinuation { continuation in
+      let task = RetryLoop(plan, on: transport).start(on: OperationQueue()) { continuation.resume(returning: $0) }
+      task.cancel()
+    }
+    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(transport.isInsideCall.value == [])
   }
 }

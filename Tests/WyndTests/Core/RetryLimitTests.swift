@@ -24,10 +24,10 @@ import Wynd
     // maxRetries
     Row(policy: .init(maxRetries: 1, backoff: every(1)), sends: 2, ends: 1, stop: .maxRetries),
     Row(policy: .init(maxRetries: 2, backoff: every(1)), sends: 3, ends: 2, stop: .maxRetries),
-    Row(policy: .init(maxRetries: 4, backoff: .none), sends: 5, ends: 0, stop: .maxRetries),
-    Row(policy: .init(backoff: .none), sends: 11, ends: 0, stop: .maxRetries),
-    Row(policy: .init(backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .persistentFailure),
-    Row(policy: .init(maxRetries: 2, backoff: .none), step: .status(500), sends: 3, ends: 0, stop: .maxRetries),
+    Row(policy: .init(maxRetries: 4, backoff: .immediate), sends: 5, ends: 0, stop: .maxRetries),
+    Row(policy: .init(backoff: .immediate), sends: 11, ends: 0, stop: .maxRetries),
+    Row(policy: .init(backoff: .immediate), step: .status(500), sends: 3, ends: 0, stop: .persistentFailure),
+    Row(policy: .init(maxRetries: 2, backoff: .immediate), step: .status(500), sends: 3, ends: 0, stop: .maxRetries),
     // maxRetryTime: the last retry starts at the limit itself, never later.
     Row(policy: .init(backoff: every(10), maxRetryTime: .seconds(20)), sends: 3, ends: 20, stop: .maxRetryTime),
     Row(policy: .init(backoff: every(10), maxRetryTime: .seconds(19.9)), sends: 2, ends: 10, stop: .maxRetryTime),
@@ -35,13 +35,14 @@ import Wynd
     Row(
       policy: .init(maxRetries: 99, backoff: every(10), maxRetryTime: nil), sends: 100, ends: 990, stop: .maxRetries),
     // An attempt that is silent for its 60 s counts like a wait.
-    Row(policy: .init(backoff: .none), step: .silence, sends: 3, ends: 180, stop: .maxRetryTime),
+    Row(policy: .init(backoff: .immediate), step: .silence, sends: 3, ends: 180, stop: .maxRetryTime),
     Row(policy: .init(backoff: every(1)), step: .silence, sends: 2, ends: 121, stop: .maxRetryTime),
     // deadline: nothing starts at the deadline itself.
     Row(policy: .init(backoff: every(10), deadline: .seconds(20)), sends: 2, ends: 10, stop: .deadline),
     Row(policy: .init(backoff: every(10), deadline: .seconds(20.1)), sends: 3, ends: 20, stop: .deadline),
-    Row(policy: .init(backoff: .none, deadline: .seconds(70)), step: .silence, sends: 2, ends: 70, stop: .deadline),
-    Row(policy: .init(backoff: .none, deadline: .seconds(7)), step: .silence, sends: 1, ends: 7, stop: .deadline),
+    Row(
+      policy: .init(backoff: .immediate, deadline: .seconds(70)), step: .silence, sends: 2, ends: 70, stop: .deadline),
+    Row(policy: .init(backoff: .immediate, deadline: .seconds(7)), step: .silence, sends: 1, ends: 7, stop: .deadline),
     // maxUnreachableTime: one more attempt at the limit itself.
     Row(policy: .init(backoff: every(4)), step: .refused, sends: 4, ends: 10, stop: .maxUnreachableTime),
     Row(policy: .init(backoff: every(5)), step: .refused, sends: 3, ends: 10, stop: .maxUnreachableTime),
@@ -113,7 +114,7 @@ import Wynd
     let client = NetworkClient(session: URLSession(configuration: .ephemeral), middleware: [slow])
     let log = EventLog()
     let policy = RetryPolicy(
-      backoff: .none, maxUnreachableTime: .milliseconds(50), budget: nil, shouldRetry: { _ in true },
+      backoff: .immediate, maxUnreachableTime: .milliseconds(50), budget: nil, shouldRetry: { _ in true },
       onEvent: log.add)
     let request = URLRequest(url: try #require(URL(string: "https://a.example/items")))
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request, policy: policy) }
@@ -133,7 +134,7 @@ import Wynd
 
   @Test func waitsUpToMaxRetryAfterAndStopsBeyondIt() async throws {
     for (limit, value, sends) in Self.longest {
-      let policy = RetryPolicy(backoff: .none, maxRetryAfter: limit, maxRetryTime: nil)
+      let policy = RetryPolicy(backoff: .immediate, maxRetryAfter: limit, maxRetryTime: nil)
       let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": value]), .ok("x")], policy: policy)
       let asked = Duration.seconds(Int64(value) ?? 0)
       #expect(call.sends == sends, "\(value)")
@@ -191,16 +192,16 @@ import Wynd
 
   @Test func doesNotStartAWaitBeyondTheDeadline() async throws {
     for (deadline, sends) in [(10, 1), (9, 1), (12, 2)] {
-      let policy = RetryPolicy(backoff: .none, deadline: .seconds(deadline))
+      let policy = RetryPolicy(backoff: .immediate, deadline: .seconds(deadline))
       let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": "10"]), .ok("x")], policy: policy)
       #expect(call.sends == sends, "\(deadline)")
       #expect(call.error?.stopReason == (sends == 1 ? .retryAfterTooLong(.seconds(10)) : nil))
     }
     // Counted from the start of the call: 60 s of silence, then the server asks for 10 s.
-    let policy = RetryPolicy(backoff: .none, deadline: .seconds(70))
+    let policy = RetryPolicy(backoff: .immediate, deadline: .seconds(70))
     let late = try await RetryRuleTests.run([.silence, Self.busy(503, ["Retry-After": "10"])], policy: policy)
     #expect(late.error?.stopReason == .retryAfterTooLong(.seconds(10)))
-    let limited = RetryPolicy(backoff: .none, maxRetryTime: .seconds(9))
+    let limited = RetryPolicy(backoff: .immediate, maxRetryTime: .seconds(9))
     let over = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": "10"]), .ok("x")], policy: limited)
     #expect(over.log.gaveUp == .maxRetryTime)
     #expect(over.sends == 1)
@@ -246,10 +247,11 @@ import Wynd
 
   // MARK: Direct and wrapped errors
 
-  @Test func returnsDirectErrorWithoutHistoryAndWrapsOthers() async throws {
+  @Test func returnsDirectErrorsWithTheirAttemptsAndWrapsOthers() async throws {
     let final = try await RetryRuleTests.run([.status(503), .status(404)])
     guard case .endpointError? = final.error else { Issue.record("\(String(describing: final.error))"); return }
     #expect(final.log.gaveUp == .notRetryable)
+    #expect(final.error?.attempts.map { $0.error?.statusCode } == [503, 404])
     let unsafe = try await RetryRuleTests.run([.status(429), .status(503)], method: "POST")
     #expect(unsafe.error?.stopReason == .notSafeToRepeat(method: "POST"))
     #expect(unsafe.error?.attempts.map { $0.error?.statusCode } == [429, 503])

@@ -117,6 +117,15 @@ import Testing
       (Self.status(429), .body, .refusedBeforeProcessing), (Self.status(429), .redirect, .mayHaveBeenApplied),
       (Self.status(503), .body, .mayHaveBeenApplied), (Self.status(500), .body, .mayHaveBeenApplied),
       (Self.status(408), .body, .mayHaveBeenApplied),
+      // Errors of other requests.
+      (.middlewareError(URLError(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
+      (.middlewareError(Self.url(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
+      (.middlewareError(Self.status(429)), .nothing, .mayHaveBeenApplied),
+      (
+        .inaccessible(
+          RetryFailure(lastError: Self.url(.cannotConnectToHost), attempts: [], stopReason: .maxUnreachableTime)),
+        .nothing, .mayHaveBeenApplied
+      ),
     ]
     for (error, got, expected) in rows {
       let outcome = NetworkOutcome(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
@@ -267,7 +276,7 @@ import Testing
     #expect(policy.delayOfSkippedRetry(&asked, random: 0.5) == .seconds(0.5))
     // Without a backoff there is no wait to take in place of the retry.
     var immediate = RetryCallState(attempts: 1)
-    #expect(RetryPolicy(backoff: .none).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
+    #expect(RetryPolicy(backoff: .immediate).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
     let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
     #expect(
       policy.decision(

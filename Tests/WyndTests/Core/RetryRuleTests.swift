@@ -9,14 +9,14 @@ import WyndLoopbackServer
 
 /// Which failures are retried and which requests are repeated, measured by how often a request is sent.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryRuleTests {
-  static let quick = RetryPolicy(maxRetries: 3, backoff: .none, budget: nil)
+  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
 
   /// Sends a request to a server that follows a script, until the call ends.
   static func run(
     _ steps: [NetworkScript.Step], method: String = "GET", headers: [String: String] = [:],
     policy: RetryPolicy = quick
   ) async throws -> ScriptedCall {
-    let script = NetworkScript.scripted(steps)
+    let script = NetworkScript(steps)
     var request = URLRequest(url: try #require(URL(string: "https://a.example/items")), method: method)
     if method != "GET", method != "HEAD" { request.httpBody = Data("order".utf8) }
     for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
@@ -126,7 +126,7 @@ import WyndLoopbackServer
 
   @Test(arguments: unlikely)
   func retriesPersistentErrorsAtMostTwice(_ code: URLError.Code) async throws {
-    let call = try await Self.run([.failure(code)], policy: .init(backoff: .none, budget: nil))
+    let call = try await Self.run([.failure(code)], policy: .init(backoff: .immediate, budget: nil))
     #expect(call.sends == 3)
     #expect(call.error?.urlError?.code == code)
     #expect(call.error?.attempts.count == 3)
@@ -147,7 +147,7 @@ import WyndLoopbackServer
       let isSafe = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "QUERY"].contains(method)
       let before = server.requests.count
       let log = EventLog()
-      var policy = RetryPolicy(maxRetries: 1, backoff: .none, budget: nil, onEvent: log.add)
+      var policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil, onEvent: log.add)
       let error = await session.result(of: URLRequest(url: server.url(), method: method), policy: policy).error
       #expect(server.requests.count - before == (isSafe ? 2 : 1), "\(method)")
       #expect(error?.statusCode == 503)
@@ -183,7 +183,7 @@ import WyndLoopbackServer
       #expect(call.sends == (safety == .mayHaveBeenApplied ? 1 : 2), "\(step)")
       #expect(call.log.safeties == [safety], "\(step)")
       if !safety.isSafe { #expect(call.log.gaveUp == .notSafeToRepeat(method: "POST"), "\(step)") }
-      let bold = RetryPolicy(backoff: .none, retriesNonIdempotent: true)
+      let bold = RetryPolicy(backoff: .immediate, retriesNonIdempotent: true)
       let allowed = try await Self.run([step, .ok("x")], method: "POST", policy: bold)
       #expect(allowed.sends == 2, "\(step)")
       #expect(allowed.log.safeties == [safety.isSafe ? safety : .allowedByPolicy], "\(step)")
@@ -208,14 +208,15 @@ import WyndLoopbackServer
 
   /// A failure that a caller's rule makes retryable is still not repeated where that is not safe.
   @Test func shouldRetryDoesNotOverrideRepeatSafety() async throws {
-    var policy = RetryPolicy(maxRetries: 2, backoff: .none, shouldRetry: { $0.statusCode == 404 })
+    var policy = RetryPolicy(maxRetries: 2, backoff: .immediate, shouldRetry: { $0.statusCode == 404 })
     #expect(try await Self.run([.status(404)], policy: policy).sends == 3)
     #expect(try await Self.run([.status(503)], policy: policy).sends == 1)
     #expect(try await Self.run([.status(404)], method: "POST", policy: policy).sends == 1)
     #expect(try await Self.run([.failure(.cancelled)], policy: policy).sends == 1)
     policy.shouldRetry = { _ in true }
     #expect(try await Self.run([.failure(.cancelled)], policy: policy).sends == 1)
-    #expect(try await Self.run([.status(500)], policy: .init(backoff: .none, shouldRetry: { _ in true })).sends == 3)
+    #expect(
+      try await Self.run([.status(500)], policy: .init(backoff: .immediate, shouldRetry: { _ in true })).sends == 3)
     #expect(try await Self.run([.failure(.badURL)], policy: policy).sends == 3)
   }
 

@@ -36,7 +36,7 @@ import WyndLoopbackServer
       let log = EventLog()
       // The first two calls share a budget and not a host, the third has a budget of its own.
       let budget = number < 2 ? Self.budget : RetryBudget()
-      let policy = RetryPolicy(maxRetries: 1, backoff: .none, budget: budget, onEvent: log.add)
+      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: budget, onEvent: log.add)
       _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
       #expect(log.sources == [.backoff])
     }
@@ -60,7 +60,8 @@ import WyndLoopbackServer
       let log = EventLog()
       // A busy machine may take ten seconds for three attempts.
       let policy = RetryPolicy(
-        maxRetries: 2, backoff: .none, maxRetryTime: nil, maxUnreachableTime: nil, budget: budget, onEvent: log.add)
+        maxRetries: 2, backoff: .immediate, maxRetryTime: nil, maxUnreachableTime: nil, budget: budget, onEvent: log.add
+      )
       _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
       #expect(log.sources == [.backoff, .backoff])
     }

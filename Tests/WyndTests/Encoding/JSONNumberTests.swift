@@ -5,7 +5,10 @@ import Wynd
 /// The numbers of untyped JSON are written as they were read.
 @Suite struct JSONNumberTests {
   static func read(_ text: String) throws -> JSONValue {
-    try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    let value = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    let inOnePass = try JSONValue(data: Data(text.utf8))
+    #expect(inOnePass == value && "\(inOnePass)" == "\(value)", "\(text)")
+    return value
   }
   static func write(_ value: JSONValue) throws -> String {
     String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
@@ -44,6 +47,7 @@ import Wynd
   @Test(arguments: ["1e400", "-1e400", "[1,1e400]", #"{"a":1e400}"#, "1e99999"])
   func rejectsWhatNoNumberCanHold(_ text: String) {
     #expect(throws: DecodingError.self) { try Self.read(text) }
+    #expect(throws: DecodingError.self) { try JSONValue(data: Data(text.utf8)) }
   }
 
   @Test func accessorsReadEveryKind() throws {
@@ -58,6 +62,12 @@ import Wynd
     #expect(zero.integer == 0 && zero.number == 0 && zero.number?.sign == .minus && zero == 0)
     #expect(try Self.read("1.0").integer == 1 && Self.read("9223372036854775807").integer == .max)
     #expect(try Self.read("123456789012345678.5").integer == nil)
+    for text in ["18446744073709551615", "123456789012345678901234567890", "0.5", "3", "1e100"] {
+      guard case .number(let number) = try Self.read(text) else { Issue.record("\(text)"); return }
+      #expect(number.decimal == Decimal(string: text) && number.double == Double(text), "\(text)")
+    }
+    guard case .number(let huge) = try Self.read("1e300") else { Issue.record("no number"); return }
+    #expect(huge.decimal == nil && huge.double == 1e300)
   }
 
   @Test func equalNumbersAreEqualWhateverTheirKind() throws {
@@ -67,7 +77,8 @@ import Wynd
       (try Self.read("1e300"), 1e300),
       (try Self.read("9223372036854775808"), 9_223_372_036_854_775_808.0),
       (try Self.read("[18446744073709551616]"), try Self.read("[18446744073709551616.0]")),
-      (JSONValue(Decimal(3)), 3), (JSONValue(Decimal(string: "0.1")), 0.1), (JSONValue(UInt64(3)), 3),
+      (.number(.init(3)), 3), (.number(.init(0.1)), 0.1), (.number(.init(3.0)), 3), (3.0, 3),
+      (1e19, try Self.read("1e19")),
     ]
     for (left, right) in equal {
       #expect(left == right && left.hashValue == right.hashValue, "\(left) \(right)")

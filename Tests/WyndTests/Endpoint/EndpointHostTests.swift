@@ -31,7 +31,7 @@ import Wynd
   ]
 
   @Test(arguments: malformed) func rejectsWhatCannotBeAHost(_ host: String) async {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     func reason(_ body: () async throws -> Void) async -> String? {
       do { try await body() } catch NetworkError.invalidRequest(let reason) { return reason } catch {
         Issue.record("\(error)")
@@ -59,7 +59,7 @@ import Wynd
 
   @Test(arguments: valid.indices) func acceptsNamesAndAddresses(_ row: Int) async throws {
     let (host, url) = Self.valid[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     _ = try await NetworkClient(script: script).load(Page(host: host))
     let client = NetworkClient(baseURL: try NetworkClient.baseURL(host: host), script: script)
     _ = try await client.load(.get("/", as: Data.self))

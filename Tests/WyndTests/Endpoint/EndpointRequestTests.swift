@@ -95,7 +95,7 @@ import WyndLoopbackServer
       var percentEncodedPath: String
     }
     let (path, sent) = Self.encodedPaths[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     _ = try? await Self.client(script, base: "https://a.example/v").load(Encoded(percentEncodedPath: path))
     #expect(script.requests.map { $0.url?.absoluteString } == (sent.map { ["https://a.example" + $0] } ?? []))
   }
@@ -107,7 +107,7 @@ import WyndLoopbackServer
   ]
   @Test(arguments: bases.indices) func takesSchemeHostAndPortFromTheBaseURL(_ row: Int) async throws {
     let (base, port, scheme, sent) = Self.bases[row]
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     _ = try? await Self.client(script, base: base).load(Plain(scheme: scheme, host: "", port: port, path: "x"))
     #expect(script.requests.map { $0.url?.absoluteString } == (sent.map { [$0] } ?? []))
   }
@@ -234,7 +234,7 @@ import WyndLoopbackServer
     guard case .invalidRequest("nobody")? = error(NetworkError.invalidRequest(reason: "nobody")) else {
       Issue.record("not itself"); return
     }
-    guard case .middlewareError(is Mine)? = error(Mine()) else { Issue.record("not wrapped"); return }
+    guard case .generalError(is Mine)? = error(Mine()) else { Issue.record("not wrapped"); return }
   }
 
   /// A field that the endpoint sets itself is not set again, however its name is written.
@@ -249,7 +249,7 @@ import WyndLoopbackServer
   }
 
   @Test func encodesValuesButNotLiteralsWithTheEncoderOfTheClient() async throws {
-    let script = NetworkScript.scripted([.status(400)])
+    let script = NetworkScript([.status(400)])
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     var client = Self.client(script)
@@ -268,7 +268,7 @@ import WyndLoopbackServer
   }
 
   @Test func describesCommonMistakes() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     func text(_ call: Plain, base: String = "https://a.example") async -> String {
       do throws(NetworkError) { return "\(try await Self.client(script, base: base).load(call))" } catch {
         return "\(error)"

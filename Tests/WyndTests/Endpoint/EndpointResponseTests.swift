@@ -28,9 +28,11 @@ import Wynd
     _ row: Int, _ retries: Int
   ) async throws {
     let (status, body, code) = Self.failures[row]
-    let client = Self.client(.scripted([.status(status, body)]))
+    let client = Self.client(NetworkScript([.status(status, body)]))
     let error = try #require(
-      await #expect(throws: NetworkError.self) { try await client.load(Strict(), maxRetries: retries) })
+      await #expect(throws: NetworkError.self) {
+        try await client.load(Strict(), policy: RetryPolicy(maxRetries: retries))
+      })
     #expect(error.statusCode == status && error.data ?? Data() == Data(body.utf8))
     #expect(error.serviceError(as: Failure.self)?.code == code)
     #expect(error.serviceError(as: URLError.self) == nil)
@@ -38,7 +40,7 @@ import Wynd
 
   /// A success that cannot be read is no error of the service.
   @Test func doesNotDecodeASuccessAsAServiceError() async throws {
-    let client = Self.client(.scripted([.ok(#"{"code":"a"}"#)]))
+    let client = Self.client(NetworkScript([.ok(#"{"code":"a"}"#)]))
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Strict()) })
     guard case .undecodable(let reason, let response, let data) = error else { Issue.record("\(error)"); return }
     #expect(reason is DecodingError && response.statusCode == 200 && data == Data(#"{"code":"a"}"#.utf8))
@@ -54,7 +56,7 @@ import Wynd
   @Test func decodesServiceErrorsWithTheDecoderOfTheClient() async throws {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
-    var client = Self.client(.scripted([.status(400, #"{"at":9}"#), .ok(#"{"at":8}"#)]))
+    var client = Self.client(NetworkScript([.status(400, #"{"at":9}"#), .ok(#"{"at":8}"#)]))
     client.decoder = decoder
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(DatedCall()) })
     #expect(error.serviceError(as: Dated.self)?.at == Date(timeIntervalSince1970: 9))
@@ -67,7 +69,7 @@ import Wynd
     }
     let session = URLSession(configuration: .ephemeral)
     let call = Call<Int>(scheme: "http", host: "127.0.0.1", port: Int(server.port))
-    let policy = RetryPolicy(backoff: .none, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
     #expect(try await session.load(call, policy: policy) == 7)
     let response = try await session.loadResponse(call, policy: policy)
     #expect(response.value == 7 && response.data == Data("7".utf8) && response.attempts.count == 2)
@@ -77,7 +79,7 @@ import Wynd
     }
     #expect(try result.get().value == 7 && result.get().attempts.count == 2)
     let once: Result<Int, NetworkError> = await withCheckedContinuation { continuation in
-      session.load(call, maxRetries: 0, policy: policy) { continuation.resume(returning: $0) }
+      session.load(call, policy: .never) { continuation.resume(returning: $0) }
     }
     guard case .failure(let error) = once else { Issue.record("retried"); return }
     #expect(error.statusCode == 503 && server.requests.count == 7)
@@ -93,7 +95,7 @@ import Wynd
   }
 
   @Test func theValueOfAPlainCallIsItsBody() async throws {
-    let script = NetworkScript.scripted([.status(503), .status(201, "text")])
+    let script = NetworkScript([.status(503), .status(201, "text")])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let response: NetworkResponse<Data> = try await script.networkResponse(for: request)
     #expect(response.value == Data("text".utf8) && response.data == response.value && response.statusCode == 201)

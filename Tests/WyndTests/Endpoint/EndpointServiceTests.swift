@@ -58,7 +58,7 @@ import WyndLoopbackServer
   @Test func findsTheServiceErrorAfterRetries() async throws {
     let server = try LoopbackServer(script: .status(503, body: #"{"code":"busy","message":"later"}"#))
     do throws(NetworkError) {
-      _ = try await session.load(.pet(1, on: server), maxRetries: 1)
+      _ = try await session.load(.pet(1, on: server), policy: RetryPolicy(maxRetries: 1))
     } catch {
       #expect(error.stopReason == .maxRetries)
       #expect(error.serviceError(as: ShopError.self)?.code == "busy")
@@ -175,7 +175,10 @@ import WyndLoopbackServer
     }
     #expect(log.gaveUp == .maxRetries)
     #expect(server.requests.count == 1)
-    await #expect(throws: NetworkError.self) { _ = try await session.load(.pet(1, on: server), maxRetries: 2) }
+    await #expect(throws: NetworkError.self) {
+      _ = try await session.load(
+        .pet(1, on: server), policy: RetryPolicy(maxRetries: 2, backoff: .immediate, budget: nil))
+    }
     #expect(server.requests.count == 4)
   }
 

@@ -24,7 +24,7 @@ import Wynd
   }
 
   @Test func parsesGenericEndpointsAsTheirParameter() async throws {
-    let client = Self.client(.scripted([.ok("[1,2]")]))
+    let client = Self.client(NetworkScript([.ok("[1,2]")]))
     #expect(try await client.load(Call<[Int]>(path: "/x")) == [1, 2])
     #expect(try await client.load(Call<Data>(path: "/x")) == Data("[1,2]".utf8))
     #expect(try await client.load(Plain(path: "/x") { $0.count }) == 5)
@@ -49,7 +49,7 @@ import Wynd
   }
 
   @Test func usesEveryRequirement() async throws {
-    let script = NetworkScript.scripted([.ok("abc"), .status(503)])
+    let script = NetworkScript([.ok("abc"), .status(503)])
     #expect(try await script.load(Complete()) == 203)
     let request = try #require(script.requests.first)
     #expect(request.url?.absoluteString == "http://b.example:8080/a%2Fb?q=1" && request.httpMethod == "PURGE")
@@ -82,7 +82,7 @@ import Wynd
     }
   }
   @Test func parseMayReplaceTheDefaultOfEveryType() async throws {
-    let client = Self.client(.scripted([.status(200), .ok("abc"), .ok("abc")]))
+    let client = Self.client(NetworkScript([.status(200), .ok("abc"), .ok("abc")]))
     let error = await #expect(throws: NetworkError.self) { try await client.load(Checked()) }
     #expect(error?.serviceError(as: Checked.ServiceError.self) != nil)
     try await client.load(Checked())
@@ -103,7 +103,7 @@ import Wynd
   }
 
   @Test func reportsAServiceErrorThrownByParse() async throws {
-    let client = Self.client(.scripted([.ok(#"{"code":7}"#), .ok("fine"), .status(200)]))
+    let client = Self.client(NetworkScript([.ok(#"{"code":7}"#), .ok("fine"), .status(200)]))
     let error = await #expect(throws: NetworkError.self) { try await client.load(Envelope()) }
     guard case .serviceError(_, let response, let data)? = error else {
       Issue.record("\(String(describing: error))"); return

@@ -22,7 +22,7 @@ import WyndLoopbackServer
 
   /// The URL that a client with this base sends the endpoint to.
   static func url(_ endpoint: Address, base: String?) async -> String {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = NetworkClient(baseURL: base.flatMap { URL(string: $0) }, script: script)
     do throws(NetworkError) { _ = try await client.load(endpoint) } catch {
       guard case .invalidRequest(let reason) = error, !reason.isEmpty else { return "\(error)" }

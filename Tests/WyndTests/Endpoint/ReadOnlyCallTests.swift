@@ -1,7 +1,8 @@
 import Foundation
 import Testing
-import Wynd
 import WyndLoopbackServer
+
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -21,7 +22,7 @@ import WyndLoopbackServer
     var body: RequestBody? { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
   }
   static let answer = #"{"data":{"films":[{"title":"Heat"}]}}"#
-  static let quick = RetryPolicy(maxRetries: 3, backoff: .none, budget: nil)
+  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
 
   /// Whatever has happened to the first one, also if the server has read it.
   @Test func queryIsRepeatedOnASession() async throws {
@@ -29,7 +30,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.answer))
     let client = NetworkClient(
       baseURL: server.url(), session: URLSession(configuration: .ephemeral),
-      policy: RetryPolicy(backoff: .none, onEvent: log.add))
+      policy: RetryPolicy(backoff: .immediate, onEvent: log.add))
     let reply = try await client.load(FilmQuery(search: "he"))
     #expect(reply.data.films == [Film(title: "Heat")])
     #expect(server.requests.count == 4 && Set(server.requests.map(\.text)).count == 1)
@@ -39,7 +40,7 @@ import WyndLoopbackServer
   /// The text for people does not ask them to check whether the request was received.
   @Test func errorDoesNotAskPeopleToCheck() async throws {
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), policy: Self.quick, script: .scripted([.status(503)]))
+      baseURL: URL(string: "https://a.example"), policy: Self.quick, script: NetworkScript([.status(503)]))
     for isReadOnly in [true, false] {
       do throws(NetworkError) {
         try await client.load(.post("/search", isReadOnly: isReadOnly))
@@ -56,7 +57,7 @@ import WyndLoopbackServer
   @Test func planOfAPlainRequestSaysThatItReads() async throws {
     for (method, safety) in Self.plans {
       let log = EventLog()
-      let script = NetworkScript.scripted([.dropped, .silence, .ok("x")])
+      let script = NetworkScript([.dropped, .silence, .ok("x")])
       var request = try NetworkScriptTests.request()
       request.httpMethod = method
       let policy = RetryPolicy(onEvent: log.add)
@@ -69,7 +70,7 @@ import WyndLoopbackServer
   /// A body that can be read only once is not sent a second time, and a failure that proves more is reported.
   @Test func otherRulesStillApply() async throws {
     let log = EventLog()
-    let script = NetworkScript.scripted([.failure(.cannotConnectToHost), .status(404)])
+    let script = NetworkScript([.failure(.cannotConnectToHost), .status(404)])
     var request = try NetworkScriptTests.request()
     request.httpMethod = "POST"
     let policy = RetryPolicy(onEvent: log.add)
@@ -77,7 +78,7 @@ import WyndLoopbackServer
     #expect(result.error?.statusCode == 404 && script.requests.count == 2)
     #expect(log.safeties.first == .nothingSent)
     request.httpBodyStream = InputStream(data: Data("x".utf8))
-    let streamed = NetworkScript.scripted([.status(503)])
+    let streamed = NetworkScript([.status(503)])
     let plan = NetworkCallPlan(request, isReadOnly: true)
     #expect(await streamed.perform(plan).error?.stopReason == .bodyNotReplayable)
     #expect(streamed.requests.count == 1)

@@ -153,7 +153,7 @@ import WyndLoopbackServer
   @Test func reportsErrorsOfPrepare() async throws {
     let server = try LoopbackServer(script: .ok())
     do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw Failure() }) } catch {
-      guard case .middlewareError(let own) = error else { Issue.record("\(error)"); return }
+      guard case .generalError(let own) = error else { Issue.record("\(error)"); return }
       #expect(own is Failure)
     }
     do throws(NetworkError) { try await session.load(Call(server: server) { _ in throw NetworkError.cancelled }) } catch

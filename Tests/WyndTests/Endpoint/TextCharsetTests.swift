@@ -10,7 +10,7 @@ import Wynd
 @Suite struct TextCharsetTests {
   static func text(_ bytes: [UInt8], _ contentType: String) async throws(NetworkError) -> String {
     let step = NetworkScript.Step.response(200, headers: ["Content-Type": contentType], body: Data(bytes))
-    let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: .scripted([step]))
+    let client = NetworkClient(baseURL: URL(string: "https://a.example"), script: NetworkScript([step]))
     return try await client.load(.get("/", as: String.self))
   }
 

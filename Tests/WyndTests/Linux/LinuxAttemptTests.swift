@@ -30,7 +30,7 @@
       let session = Interrupting(configuration: .ephemeral)
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
       let outgoing = NetworkOutgoing(request: request, isInsideCall: true)
-      NetworkSessionTransport(session: session).begin(outgoing, session.reply)
+      NetworkSessionTransport(session: session).start(outgoing, session.reply)
       let outcome = await session.reply.outcome()
       #expect(outcome.end == .cancelled && session.endedFirst.value == false)
     }
@@ -52,7 +52,7 @@
       let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
       let reply = NetworkReply()
       reply.cancel()
-      NetworkSessionTransport(session: session).begin(NetworkOutgoing(request: request, isInsideCall: true), reply)
+      NetworkSessionTransport(session: session).start(NetworkOutgoing(request: request, isInsideCall: true), reply)
       #expect(session.tasks.value == 0)
     }
 
@@ -64,7 +64,7 @@
       reply.cancel()
       session.invalidateAndCancel()
       let outgoing = NetworkOutgoing(request: request, isInsideCall: true)
-      NetworkSessionTransport(session: session).begin(outgoing, reply)
+      NetworkSessionTransport(session: session).start(outgoing, reply)
       #expect(await reply.outcome().end == .cancelled)
     }
   }

@@ -64,7 +64,7 @@
       let ended = NetworkReply()
       ended.cancel()
       let outgoing = NetworkOutgoing(request: URLRequest(url: never))
-      NetworkSessionTransport(session: session).begin(outgoing, ended)
+      NetworkSessionTransport(session: session).start(outgoing, ended)
       #expect(!LinuxConnections.mayExist(session, never))
       let nobody = try #require(URL(string: "http://127.0.0.1:9/"))
       _ = try? await session.performNetworkRequest(nobody, policy: .never)

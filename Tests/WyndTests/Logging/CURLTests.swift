@@ -19,9 +19,9 @@ import Wynd
   }
 
   @Test func printsAShortCommandForAPlainGET() throws {
-    let page = try Self.request("GET", "https://a.example/x?page=2").cURL
+    let page = try Self.request("GET", "https://a.example/x?page=2").cURL()
     #expect(page == "curl -X 'GET' --url 'https://a.example/x''?''page=2'")
-    #expect(try Self.request("HEAD", "https://a.example/").cURL == "curl --head --url 'https://a.example/'")
+    #expect(try Self.request("HEAD", "https://a.example/").cURL() == "curl --head --url 'https://a.example/'")
   }
 
   struct SignUp: Endpoint {
@@ -136,7 +136,7 @@ import Wynd
   ]
   @Test(arguments: commands.indices) func printsCommandForEachKindOfRequest(_ row: Int) throws {
     let (request, command) = Self.commands[row]
-    #expect(try request().cURL == command)
+    #expect(try request().cURL() == command)
   }
 
   /// Named by the caller: header fields, query items and words of a body, in upper or lower case.
@@ -147,14 +147,14 @@ import Wynd
       request.cURL(redacting: ["PLAN", "x-plan", "Shape"])
         == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$HEADER_X_PLAN" -H 'Content-Type:' --data-binary @- "#
         + #"--url 'https://a.example/''?''plan='"$QUERY_PLAN"'&''page=7'"#)
-    #expect(!request.cURL.contains("$"))
+    #expect(!request.cURL().contains("$"))
   }
 
   /// Linux takes no word of more than 128 KiB.
   @Test func readsALongBodyFromStandardInput() throws {
     for (count, isShown) in [(99_999, true), (100_000, false), (2_000_000, false)] {
       let body = Data(String(repeating: "a", count: count).utf8)
-      let command = try Self.request("POST", "https://a.example/", [:], body).cURL
+      let command = try Self.request("POST", "https://a.example/", [:], body).cURL()
       #expect(command.contains("--data-raw 'aaa") == isShown && command.contains("--data-binary @-") != isShown)
     }
   }

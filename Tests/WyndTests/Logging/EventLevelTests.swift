@@ -15,7 +15,7 @@ import Testing
     let log = EventLog()
     var policy = policy
     policy.onEvent = log.add
-    _ = try? await NetworkScript.scripted(steps).performNetworkRequest(
+    _ = try? await NetworkScript(steps).performNetworkRequest(
       try #require(URL(string: "https://a.example/")), policy: policy)
     return log.events.map(\.level.rawValue)
   }
@@ -33,13 +33,13 @@ import Testing
   @Test func logIsAListener() async throws {
     var policy = RetryPolicy.never
     policy.onEvent = NetworkEvent.log
-    _ = try await NetworkScript.scripted([.ok("x")]).performNetworkRequest(
+    _ = try await NetworkScript([.ok("x")]).performNetworkRequest(
       try #require(URL(string: "https://a.example/")), policy: policy)
   }
 
   @Test func printedFailureIsReadable() async throws {
     let url = try #require(URL(string: "https://a.example/x?token=SECRET"))
-    let script = NetworkScript.scripted([.status(503, "secret"), .dropped])
+    let script = NetworkScript([.status(503, "secret"), .dropped])
     let error = try #require(
       await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url, maxRetries: 1) })
     guard case .inaccessible(let failure) = error else { Issue.record("\(error)"); return }

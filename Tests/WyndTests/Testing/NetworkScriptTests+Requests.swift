@@ -20,7 +20,7 @@ extension NetworkScriptTests {
   }
 
   @Test func viewModelWithRelativePathsRunsOnAScript() async throws {
-    let script = NetworkScript.scripted([.status(503), .ok(#"[{"title":"Lunch"}]"#), .status(201)])
+    let script = NetworkScript([.status(503), .ok(#"[{"title":"Lunch"}]"#), .status(201)])
     let model = Expenses(network: script)
     #expect(try await model.all() == [Expense(title: "Lunch")])
     try await model.add(Expense(title: "Tea"))
@@ -40,7 +40,7 @@ extension NetworkScriptTests {
   @Test(arguments: addresses.indices) func completesARequestWithItsBaseURL(_ row: Int) async throws {
     let (base, path, sent) = Self.addresses[row]
     let request = URLRequest(url: try #require(URL(string: path)))
-    let script = NetworkScript.scripted([.ok("x")], baseURL: URL(string: base))
+    let script = NetworkScript([.ok("x")], baseURL: URL(string: base))
     _ = try await script.performNetworkRequest(request)
     let result: NetworkResult = await withCheckedContinuation { continuation in
       script.performNetworkRequest(request) { continuation.resume(returning: $0) }
@@ -56,7 +56,7 @@ extension NetworkScriptTests {
     guard case .invalidRequest = error else { Issue.record("\(error)"); return }
     #expect(script.requests.isEmpty)
     let handled: Result<String, NetworkError> = await withCheckedContinuation { continuation in
-      NetworkScript.scripted([.ok("x")], baseURL: URL(string: "https://a.example/v2"))
+      NetworkScript([.ok("x")], baseURL: URL(string: "https://a.example/v2"))
         .load(.get("/items", as: String.self)) { continuation.resume(returning: $0) }
     }
     #expect(try handled.get() == "x")
@@ -64,7 +64,7 @@ extension NetworkScriptTests {
 
   /// A client without a base URL is a mistake of the app, which its script does not hide.
   @Test func clientDoesNotUseTheBaseURLOfItsScript() async throws {
-    let client = NetworkClient(script: .scripted([.ok("x")]))
+    let client = NetworkClient(script: NetworkScript([.ok("x")]))
     await #expect(throws: NetworkError.self) { try await client.load(.get("/items", as: String.self)) }
   }
 
@@ -79,10 +79,10 @@ extension NetworkScriptTests {
     ]
     for (body, text) in bodies {
       // Each attempt has the body.
-      let script = NetworkScript.scripted([.status(429), .ok("x")])
+      let script = NetworkScript([.status(429), .ok("x")])
       _ = try await script.performNetworkUpload(Self.request(), from: body)
       #expect(script.requests.map { $0.httpBody } == [Data(text.utf8), Data(text.utf8)])
-      let endpoint = NetworkScript.scripted([.ok("x")])
+      let endpoint = NetworkScript([.ok("x")])
       try await endpoint.load(.post("/x", body: body))
       #expect(endpoint.requests.first?.httpBody == Data(text.utf8))
     }
@@ -108,7 +108,7 @@ extension NetworkScriptTests {
   }
 
   @Test func streamThatCannotBeReadEndsTheAttempt() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     struct Unreadable: Error {}
     let body = RequestBody.stream { throw Unreadable() }
     let request = try Self.request()

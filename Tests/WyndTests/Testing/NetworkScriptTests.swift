@@ -13,7 +13,7 @@ import Wynd
   }
 
   @Test func runsACallWithRetriesInThreeLines() async throws {
-    let script = NetworkScript.scripted([.status(503), .dropped, .ok("{}")])
+    let script = NetworkScript([.status(503), .dropped, .ok("{}")])
     let data = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
     #expect(data == Data("{}".utf8) && script.requests.count == 3)
     // Half of 0.5 s, and half of 1 s.
@@ -22,7 +22,7 @@ import Wynd
 
   /// Calls on a script share nothing, so none waits because others fail.
   @Test func failingCallsDoNotShareABudget() async throws {
-    let script = NetworkScript.scripted([.status(503)])
+    let script = NetworkScript([.status(503)])
     let request = URLRequest(url: try #require(URL(string: "https://script.example/")))
     var ends: [Duration] = []
     for _ in 0..<3 {
@@ -33,7 +33,7 @@ import Wynd
   }
 
   @Test func waitsTakeNoRealTime() async throws {
-    let script = NetworkScript.scripted([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
+    let script = NetworkScript([.status(503, headers: ["Retry-After": "59"]), .ok("x")])
     let began = ContinuousClock.now
     _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request())
     #expect(script.elapsed >= .seconds(59))
@@ -41,10 +41,10 @@ import Wynd
   }
 
   @Test func simulatesTimeoutAndDeadline() async throws {
-    let script = NetworkScript.scripted([.silence, .ok("x")])
+    let script = NetworkScript([.silence, .ok("x")])
     _ = try await NetworkClient(script: script).performNetworkRequest(try Self.request(30))
     #expect(script.elapsed >= .seconds(30))
-    let silent = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: .scripted([]))
+    let silent = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: NetworkScript([]))
     let request = try Self.request()
     do throws(NetworkError) {
       _ = try await silent.performNetworkRequest(request)
@@ -56,7 +56,7 @@ import Wynd
 
   @Test func elapsedStopsAtTheEndOfACall() async throws {
     for _ in 0..<200 {
-      let script = NetworkScript.scripted([.silence])
+      let script = NetworkScript([.silence])
       let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(10)), script: script)
       _ = try? await client.performNetworkRequest(try Self.request())
       #expect(script.elapsed == .seconds(10))
@@ -65,7 +65,7 @@ import Wynd
 
   @Test func deadlineDoesNotEndACallWhileMiddlewareRuns() async throws {
     for _ in 0..<200 {
-      let script = NetworkScript.scripted([.dropped, .ok("x")])
+      let script = NetworkScript([.dropped, .ok("x")])
       let client = NetworkClient(policy: RetryPolicy(deadline: .seconds(1)), middleware: [Passing()], script: script)
       _ = try await client.performNetworkRequest(try Self.request())
     }
@@ -97,7 +97,7 @@ import Wynd
   }
 
   @Test func givesStepsInOrderAndRepeatsTheLast() async throws {
-    let script = NetworkScript.scripted([.ok("a"), .status(404), .ok("b")])
+    let script = NetworkScript([.ok("a"), .status(404), .ok("b")])
     #expect(try await Self.texts(Self.client(script), 5) == ["a", "404", "b", "b", "b"])
     #expect(script.requests.count == 5)
   }
@@ -109,7 +109,7 @@ import Wynd
   }
 
   @Test func emptyScriptTimesOut() async throws {
-    let script = NetworkScript.scripted([])
+    let script = NetworkScript([])
     let error = try await error(of: Self.client(script), Self.request(30))
     #expect(error.urlError?.code == .timedOut)
     #expect(script.elapsed == .seconds(30))
@@ -120,23 +120,24 @@ import Wynd
   }
 
   @Test func eachStepGivesItsResponseOrError() async throws {
-    let ok = try await Self.client(.scripted([.ok("é", headers: ["X-A": "1"])])).networkResponse(for: Self.request())
+    let ok = try await Self.client(NetworkScript([.ok("é", headers: ["X-A": "1"])])).networkResponse(
+      for: Self.request())
     #expect(ok.response.statusCode == 200 && ok.data == Data("é".utf8) && ok.source == .network)
     #expect(ok.response.value(forHTTPHeaderField: "x-a") == "1")
     #expect(ok.response.url == URL(string: "https://a.example/"))
-    let raw = try await Self.client(.scripted([.response(203, headers: ["X-A": "2"], body: Data([0, 255]))]))
+    let raw = try await Self.client(NetworkScript([.response(203, headers: ["X-A": "2"], body: Data([0, 255]))]))
       .networkResponse(for: Self.request())
     #expect(raw.response.statusCode == 203 && raw.data == Data([0, 255]))
     #expect(raw.response.value(forHTTPHeaderField: "X-A") == "2")
     let status = try await error(
-      of: Self.client(.scripted([.status(418, "tea", headers: ["X-A": "3"])])), Self.request())
+      of: Self.client(NetworkScript([.status(418, "tea", headers: ["X-A": "3"])])), Self.request())
     #expect(status.statusCode == 418 && status.data == Data("tea".utf8))
     #expect(status.response?.value(forHTTPHeaderField: "X-A") == "3")
     for (step, code) in [
       (NetworkScript.Step.dropped, URLError.Code.networkConnectionLost),
       (.failure(.cannotFindHost), .cannotFindHost), (.silence, .timedOut),
     ] {
-      let script = NetworkScript.scripted([step])
+      let script = NetworkScript([step])
       #expect(try await error(of: Self.client(script), Self.request()).urlError?.code == code)
       #expect(script.elapsed == (code == .timedOut ? .seconds(60) : .zero))
     }
@@ -150,7 +151,7 @@ import Wynd
   ]
   @Test(arguments: waits.indices) func elapsedIncludesWaitsAndTimeouts(_ row: Int) async throws {
     let (steps, elapsed) = Self.waits[row]
-    let script = NetworkScript.scripted(steps)
+    let script = NetworkScript(steps)
     _ = try? await Self.client(script, policy: RetryPolicy()).performNetworkRequest(try Self.request())
     // A wait that a server asked for may be spread by a second.
     #expect(elapsed...elapsed + (row == 0 ? .seconds(1) : .zero) ~= script.elapsed, "\(script.elapsed)")
@@ -162,13 +163,13 @@ import Wynd
     for _ in 0..<3 { _ = try await client.performNetworkRequest(try Self.request()) }
     #expect(script.elapsed == .milliseconds(750))
     // Its clock is its own: a failing script keeps no other call waiting.
-    let other = NetworkScript.scripted([.dropped, .ok("x")])
+    let other = NetworkScript([.dropped, .ok("x")])
     _ = try await Self.client(other, policy: RetryPolicy()).performNetworkRequest(try Self.request())
     #expect(other.elapsed == .milliseconds(250))
   }
 
   @Test func doesNotRecordAnInvalidRequest() async throws {
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     var request = try Self.request()
     request.httpMethod = "A B"
     let error = try await error(of: Self.client(script), request)
@@ -186,7 +187,7 @@ import Wynd
         return try await next(request)
       }
     }
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let client = NetworkClient(middleware: [Mark(), Mark()], script: script)
     _ = try await client.performNetworkRequest(try Self.request())
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
@@ -198,7 +199,7 @@ import Wynd
     var client = NetworkClient(
       baseURL: URL(string: "https://a.example/v2"), session: session, headers: [.init("X-App", "ours")],
       policy: RetryPolicy(maxRetries: 1), middleware: [ResponseValidation(statusCodes: 200..<201)])
-    let script = NetworkScript.scripted([.dropped, .status(203, "x")])
+    let script = NetworkScript([.dropped, .status(203, "x")])
     client.script = script
     let error = try await error(of: client, URLRequest(url: try #require(URL(string: "/items"))))
     #expect(ResponseValidationTests.reason(error) == "status 203")

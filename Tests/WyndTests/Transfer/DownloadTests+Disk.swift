@@ -299,15 +299,30 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
+  /// The user leaves a screen, and opens it again at once.
+  @Test func waitsUntilACanceledDownloadHasClosedItsFile() async throws {
+    let server = try LoopbackServer { .file(Self.new, for: $0) }
+    let folder = try Folder()
+    let request = URLRequest(url: server.url("/file"))
+    let canceled = try NetworkPartialFile(for: folder.file(), from: request, DownloadOptions())
+    let next = Task { await download(server, to: folder.file()) }
+    // The file stays in use for this time; nothing is waited for.
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(server.requests.isEmpty)
+    canceled.close(isDone: false)
+    _ = try await next.value.get()
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.new) && folder.names == ["file.bin"])
+  }
+
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
   @Test func endedDownloadOpensNoFile() async throws {
     let folder = try Folder()
-    let script = NetworkScript.scripted([.ok("x")])
+    let script = NetworkScript([.ok("x")])
     let options = DownloadOptions(resumes: true)
     let download = NetworkDownloadCall(
       destination: folder.file(), options: options, progress: NetworkProgressReporter(nil))
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let plan = download.plan(request, nil, nil)
+    let plan = download.plan(request, nil)
     guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
     guard case .failure(let error) = await script.perform(plan) else { Issue.record("not canceled"); return }
     #expect(error.isCancellation && script.requests.isEmpty)

@@ -35,6 +35,28 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
+  /// Someone else may plant a state file of gigabytes, or a pipe that nobody writes to.
+  @Test(arguments: ["large", "pipe"]) func doesNotUseAPlantedStateFile(_ kind: String) async throws {
+    let bytes = someBytes(100_000)
+    let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true)
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    let part = try #require(folder.partial)
+    let state = try #require(folder.hidden.first { $0 != part })
+    if kind == "large" {
+      // White space does not change what the JSON means.
+      let large = try Data(contentsOf: state) + Data(repeating: UInt8(ascii: " "), count: 1_000_000)
+      try large.write(to: state)
+    } else {
+      try FileManager.default.removeItem(at: state)
+      #expect(mkfifo(state.path, 0o600) == 0)
+    }
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(try Data(contentsOf: folder.file()) == Data(bytes))
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil] && folder.names == ["file.bin"])
+  }
+
   /// A partial file that was damaged, or that belongs to another file.
   @Test(arguments: ["damaged", "other path", "other host", "no state", "too long", "nonsense"])
   func doesNotUseADamagedOrForeignPartialFile(_ harm: String) async throws {

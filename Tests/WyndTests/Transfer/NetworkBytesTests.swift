@@ -9,7 +9,7 @@ import Wynd
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkBytesTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .none, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
 
   func bytes(_ server: LoopbackServer, policy: RetryPolicy = policy) async throws -> NetworkBytes {
     try await session.networkBytes(for: URLRequest(url: server.url()), policy: policy)
@@ -17,7 +17,7 @@ import Wynd
 
   static let request = URLRequest(url: URL(fileURLWithPath: "/"))
   static func script(_ status: Int, _ chunks: [Data]) -> NetworkScript {
-    .scripted([.chunks(status, headers: [:], chunks, isCut: false)])
+    NetworkScript([.chunks(status, headers: [:], chunks, isCut: false)])
   }
 
   @Test func retriesUntilTheFirstByte() async throws {
@@ -34,9 +34,11 @@ import Wynd
   }
 
   @Test func maxRetriesLimitsTheStart() async throws {
-    let script = NetworkScript.scripted([.dropped])
+    let script = NetworkScript([.dropped])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    await #expect(throws: NetworkError.self) { try await script.networkBytes(for: request, maxRetries: 1) }
+    await #expect(throws: NetworkError.self) {
+      try await script.networkBytes(for: request, policy: RetryPolicy(maxRetries: 1))
+    }
     #expect(script.requests.count == 2)
   }
 
@@ -104,7 +106,7 @@ import Wynd
   /// More than the reader takes meanwhile has come when the connection drops.
   @Test func deliversUnreadDataBeforeTheError() async throws {
     let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }
-    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: true)])
+    let script = NetworkScript([.chunks(200, headers: [:], chunks, isCut: true)])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     var data = Data()
     do {
@@ -294,7 +296,7 @@ import Wynd
   /// Received data is not delivered after a cancellation, even if it is complete.
   @Test(arguments: [true, false]) func canceledReaderGetsNoBufferedData(readsLines: Bool) async throws {
     let chunks = readsLines ? [Data("a\nb\nc\n".utf8)] : [Data("a".utf8), Data("b".utf8), Data("c".utf8)]
-    let script = NetworkScript.scripted([.chunks(200, headers: [:], chunks, isCut: false)])
+    let script = NetworkScript([.chunks(200, headers: [:], chunks, isCut: false)])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let reader = Task {
       let bytes = try await script.networkBytes(for: request)

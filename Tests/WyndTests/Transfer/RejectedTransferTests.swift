@@ -34,7 +34,7 @@ import WyndLoopbackServer
   func download(
     _ middleware: some NetworkMiddleware, _ options: DownloadOptions = DownloadOptions(resumes: true)
   ) async throws(NetworkError) -> NetworkDownload {
-    try await NetworkClient(policy: RetryPolicy(backoff: .none), middleware: [middleware])
+    try await NetworkClient(policy: RetryPolicy(backoff: .immediate), middleware: [middleware])
       .performNetworkDownload(URLRequest(url: server.url("/file")), to: folder.file(), options: options)
   }
 

@@ -48,6 +48,23 @@ extension ServerSentEventsTests {
     #expect(server.requests.map { $0.value("Last-Event-ID") } == ["5", "5", nil])
   }
 
+  /// A repetition would bring the same events again, if the server accepts it. Who knows better says so.
+  @Test(arguments: [nil, true]) func aPOSTWithAnIdempotencyKeyReconnectsOnlyOnRequest(_ reconnects: Bool?) async throws
+  {
+    let server = try LoopbackServer(
+      script: Self.stream("retry: 1\nid: 1\ndata: a\n\n"), Self.stream("data: b\n\n"), .status(204))
+    var request = URLRequest(url: server.url())
+    request.httpMethod = "POST"
+    request.setValue("\"1\"", forHTTPHeaderField: "Idempotency-Key")
+    var got: [String] = []
+    for try await event in session.serverSentEvents(for: request, reconnects: reconnects) {
+      got.append(event.data)
+    }
+    #expect(got == (reconnects == true ? ["a", "b"] : ["a"]))
+    let keys = server.requests.map { $0.value("Idempotency-Key") }
+    #expect(keys == Array(repeating: "\"1\"", count: reconnects == true ? 3 : 1))
+  }
+
   @Test func everyConnectionRequestsAnUncachedEventStream() async throws {
     let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(204))
     var request = URLRequest(url: server.url("/events?topic=1"))

@@ -18,12 +18,12 @@ import Wynd
   }
 
   /// All events until the sequence ends.
-  func events(_ request: URLRequest, policy: RetryPolicy = RetryPolicy(backoff: .none, budget: nil)) async throws
+  func events(_ request: URLRequest, policy: RetryPolicy = RetryPolicy(backoff: .immediate, budget: nil)) async throws
     -> [Event]
   {
     var events: [Event] = []
     for try await event in session.serverSentEvents(for: request, policy: policy) {
-      events.append(Event(id: event.id, event: event.event, data: event.data, retry: event.retry))
+      events.append(Event(id: event.id, event: event.type, data: event.data, retry: event.retry))
     }
     return events
   }

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// A client's transfers use its base URL, headers, middleware, policy and script, like any call.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferClientTests {
-  static let policy = RetryPolicy(backoff: .none, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
 
   static func authentication(_ server: LoopbackServer, _ renewals: Counter) -> Authentication<BearerToken> {
     Authentication(for: server.url(), BearerToken("old")) { _, _ in
@@ -125,7 +125,7 @@ import WyndLoopbackServer
   @Test func scriptSimulatesAnInterruptedDownload() async throws {
     let bytes = someBytes(60_000)
     let length = ["ETag": "\"1\"", "Content-Length": "60000"]
-    let script = NetworkScript.scripted([
+    let script = NetworkScript([
       .status(503, headers: ["Retry-After": "40"]),
       .chunks(200, headers: length, [Data(bytes[..<20_000]), Data(bytes[20_000..<40_000])], isCut: true),
       .chunks(
@@ -146,7 +146,7 @@ import WyndLoopbackServer
   /// The time of an attempt that made progress does not count, nor any time before it.
   @Test func countsMaxRetryTimeFromTheLastProgress() async throws {
     let bytes = someBytes(60_000)
-    let script = NetworkScript.scripted([
+    let script = NetworkScript([
       .status(503, headers: ["Retry-After": "80"]),
       .chunks(200, headers: ["ETag": "\"1\"", "Content-Length": "60000"], [Data(bytes[..<40_000])], isCut: true),
       .silence,
@@ -171,12 +171,13 @@ import WyndLoopbackServer
     }
     let whole = ["ETag": "\"1\"", "Content-Length": "100000"]
     let steps = [.chunks(200, headers: whole, [Data(bytes[..<20_000])], isCut: true)] + (1..<5).map(part)
-    let script = NetworkScript.scripted(steps)
+    let script = NetworkScript(steps)
     let middleware = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
     let client = NetworkClient(middleware: [middleware], script: script)
     let folder = try Folder()
     let done = try await client.performNetworkDownload(
-      Self.request("https://example.com/file"), to: folder.file(), policy: RetryPolicy(maxRetries: 1, backoff: .none))
+      Self.request("https://example.com/file"), to: folder.file(),
+      policy: RetryPolicy(maxRetries: 1, backoff: .immediate))
     #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 5)
   }
 
@@ -237,7 +238,7 @@ import WyndLoopbackServer
     let response = try await script.performNetworkUpload(
       Self.request("https://example.com/up", "PUT"),
       from: .stream(length: 4) { InputStream(data: Data("body".utf8)) },
-      options: UploadOptions { now in told.update { $0.append(now) } })
+      onProgress: { now in told.update { $0.append(now) } })
     #expect(response.data == Data("thanks".utf8) && told.value?.last == TransferProgress(completed: 4, total: 4))
     var lines: [String] = []
     await #expect(throws: NetworkError.self) {

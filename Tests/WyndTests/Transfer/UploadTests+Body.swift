@@ -160,7 +160,7 @@ extension UploadTests {
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       session.performNetworkUpload(
-        request, from: body, options: UploadOptions { now in told.update { $0.append(now) } }, policy: Self.policy
+        request, from: body, onProgress: { now in told.update { $0.append(now) } }, policy: Self.policy
       ) { result.value = $0 }
       await until { result.value != nil }
       let all = try #require(told.value)
@@ -194,7 +194,7 @@ extension UploadTests {
     let told = Box<[TransferProgress]>([])
     session.performNetworkUpload(
       URLRequest(url: server.url()), from: .stream { InputStream(data: Data("abc".utf8)) },
-      options: UploadOptions { now in told.update { $0.append(now) } }, policy: Self.policy
+      onProgress: { now in told.update { $0.append(now) } }, policy: Self.policy
     ) { result.value = $0 }
     await until { result.value != nil }
     #expect(result.value?.error?.statusCode == 422 && told.value?.allSatisfy { $0.total == nil } == true)

@@ -37,7 +37,7 @@ extension UploadTests {
       .init(name: "film", file: folder.file("film.mp4"), contentType: "video/mp4"),
     ])
     let response = try await upload(
-      server.url(), from: body, [:], UploadOptions { now in told.update { $0.append(now) } }
+      server.url(), from: body, [:], { now in told.update { $0.append(now) } }
     ).get()
     #expect(response.data == Data("thanks".utf8) && server.requests.count == 2)
     for request in server.requests {
@@ -60,7 +60,7 @@ extension UploadTests {
   /// A retry sends the whole body, even if the file of a part was removed.
   /// Only the body's own type names its boundary.
   @Test func replacesTheContentTypeOfTheRequestForMultipart() async throws {
-    let script = NetworkScript.scripted([.ok("")])
+    let script = NetworkScript([.ok("")])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.setValue("text/plain", forHTTPHeaderField: "Content-Type")
     _ = try await script.performNetworkUpload(request, from: .multipart([.init(name: "a", value: "b")]))

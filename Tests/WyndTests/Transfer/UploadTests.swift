@@ -9,19 +9,19 @@ import WyndLoopbackServer
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct UploadTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .none, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
   static let bytes = someBytes(1_000_000)
 
   func upload(
     _ url: URL, _ method: String = "PUT", from body: RequestBody, _ fields: [String: String] = [:],
-    _ options: UploadOptions = UploadOptions(), policy: RetryPolicy = policy
+    _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil, policy: RetryPolicy = policy
   ) async -> Result<NetworkResponse<Data>, NetworkError> {
     var request = URLRequest(url: url)
     request.httpMethod = method
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
     do throws(NetworkError) {
       return .success(
-        try await session.performNetworkUpload(request, from: body, options: options, policy: policy))
+        try await session.performNetworkUpload(request, from: body, onProgress: onProgress, policy: policy))
     } catch {
       return .failure(error)
     }
@@ -67,7 +67,7 @@ import WyndLoopbackServer
     var request = URLRequest(url: server.url())
     request.httpMethod = "PUT"
     request.httpBodyStream = InputStream(data: Data("own".utf8))
-    let script = NetworkScript.scripted([.status(503), .ok("thanks")])
+    let script = NetworkScript([.status(503), .ok("thanks")])
     for performer in [session, script] as [any NetworkPerformer] {
       let response = try await performer.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: Self.policy)
       #expect(response.attempts.count == 2)
@@ -109,11 +109,11 @@ import WyndLoopbackServer
     for (name, body) in bodies + bodies + bodies + bodies where mostReports[name] ?? 0 <= 3 {
       let server = try LoopbackServer(script: .reset, .ok())
       let told = Box<[TransferProgress]>([])
-      let options = UploadOptions { progress in told.update { $0.append(progress) } }
+      let onProgress: @Sendable (TransferProgress) -> Void = { progress in told.update { $0.append(progress) } }
       let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
-      session.performNetworkUpload(request, from: body, options: options, policy: Self.policy) {
+      session.performNetworkUpload(request, from: body, onProgress: onProgress, policy: Self.policy) {
         result.value = $0
       }
       await until { result.value != nil }

@@ -14,7 +14,7 @@
     let callersDelegate: (any URLSessionDelegate)?
     let reply: NetworkReply
 
-    func begin() {
+    func start() {
       // A canceled call must not create a task.
       if reply.hasEnded { return }
       let task = outgoing.isInsideCall ? taskOnCallersSession() : taskOnOurSession()
@@ -24,7 +24,7 @@
     }
 
     private func taskOnCallersSession() -> URLSessionTask {
-      let redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      let redirects = AppleRedirectHandler(outgoing, callersDelegate)
       let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
         reply.end(redirects.outcome(data, response, error))
       }
@@ -36,12 +36,14 @@
     private func taskOnOurSession() -> URLSessionTask {
       let ours = AppleSessions.session(for: session)
       let delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
-      let task: URLSessionTask =
-        switch (outgoing.bodies?.file, outgoing.bodies?.stream) {
-        case (let file?, _): ours.uploadTask(with: outgoing.request, fromFile: file)
-        case (nil, _?): ours.uploadTask(withStreamedRequest: outgoing.request)
-        case (nil, nil): ours.dataTask(with: outgoing.request)
-        }
+      let task: URLSessionTask
+      if let file = outgoing.bodies?.file {
+        task = ours.uploadTask(with: outgoing.request, fromFile: file)
+      } else if outgoing.bodies?.stream != nil {
+        task = ours.uploadTask(withStreamedRequest: outgoing.request)
+      } else {
+        task = ours.dataTask(with: outgoing.request)
+      }
       task.delegate = delegate
       // The session calls this method of its own delegate only, and at once.
       (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, didCreateTask: task)
@@ -49,8 +51,8 @@
     }
   }
 
-  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, and passes them to the
-  /// session's delegate, which is not asked if the delegate of the task implements the method.
+  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, keeps the metrics, and passes
+  /// both to the session's delegate, which is not asked if the delegate of the task implements the method.
   nonisolated final class AppleRedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
     private struct State: Sendable {
       /// The request after the latest redirect.
@@ -62,8 +64,11 @@
     private let state: NetworkLock<State>
     private let callersDelegate: (any URLSessionDelegate)?
 
-    init(_ request: URLRequest, _ callersDelegate: (any URLSessionDelegate)?) {
-      state = NetworkLock(State(request: request))
+    private let received: NetworkLock<URLSessionTaskMetrics?>?
+
+    init(_ outgoing: NetworkOutgoing, _ callersDelegate: (any URLSessionDelegate)?) {
+      state = NetworkLock(State(request: outgoing.request))
+      received = outgoing.metrics
       self.callersDelegate = callersDelegate
     }
 
@@ -79,6 +84,11 @@
       let mayHaveSent = task.map { $0.countOfBytesSent > 0 } ?? true
       return NetworkOutcome(
         data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: mayHaveSent)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+      received?.withLock { $0 = metrics }
+      (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, task: task, didFinishCollecting: metrics)
     }
 
     func urlSession(

@@ -10,10 +10,10 @@
       var data = Data()
       /// An error of those closures.
       var failure: (any Error)?
-      /// Whether the next body of the request is the first one, or follows a challenge or a redirect.
-      var mayBeSent = true
+      /// Whether the request may be sent: it is the first one, or follows a challenge or a redirect.
+      var mayProvideBody = true
       /// The number of bytes that were sent of the latest body.
-      var sent = Int64(0)
+      var bytesSent = Int64(0)
     }
     private let state = NetworkLock(State())
     private let bodies: NetworkBodies?
@@ -29,12 +29,13 @@
     ) {
       bodies = outgoing.bodies
       isRepeatable = outgoing.isSafeToRepeat
-      redirects = AppleRedirectHandler(outgoing.request, callersDelegate)
+      redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
       self.callersDelegate = callersDelegate
       self.reply = reply
     }
 
+    // Below, `asked` is nil if there is no delegate, or if it does not implement the method.
     private var taskDelegate: (any URLSessionTaskDelegate)? { callersDelegate as? any URLSessionTaskDelegate }
 
     // MARK: The response
@@ -45,18 +46,22 @@
     ) {
       state.withLock { $0.data = Data() }
       guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
-      completionHandler(succeeds { try bodies?.onHead(head) } ? .allow : .cancel)
+      keepError { try bodies?.onHead(head) }
+      completionHandler(hasFailed ? .cancel : .allow)
     }
 
     func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
       guard let bodies else { return state.withLock { $0.data += data } }
-      let hasFailed = state.withLock { $0.failure != nil }
-      if !hasFailed, !succeeds({ try bodies.onData(data) }) { dataTask.cancel() }
+      if hasFailed { return }
+      keepError { try bodies.onData(data) }
+      if hasFailed { dataTask.cancel() }
     }
 
-    private func succeeds(_ work: () throws -> Void) -> Bool {
-      do { try work() } catch { state.withLock { $0.failure = error } }
-      return state.withLock { $0.failure == nil }
+    private var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+    /// Calls a closure of the transfer. Its error becomes that of the attempt.
+    private func keepError(_ call: () throws -> Void) {
+      do { try call() } catch { state.withLock { $0.failure = error } }
     }
 
     func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
@@ -80,8 +85,8 @@
       bodies.onSent(totalBytesSent)
       // URLSession trusts a Content-Length: the server would read the rest of a longer stream as the next request.
       let sent = state.withLock { state in
-        state.sent += bytesSent
-        return state.sent
+        state.bytesSent += bytesSent
+        return state.bytesSent
       }
       let isLengthKnown = bodies.stream != nil && totalBytesExpectedToSend >= 0
       if isLengthKnown, sent > totalBytesExpectedToSend {
@@ -96,21 +101,20 @@
       _: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      let mayBeSent = state.withLock { state in
-        defer {
-          state.mayBeSent = false
-          state.sent = 0
-        }
-        return state.mayBeSent
+      let mayProvideBody = state.withLock { state in
+        let mayProvideBody = state.mayProvideBody
+        state.mayProvideBody = false
+        state.bytesSent = 0
+        return mayProvideBody
       }
-      guard mayBeSent || isRepeatable else { return completionHandler(nil) }
-      guard let stream = bodies?.stream else {
+      guard mayProvideBody || isRepeatable else { return completionHandler(nil) }
+      guard let makeStream = bodies?.stream else {
         let asked: Void? = taskDelegate?.urlSession?(caller, task: task, needNewBodyStream: completionHandler)
         if asked == nil { completionHandler(nil) }
         return
       }
       // Passing the same stream again would crash.
-      do { completionHandler(try stream()) } catch {
+      do { completionHandler(try makeStream()) } catch {
         state.withLock { $0.failure = NetworkError.transferFailed(error) }
         completionHandler(nil)
       }
@@ -122,7 +126,7 @@
       _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      state.withLock { $0.mayBeSent = true }
+      state.withLock { $0.mayProvideBody = true }
       redirects.urlSession(
         caller, task: task, willPerformHTTPRedirection: response, newRequest: request,
         completionHandler: completionHandler)
@@ -133,7 +137,7 @@
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       // The request was rejected, and may be sent again with a credential.
-      if challenge.failureResponse != nil { state.withLock { $0.mayBeSent = true } }
+      if challenge.failureResponse != nil { state.withLock { $0.mayProvideBody = true } }
       // A challenge of the connection goes to the method of the session first, as URLSession does it.
       if challenge.isOfConnection {
         let asked: Void? = callersDelegate?.urlSession?(
@@ -159,7 +163,7 @@
     }
 
     func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-      taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
+      redirects.urlSession(caller, task: task, didFinishCollecting: metrics)
     }
   }
 

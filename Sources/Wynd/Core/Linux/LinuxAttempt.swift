@@ -15,13 +15,11 @@
     let session: URLSession
     private let callersDelegate: (any URLSessionDelegate)?
     let transfer: NetworkBodies?
+    private let firstRoute: LinuxRoute
     /// Stands on the caller's session for a task on ours.
     private let placeholder: NetworkPlaceholder?
-    private let isInsideCall: Bool
-    /// The tasks run on a session of ours.
-    private let usesOwnSession: Bool
-    /// The first one does, or may.
-    private let leavesSession: Bool
+    /// The app has invalidated its session, although it is inside the call.
+    private let hasNoSession: Bool
     private let handlesCookies: Bool
     private let isReadOnly: Bool
     private let timeout: TimeInterval
@@ -35,7 +33,7 @@
       var hop = 0
       var task: URLSessionTask?
       /// The session of ours that runs the task; nil for the caller's.
-      var active: LinuxTransfers?
+      var active: LinuxOwnSession?
       /// Nil if the request is safe to repeat.
       var lease: LinuxExclusiveSessions.Lease?
       /// The body of the task is a stream.
@@ -46,6 +44,24 @@
       /// `finishTasksAndInvalidate()` waits for it.
       var firstTask: URLSessionTask?
       var hasEnded = false
+
+      /// Prepares for the task after a redirect.
+      mutating func startHop(with next: URLRequest) {
+        if next.httpMethod != request.httpMethod { hasBody = false }
+        let ranOnCallersSession = active == nil
+        if ranOnCallersSession { firstTask = task }
+        request = next
+        hop += 1
+        releaseTask()
+      }
+
+      /// A task retains its delegate, which is the attempt.
+      mutating func releaseTask() {
+        task = nil
+        active = nil
+        lease = nil
+        cancelTimer = nil
+      }
     }
     private let state: NetworkLock<State>
 
@@ -57,102 +73,108 @@
       self.callersDelegate = callersDelegate
       self.reply = reply
       transfer = outgoing.bodies
-      // On a queue that is not serial, URLSession crashes if a task is canceled while it completes.
-      let isSerial = session.delegateQueue.maxConcurrentOperationCount == 1
-      isInsideCall = outgoing.isInsideCall
-      usesOwnSession = !isInsideCall || !isSerial
+      firstRoute = LinuxRoute.first(outgoing, on: session)
+      let needsPlaceholder = outgoing.isInsideCall && firstRoute != .callersSession
+      placeholder = needsPlaceholder ? NetworkPlaceholder(on: session) : outgoing.placeholder
+      hasNoSession = needsPlaceholder && placeholder == nil
       handlesCookies = outgoing.request.httpShouldHandleCookies
       isReadOnly = outgoing.isReadOnly
-      leavesSession = usesOwnSession || !handlesCookies || !outgoing.isSafeToRepeat
-      placeholder = isInsideCall && leavesSession ? NetworkPlaceholder(on: session) : outgoing.placeholder
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()
       Self.removeCache(of: session)
     }
 
-    func begin() {
-      if isInsideCall, leavesSession, placeholder == nil {
-        return reply.end(NetworkOutcome(error: URLError(.cancelled)))
-      }
+    func start() {
+      if hasNoSession { return reply.end(NetworkOutcome(error: URLError(.cancelled))) }
       placeholder?.onSessionEnd { [weak self] in self?.end(URLError(.cancelled)) }
       reply.onCancel { [self] in end(URLError(.cancelled)) }
-      resume()
+      sendRequest()
     }
 
     // MARK: One task after another
 
     /// Sends the first request, or the one after a redirect.
-    private func resume() {
+    private func sendRequest() {
       let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
       setTimeout(of: &outgoing)
-      // URLSession supports lower-case schemes only.
-      if let url = outgoing.url, let scheme = url.scheme, scheme != scheme.lowercased() {
-        outgoing.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
-      }
+      outgoing.setLowercaseScheme()
       do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
-      let isSafeToRepeat = isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil
-      if isSafeToRepeat { return send(outgoing, hop, on: ownSession(hop)) }
-      let isUnused = outgoing.needsUnusedConnection
-      // Most servers close the connection after that, and the session can be used again.
-      if isUnused { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
-      let sessions = LinuxTransfers.exclusive(session, handlesCookies: handlesCookies)
-      sessions.lease(outgoing.url, isUnused: isUnused) { [self, outgoing] lease in
-        if state.withLock({ $0.hasEnded }) { return lease.end() }
-        send(outgoing, hop, on: lease.transfers, lease)
+      switch hop == 0 ? firstRoute : .afterRedirect(request, isReadOnly: isReadOnly) {
+      case .callersSession: send(outgoing, hop, on: nil)
+      case .ourSession: send(outgoing, hop, on: LinuxOwnSession.of(session, handlesCookies: handlesCookies))
+      case .exclusiveSession: sendOnExclusiveSession(outgoing, hop)
       }
     }
 
-    /// Sends the request on a session of ours, or on the caller's.
+    private func sendOnExclusiveSession(_ request: URLRequest, _ hop: Int) {
+      var outgoing = request
+      let isUnused = outgoing.needsUnusedConnection
+      // Most servers close the connection after that, and the session can be used again.
+      if isUnused { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
+      let sessions = LinuxOwnSession.exclusive(session, handlesCookies: handlesCookies)
+      sessions.lease(outgoing.url, isUnused: isUnused) { [self, outgoing] lease in
+        if state.withLock({ $0.hasEnded }) { return lease.end() }
+        send(outgoing, hop, on: lease.session, lease)
+      }
+    }
+
+    /// Sends the request on a session of ours, or on the caller's if that is nil.
     private func send(
-      _ outgoing: URLRequest, _ hop: Int, on active: LinuxTransfers?, _ lease: LinuxExclusiveSessions.Lease? = nil
+      _ outgoing: URLRequest, _ hop: Int, on active: LinuxOwnSession?, _ lease: LinuxExclusiveSessions.Lease? = nil
     ) {
-      let isStream = outgoing.httpBodyStream != nil
       // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
       // On the caller's session it is created under the lock, so that a cancellation waits for it: the app may invalidate
       // its session afterwards. A later one must not be, because a callback for the previous task may wait for the lock.
-      let later = active.map { makeTask(outgoing, hop, on: $0) }
-      let task = state.withLock { state in
-        if !state.hasEnded {
-          state.task = later ?? makeFirstTask(outgoing)
-          state.active = active
-          state.lease = lease
-          state.sendsStream = isStream
-        }
+      let ourTask = active.map { makeTask(outgoing, hop, on: $0) }
+      let task = state.withLock { state -> URLSessionTask? in
+        if state.hasEnded { return nil }
+        state.task = ourTask ?? makeTaskOnCallersSession(outgoing)
+        state.active = active
+        state.lease = lease
+        state.sendsStream = outgoing.httpBodyStream != nil
         return state.task
       }
       guard let task else {
         // Does nothing if the attempt has ended already.
         end(URLError(.cancelled))
         return Self.queue.async {
-          later?.cancel()
+          ourTask?.cancel()
           lease?.end()
         }
       }
-      // URLSession counts whole seconds, so a fraction needs a timer. A body this small is sent at once, so a silence
-      // after it is that of the server. While a larger one is sent, only URLSession knows whether it makes progress.
-      // The counter is 0 until the headers of the response have arrived. After that, URLSession's own timer applies.
-      if timeout != timeout.rounded(.up), hasSmallBody ?? !isStream {
+      // URLSession counts whole seconds, so a fraction needs a timer. While a body is sent, only URLSession knows whether
+      // it makes progress. The counter is 0 until the headers of the response have arrived. After that, URLSession's own
+      // timer applies.
+      let hasFraction = timeout != timeout.rounded(.up)
+      if hasFraction, isSentAtOnce(outgoing) {
         startTimer(hop) { task.countOfBytesExpectedToReceive == 0 }
       }
       task.resume()
     }
 
-    private func makeTask(_ request: URLRequest, _ hop: Int, on active: LinuxTransfers) -> URLSessionTask {
+    /// Whether there is no body, or such a small one that a silence after it is that of the server.
+    private func isSentAtOnce(_ outgoing: URLRequest) -> Bool {
+      // A body in memory may be sent as a stream, so its size is that in the request before that.
+      if let body = state.withLock({ $0.request.httpBody }) { return body.count <= 16_384 }
+      return outgoing.httpBodyStream == nil
+    }
+
+    private func makeTask(_ request: URLRequest, _ hop: Int, on active: LinuxOwnSession) -> URLSessionTask {
       if transfer != nil { return active.task(with: request, for: self) }
-      let task = active.session.dataTask(with: request) { [self] data, response, error in
+      let task = active.urlSession.dataTask(with: request) { [self] data, response, error in
         end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
       }
       task.delegate = self
       return task
     }
 
-    /// The task on the caller's session. Nil if that has been invalidated.
-    private func makeFirstTask(_ request: URLRequest) -> URLSessionTask? {
+    /// Nil if the caller's session has been invalidated.
+    private func makeTaskOnCallersSession(_ request: URLRequest) -> URLSessionTask? {
       let task = session.unlessInvalidated {
         session.dataTask(with: request) { [self] data, response, error in
           // Canceled with its session, perhaps after a redirect: the current task is canceled too.
@@ -164,18 +186,8 @@
       return task
     }
 
-    /// Nil if the body is not in memory.
-    private var hasSmallBody: Bool? { state.withLock { $0.request.httpBody.map { $0.count <= 16_384 } } }
-
     /// The response to the task has begun.
     func receivedHead() { state.withLock { $0.lease }?.respond() }
-
-    /// The session of ours for a request that is safe to repeat; nil if the caller's can run it. Creating a task on an
-    /// invalidated session crashes. Ours is never invalidated while a call runs.
-    private func ownSession(_ hop: Int) -> LinuxTransfers? {
-      let isOurs = transfer != nil || usesOwnSession || !handlesCookies || hop > 0
-      return isOurs ? LinuxTransfers.of(session, handlesCookies: handlesCookies) : nil
-    }
 
     /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession
     /// would send a 307 without its body and resolve a relative Location wrongly, and it crashes if the task ends
@@ -184,27 +196,18 @@
       if hop >= 20 { return end(URLError(.httpTooManyRedirects), hop: hop) }
       // The first request has read the stream. A second one would be sent empty, and look like a success.
       if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted), hop: hop) }
-      if NetworkRequestValidation.error(in: next) != nil { return end(URLError(.badURL), hop: hop) }
-      let old = state.withLock { state -> State? in
+      if NetworkRequestValidation.invalidReason(of: next) != nil { return end(URLError(.badURL), hop: hop) }
+      let previous = state.withLock { state -> State? in
         guard !state.hasEnded, state.hop == hop else { return nil }
-        defer {
-          if next.httpMethod != state.request.httpMethod { state.hasBody = false }
-          // On the caller's session.
-          if state.active == nil { state.firstTask = state.task }
-          state.request = next
-          state.hop = hop + 1
-          state.task = nil
-          state.cancelTimer = nil
-          state.active = nil
-          state.lease = nil
-        }
-        return state
+        let previous = state
+        state.startHop(with: next)
+        return previous
       }
-      guard let old else { return }
-      old.cancelTimer?()
-      if old.active != nil { old.task?.cancel() }
-      old.lease?.end()
-      resume()
+      guard let previous else { return }
+      previous.cancelTimer?()
+      if previous.active != nil { previous.task?.cancel() }
+      previous.lease?.end()
+      sendRequest()
     }
 
     // MARK: The end
@@ -212,38 +215,45 @@
     /// Ends the attempt with the first outcome. Later ones, and those of a task before a redirect, are ignored.
     /// `isFinished` means that the task has completed and need not be canceled.
     func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
-      let ended = state.withLock { state -> State? in
-        if state.hasEnded || hop ?? state.hop != state.hop { return nil }
-        state.hasEnded = true
-        defer {
-          state.task = nil
-          state.cancelTimer = nil
-          state.firstTask = nil
-          state.lease = nil
-        }
-        return state
-      }
-      guard let ended else { return }
-      if isFinished { return settle(outcome, ended) }
+      guard let ended = endState(ofHop: hop) else { return }
+      if isFinished { return report(outcome, ended) }
       Self.queue.async { [self] in
         ended.task?.cancel()
-        settle(outcome, ended)
+        report(outcome, ended)
       }
     }
 
-    private func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
+    private func end(_ error: URLError, hop: Int? = nil) {
+      end(NetworkOutcome(error: error), hop: hop)
+    }
 
-    private func settle(_ outcome: NetworkOutcome, _ ended: State) {
+    /// The state at the end, for the one who ends the attempt; nil for all others. A `hop` of nil is the current one.
+    private func endState(ofHop hop: Int?) -> State? {
+      state.withLock { state in
+        let isCurrent = hop == nil || hop == state.hop
+        guard isCurrent, !state.hasEnded else { return nil }
+        let ended = state
+        state.hasEnded = true
+        state.firstTask = nil
+        state.releaseTask()
+        return ended
+      }
+    }
+
+    /// Passes the outcome to the reply, with what is known about the connection.
+    private func report(_ outcome: NetworkOutcome, _ ended: State) {
       ended.cancelTimer?()
       var outcome = outcome
-      let activeSession = ended.active?.session ?? session
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
-      // A silent connection may be reused over HTTP/2.
-      let hasFailed = (outcome.error as? URLError).map { NetworkError.urlError($0).failedBeforeSending } ?? false
-      let mayBeReused = !hasFailed && ended.task != nil && !LinuxConnections.ends(after: outcome.response)
-      if mayBeReused { LinuxConnections.add(activeSession, ended.request.url) }
-      outcome.mayHaveSent = hasFailed && LinuxConnections.mayExist(activeSession, ended.request.url)
       outcome.hasFollowedRedirect = ended.hop > 0
+      let activeSession = ended.active?.urlSession ?? session
+      let urlError = outcome.error as? URLError
+      if let urlError, NetworkError.urlError(urlError).failedBeforeSending {
+        outcome.mayHaveSent = LinuxConnections.mayExist(activeSession, ended.request.url)
+      } else if ended.task != nil, !LinuxConnections.ends(after: outcome.response) {
+        // Even without a response: a silent connection may be reused over HTTP/2.
+        LinuxConnections.add(activeSession, ended.request.url)
+      }
       ended.lease?.end()
       reply.end(outcome)
       if let firstTask = ended.firstTask { Self.queue.async { firstTask.cancel() } }
@@ -252,21 +262,25 @@
     /// Nil if the attempt has ended, or if the task is that of a request before a redirect.
     func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
 
+    // MARK: The timer
+
     /// Ends the attempt after its time-out, if the task is still the current one and `isDue` returns true then.
     private func startTimer(_ hop: Int, isDue: @escaping @Sendable () -> Bool = { true }) {
       let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
         if isDue() { self?.end(URLError(.timedOut), hop: hop) }
       }
-      setTimer(cancelTimer, hop)
+      replaceTimer(by: cancelTimer, hop)
     }
 
-    private func setTimer(_ cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
-      let old = state.withLock { state -> (@Sendable () -> Void)? in
+    /// Cancels the timer of the task, or the new one if the task is not the current one.
+    private func replaceTimer(by cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
+      let unused = state.withLock { state -> (@Sendable () -> Void)? in
         if state.hasEnded || state.hop != hop { return cancelTimer }
-        defer { state.cancelTimer = cancelTimer }
-        return state.cancelTimer
+        let previous = state.cancelTimer
+        state.cancelTimer = cancelTimer
+        return previous
       }
-      old?()
+      unused?()
     }
 
     // MARK: Called by URLSession. A method whose signature differs slightly is never called, without a warning.
@@ -328,13 +342,13 @@
         [self] choice, credential in
         Self.queue.async { [self] in
           guard self.hop(of: task) != nil else { return }
-          setTimer(nil, hop)
+          replaceTimer(by: nil, hop)
           // `.useCredential` without a credential crashes.
-          let choice = choice == .useCredential && credential == nil ? .performDefaultHandling : choice
-          completionHandler(choice, credential)
-          guard choice == .performDefaultHandling, challenge.proposedCredential == nil,
-            let response = challenge.failureResponse
-          else { return }
+          let isWithoutCredential = choice == .useCredential && credential == nil
+          let usedChoice = isWithoutCredential ? .performDefaultHandling : choice
+          completionHandler(usedChoice, credential)
+          let isDefault = usedChoice == .performDefaultHandling && challenge.proposedCredential == nil
+          guard isDefault, let response = challenge.failureResponse else { return }
           activeSession.delegateQueue.addOperation { [self] in
             end(NetworkOutcome(data: Data(), response: response), hop: hop)
           }

@@ -28,7 +28,8 @@
       let place = place(session, url)
       lastResponses.withLock { all in
         let isNew = all.updateValue(now, forKey: place) == nil
-        if isNew, all.count.isMultiple(of: 1000) { all = all.filter { isFresh($0.value, now) } }
+        guard isNew, all.count.isMultiple(of: 1000) else { return }
+        for (place, response) in all where !isFresh(response, now) { all[place] = nil }
       }
     }
 

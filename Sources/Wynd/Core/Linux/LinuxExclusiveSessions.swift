@@ -14,7 +14,7 @@
       fileprivate let owner: LinuxExclusiveSessions
       fileprivate let number: Int
       fileprivate let origin: NetworkOrigin
-      let transfers: LinuxTransfers
+      let session: LinuxOwnSession
 
       /// To be called when the response has begun: a long response does not keep other requests waiting.
       func respond() { owner.release(self, hasEnded: false) }
@@ -26,35 +26,43 @@
     typealias Start = @Sendable (Lease) -> Void
 
     private struct Member {
-      let transfers: LinuxTransfers
+      let session: LinuxOwnSession
       /// The origins of the requests that are running.
-      var origins: Set<NetworkOrigin> = []
+      var origins: [NetworkOrigin] = []
       var hasUsedTLS = false
       var lastUse = 0
     }
 
+    /// A request that waits for its response.
+    private struct Unanswered {
+      let number: Int
+      let origin: NetworkOrigin
+    }
+
+    /// A request that has not been sent.
     private struct Waiting {
       let url: URL?
+      let origin: NetworkOrigin
       let isUnused: Bool
       let start: Start
     }
 
     private struct State {
       var members: [Member] = []
-      /// The requests to each origin that are waiting for a response, and those that have not been sent.
-      var running: [NetworkOrigin: Set<Int>] = [:]
-      var waiting: [NetworkOrigin: [Waiting]] = [:]
+      var unanswered: [Unanswered] = []
+      /// In the order of their calls.
+      var waiting: [Waiting] = []
       var uses = 0
     }
 
     /// The number of sessions that are kept.
     private static let limit = 32
-    private let make: @Sendable () -> LinuxTransfers
+    private let make: @Sendable () -> LinuxOwnSession
     /// The number of requests to one origin that wait for their response at the same time.
     private let width: Int
     private let state = NetworkLock(State())
 
-    init(width: Int, _ make: @escaping @Sendable () -> LinuxTransfers) {
+    init(width: Int, _ make: @escaping @Sendable () -> LinuxOwnSession) {
       self.width = max(1, width)
       self.make = make
     }
@@ -62,70 +70,86 @@
     /// Calls `start` with a session, at once or when one is free. `isUnused`: the session must not have a connection to
     /// the origin.
     func lease(_ url: URL?, isUnused: Bool, start: @escaping Start) {
-      let origin = LinuxConnections.origin(of: url)
+      let request = Waiting(url: url, origin: LinuxConnections.origin(of: url), isUnused: isUnused, start: start)
       let lease = state.withLock { state -> Lease? in
-        if state.running[origin]?.count ?? 0 < width {
-          return take(url, origin, isUnused, &state)
-        }
-        state.waiting[origin, default: []].append(Waiting(url: url, isUnused: isUnused, start: start))
+        let unanswered = state.unanswered.count { $0.origin == request.origin }
+        if unanswered < width { return take(request, &state) }
+        state.waiting.append(request)
         return nil
       }
       if let lease { start(lease) }
     }
 
-    private func take(_ url: URL?, _ origin: NetworkOrigin, _ isUnused: Bool, _ state: inout State) -> Lease {
-      let index = freeMember(url, origin, isUnused, state.members) ?? addMember(origin, &state)
+    private func take(_ request: Waiting, _ state: inout State) -> Lease {
+      let index = freeMember(for: request, state.members) ?? addMember(for: request.origin, &state)
       state.uses += 1
       state.members[index].lastUse = state.uses
-      state.members[index].origins.insert(origin)
-      state.running[origin, default: []].insert(state.uses)
-      if url?.scheme?.lowercased() == "https" { state.members[index].hasUsedTLS = true }
-      return Lease(owner: self, number: state.uses, origin: origin, transfers: state.members[index].transfers)
+      state.members[index].origins.append(request.origin)
+      if request.url?.scheme?.lowercased() == "https" { state.members[index].hasUsedTLS = true }
+      state.unanswered.append(Unanswered(number: state.uses, origin: request.origin))
+      return Lease(
+        owner: self, number: state.uses, origin: request.origin, session: state.members[index].session)
     }
 
-    private func freeMember(_ url: URL?, _ origin: NetworkOrigin, _ isUnused: Bool, _ members: [Member]) -> Int? {
-      let free = members.indices.filter { !members[$0].origins.contains(origin) }
-      let hasConnection = { LinuxConnections.mayExist(members[$0].transfers.session, url) }
-      if isUnused { return free.first { !hasConnection($0) } }
-      return free.first(where: hasConnection) ?? free.first
+    private func freeMember(for request: Waiting, _ members: [Member]) -> Int? {
+      var unconnected: Int?
+      for (index, member) in members.enumerated() where !member.origins.contains(request.origin) {
+        let hasConnection = LinuxConnections.mayExist(member.session.urlSession, request.url)
+        if hasConnection, !request.isUnused { return index }
+        if !hasConnection, unconnected == nil { unconnected = index }
+      }
+      return unconnected
     }
 
     /// The index of a new session. Beyond the limit, it replaces another one. One that has used TLS is never released,
     /// because that can crash (swift-corelibs-foundation#5203). If all have, the one whose last use is the longest ago
     /// has to do.
-    private func addMember(_ origin: NetworkOrigin, _ state: inout State) -> Int {
+    private func addMember(for origin: NetworkOrigin, _ state: inout State) -> Int {
       if state.members.count >= Self.limit {
-        let byAge = state.members.indices.sorted { state.members[$0].lastUse < state.members[$1].lastUse }
-        if let index = byAge.first(where: { state.members[$0].origins.isEmpty && !state.members[$0].hasUsedTLS }) {
-          state.members[index].transfers.session.finishTasksAndInvalidate()
-          state.members[index] = Member(transfers: make())
+        if let index = leastRecentlyUsed(in: state, where: { $0.origins.isEmpty && !$0.hasUsedTLS }) {
+          state.members[index].session.urlSession.finishTasksAndInvalidate()
+          state.members[index] = Member(session: make())
           return index
         }
-        if let index = byAge.first(where: { !state.members[$0].origins.contains(origin) }) { return index }
+        if let index = leastRecentlyUsed(in: state, where: { !$0.origins.contains(origin) }) { return index }
       }
-      state.members.append(Member(transfers: make()))
+      state.members.append(Member(session: make()))
       return state.members.count - 1
+    }
+
+    private func leastRecentlyUsed(in state: State, where isSuitable: (Member) -> Bool) -> Int? {
+      var oldest: Int?
+      for (index, member) in state.members.enumerated() where isSuitable(member) {
+        let isOlder = oldest.map { member.lastUse < state.members[$0].lastUse } ?? true
+        if isOlder { oldest = index }
+      }
+      return oldest
     }
 
     private func release(_ lease: Lease, hasEnded: Bool) {
       let next = state.withLock { state -> (Start, Lease)? in
-        let index = state.members.firstIndex { $0.transfers.session === lease.transfers.session }
-        if hasEnded, let index { state.members[index].origins.remove(lease.origin) }
-        guard state.running[lease.origin]?.remove(lease.number) != nil else { return nil }
-        if state.running[lease.origin]?.isEmpty == true { state.running[lease.origin] = nil }
-        guard let first = state.waiting[lease.origin]?.first else { return nil }
-        state.waiting[lease.origin]?.removeFirst()
-        if state.waiting[lease.origin]?.isEmpty == true { state.waiting[lease.origin] = nil }
-        return (first.start, take(first.url, lease.origin, first.isUnused, &state))
+        if hasEnded { removeOrigin(of: lease, &state) }
+        guard let answered = state.unanswered.firstIndex(where: { $0.number == lease.number }) else { return nil }
+        state.unanswered.remove(at: answered)
+        guard let first = state.waiting.firstIndex(where: { $0.origin == lease.origin }) else { return nil }
+        let request = state.waiting.remove(at: first)
+        return (request.start, take(request, &state))
       }
       // Not here: many requests that end at once would call each other, and overflow the stack.
       if let (start, lease) = next { LinuxAttempt.queue.async { start(lease) } }
     }
 
+    private func removeOrigin(of lease: Lease, _ state: inout State) {
+      guard let member = state.members.firstIndex(where: { $0.session.urlSession === lease.session.urlSession }),
+        let origin = state.members[member].origins.firstIndex(of: lease.origin)
+      else { return }
+      state.members[member].origins.remove(at: origin)
+    }
+
     /// Ends the sessions after their running tasks.
     func finish() {
       let members = state.withLock { $0.members }
-      for member in members { member.transfers.session.finishTasksAndInvalidate() }
+      for member in members { member.session.urlSession.finishTasksAndInvalidate() }
     }
   }
 #endif

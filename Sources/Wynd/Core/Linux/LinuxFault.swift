@@ -9,12 +9,15 @@
       guard let original = error as? URLError,
         let code = code(original.code, (original.userInfo[NSLocalizedDescriptionKey] as? String) ?? "")
       else { return error }
-      return URLError(code, userInfo: original.userInfo.merging([NSUnderlyingErrorKey: original]) { $1 })
+      return URLError(code, causedBy: original, original.userInfo)
     }
 
     /// Nil if the code is right, or if the text is not known.
     static func code(_ code: URLError.Code, _ text: String) -> URLError.Code? {
-      let fault = faults.first { ($0.from ?? code) == code && $0.texts.contains { text.contains($0) } }
+      let fault = faults.first { fault in
+        let isOfCode = fault.from == nil || fault.from == code
+        return isOfCode && fault.texts.contains { text.contains($0) }
+      }
       if let fault { return fault.code == code ? nil : fault.code }
       let isTLS = code == .unknown && ["SSL", "OpenSSL", "TLS"].contains { text.hasPrefix($0) }
       return isTLS ? .secureConnectionFailed : nil

@@ -11,8 +11,8 @@
     mutating func setContentType(from additionalFields: [AnyHashable: Any]?) {
       let hasBody = httpBody?.isEmpty == false || httpBodyStream != nil
       guard httpMethod == "POST", hasBody, value(forHTTPHeaderField: "Content-Type") == nil else { return }
-      let field = additionalFields?.first { ($0.key as? String)?.lowercased() == "content-type" }
-      if let type = field?.value as? String { setValue(type, forHTTPHeaderField: "Content-Type") }
+      let type = NetworkAdditionalField.value(of: "Content-Type", in: additionalFields)
+      if let type { setValue(type, forHTTPHeaderField: "Content-Type") }
     }
 
     /// Whether libcurl could send the whole request again on its own, because there is no body, or one that may turn out
@@ -22,45 +22,88 @@
       return (httpBodyStream as? LinuxBodyStream)?.length == nil
     }
 
-    /// Replaces the body by a stream if URLSession would not send it correctly. For a file, URLSession's own upload
+    /// URLSession supports lower-case schemes only.
+    mutating func setLowercaseScheme() {
+      guard let url, let scheme = url.scheme, scheme != scheme.lowercased() else { return }
+      self.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
+    }
+
+    /// A body that is sent as a stream.
+    private enum StreamedBody {
+      case file(URL)
+      /// Makes a stream each time the body is sent.
+      case streams(() throws -> InputStream)
+      /// A stream that can be read once.
+      case stream(InputStream)
+      case data(Data)
+    }
+
+    /// The body that URLSession would not send correctly; nil if there is none. For a file, URLSession's own upload
     /// crashes if the connection is lost meanwhile.
+    private func streamedBody(of transfer: NetworkBodies?) -> StreamedBody? {
+      if let file = transfer?.file { return .file(file) }
+      if let makeStream = transfer?.stream { return .streams(makeStream) }
+      if let httpBodyStream { return .stream(httpBodyStream) }
+      if sendsBodyAsStream, let httpBody { return .data(httpBody) }
+      return nil
+    }
+
+    /// Replaces the body by a stream if URLSession would not send it correctly.
     mutating func streamBody(of transfer: NetworkBodies?) throws {
-      let make: () -> InputStream?
+      guard let body = streamedBody(of: transfer) else { return }
+      let length: Int?
       var first: InputStream?
-      var length = value(forHTTPHeaderField: "Content-Length").map { Int($0) ?? -1 }
-      if let file = transfer?.file {
-        guard let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize,
-          FileManager.default.isReadableFile(atPath: file.path)
-        else { throw CocoaError(.fileReadUnknown) }
-        length = size
+      let make: () -> InputStream?
+      switch body {
+      case .file(let file):
+        length = try Self.size(of: file)
         make = { InputStream(url: file) }
-      } else if let makeStream = transfer?.stream {
+      case .streams(let makeStream):
+        length = try declaredLength()
         first = try makeStream()
         make = { try? makeStream() }
-      } else if let httpBodyStream {
-        first = httpBodyStream
+      case .stream(let stream):
+        length = try declaredLength()
+        first = stream
         make = { nil }
-      } else if sendsBodyAsStream, let httpBody {
-        length = httpBody.count
-        make = { InputStream(data: httpBody) }
-      } else {
-        return
+      case .data(let data):
+        length = data.count
+        make = { InputStream(data: data) }
       }
       if let length {
-        if length < 0 { throw CocoaError(.fileReadUnknown) }
         setValue(String(length), forHTTPHeaderField: "Content-Length")
         // Otherwise both fields are sent, and the server may read the body as the next request. A blank field is not
         // sent.
         setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
       }
-      if length == 0 { httpBody = Data() } else { httpBodyStream = LinuxBodyStream(length, first, make) }
+      if length == 0 {
+        httpBody = Data()
+      } else {
+        httpBodyStream = LinuxBodyStream(length, first, make)
+      }
+    }
+
+    /// The number of bytes that the request says its body has; nil if it says none.
+    private func declaredLength() throws -> Int? {
+      guard let field = value(forHTTPHeaderField: "Content-Length") else { return nil }
+      guard let length = Int(field), length >= 0 else { throw CocoaError(.fileReadUnknown) }
+      return length
+    }
+
+    private static func size(of file: URL) throws -> Int {
+      let size = try file.resolvingSymlinksInPath().resourceValues(forKeys: [.fileSizeKey]).fileSize
+      guard let size, FileManager.default.isReadableFile(atPath: file.path) else {
+        throw CocoaError(.fileReadUnknown)
+      }
+      return size
     }
 
     /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
     /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL.
     func following(_ response: HTTPURLResponse, in configuration: URLSessionConfiguration) -> URLRequest? {
-      guard let location = response.value(forHTTPHeaderField: "Location"), let base = response.url ?? url,
-        let target = URL(string: location, relativeTo: base)?.absoluteURL, target.host?.isEmpty == false,
+      guard let location = response.value(forHTTPHeaderField: "Location"),
+        let target = URL(string: location, relativeTo: response.url ?? url)?.absoluteURL,
+        target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
       else { return nil }
       // URLSession sends secure cookies over http, too. A redirect from https may have preceded this one.
@@ -69,9 +112,12 @@
       if cookies?.contains(where: \.isSecure) == true { return nil }
       var next = self
       next.url = target
-      if response.statusCode == 303 && httpMethod != "HEAD" || response.statusCode < 303 && httpMethod == "POST" {
+      let isSeeOther = response.statusCode == 303 && httpMethod != "HEAD"
+      let isMovedPOST = response.statusCode < 303 && httpMethod == "POST"
+      if isSeeOther || isMovedPOST {
         next.httpMethod = "GET"
-        (next.httpBody, next.httpBodyStream) = (nil, nil)
+        next.httpBody = nil
+        next.httpBodyStream = nil
         for name in allHTTPHeaderFields?.keys ?? [:].keys
         where name.lowercased().hasPrefix("content-") || name.lowercased() == "transfer-encoding" {
           next.setValue(nil, forHTTPHeaderField: name)
@@ -87,12 +133,15 @@
   nonisolated final class LinuxBodyStream: InputStream {
     private let make: () -> InputStream?
     let length: Int?
-    private var first, base: InputStream?
+    private var first: InputStream?
+    private var base: InputStream?
     private var left = 0
 
     /// `first` is read the first time, if there is one. Otherwise, and for each further time, `make` is called.
     init(_ length: Int?, _ first: InputStream?, _ make: @escaping () -> InputStream?) {
-      (self.length, self.first, self.make) = (length, first, make)
+      self.length = length
+      self.first = first
+      self.make = make
       super.init(data: Data())
     }
 
@@ -112,9 +161,11 @@
     override var hasBytesAvailable: Bool { left > 0 }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
-      guard left > 0, let base, !hasFailed else { return left > 0 ? -1 : 0 }
+      if left == 0 { return 0 }
+      guard let base, !hasFailed else { return -1 }
       let count = base.read(buffer, maxLength: min(maxLength, left))
-      if count < 0 || count == 0 && (length != nil || hasFailed) { return -1 }
+      let endsTooEarly = count == 0 && (length != nil || hasFailed)
+      if count < 0 || endsTooEarly { return -1 }
       if length != nil { left -= count }
       return count
     }

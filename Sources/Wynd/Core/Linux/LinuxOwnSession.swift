@@ -2,28 +2,25 @@
   import Foundation
   import FoundationNetworking
 
-  /// The session for tasks whose response is received in chunks, for requests after the first of a call, by which time
-  /// the caller's session may be invalid, for requests without cookies, and for those of a session whose delegate queue
-  /// is not serial. URLSession on Linux passes the chunks to the delegate of a session only, not to that of a task. So
-  /// there is a session of ours for each session of the caller, with the same configuration. NetworkRedirect and challenges are
-  /// passed to the caller's delegate.
-  nonisolated struct LinuxTransfers: Sendable {
+  /// A session of ours with the configuration of a session of the caller, for the requests that cannot run there
+  /// (``LinuxRoute``). Redirects and challenges are passed to the caller's delegate.
+  nonisolated struct LinuxOwnSession: Sendable {
     private nonisolated struct Known: Sendable {
       weak var caller: URLSession?
       let handlesCookies: Bool
-      let transfers: LinuxTransfers
+      let shared: LinuxOwnSession
       let exclusive: LinuxExclusiveSessions
     }
     private static let known = NetworkLock<[Known]>([])
 
-    let session: URLSession
+    let urlSession: URLSession
     private let receiver = LinuxReceiver()
 
     /// Always the same for the same session. A session for each transfer would need a handshake for each, and one that
     /// is released early can crash (swift-corelibs-foundation#5203). URLSession ignores the `httpShouldHandleCookies` of
     /// a request, so one that is false needs a session without a cookie storage.
-    static func of(_ session: URLSession, handlesCookies: Bool) -> LinuxTransfers {
-      known(session, handlesCookies).transfers
+    static func of(_ session: URLSession, handlesCookies: Bool) -> LinuxOwnSession {
+      known(session, handlesCookies).shared
     }
 
     /// The sessions for requests that are not safe to repeat.
@@ -36,17 +33,16 @@
         known.removeAll { entry in
           guard entry.caller == nil else { return false }
           // A session retains its delegate until it is invalidated.
-          entry.transfers.session.finishTasksAndInvalidate()
+          entry.shared.urlSession.finishTasksAndInvalidate()
           entry.exclusive.finish()
           return true
         }
         let entry = known.first { $0.caller === session && $0.handlesCookies == handlesCookies }
         if let entry { return entry }
         let configuration = configuration(like: session, handlesCookies)
-        let make: @Sendable () -> LinuxTransfers = { LinuxTransfers(configuration) }
+        let make: @Sendable () -> LinuxOwnSession = { LinuxOwnSession(configuration) }
         let exclusive = LinuxExclusiveSessions(width: configuration.httpMaximumConnectionsPerHost, make)
-        let new = Known(
-          caller: session, handlesCookies: handlesCookies, transfers: make(), exclusive: exclusive)
+        let new = Known(caller: session, handlesCookies: handlesCookies, shared: make(), exclusive: exclusive)
         known.append(new)
         return new
       }
@@ -61,11 +57,11 @@
     }
 
     private init(_ configuration: URLSessionConfiguration) {
-      session = URLSession(configuration: configuration, delegate: receiver, delegateQueue: BoundedQueue())
+      urlSession = URLSession(configuration: configuration, delegate: receiver, delegateQueue: BoundedQueue())
     }
 
     func task(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
-      let task = session.dataTask(with: request)
+      let task = urlSession.dataTask(with: request)
       // The task's delegate handles redirects, challenges and new bodies; the session's delegate receives the response.
       task.delegate = attempt
       receiver.attempts.withLock { $0[task.taskIdentifier] = attempt }
@@ -78,9 +74,10 @@
 
     private func attempt(_ task: URLSessionTask) -> LinuxAttempt? { attempts.withLock { $0[task.taskIdentifier] } }
 
-    private func pass(_ task: URLSessionTask, _ pass: (NetworkBodies) throws -> Void) {
-      guard let owner = attempt(task), let hop = owner.hop(of: task), let body = owner.transfer else { return }
-      do { try pass(body) } catch { owner.end(NetworkOutcome(error: error), hop: hop) }
+    /// Calls a closure of the transfer, unless the task is that of a request before a redirect. An error ends the attempt.
+    private func pass(_ task: URLSessionTask, to call: (NetworkBodies) throws -> Void) {
+      guard let attempt = attempt(task), let hop = attempt.hop(of: task), let bodies = attempt.transfer else { return }
+      do { try call(bodies) } catch { attempt.end(NetworkOutcome(error: error), hop: hop) }
     }
 
     // MARK: Called by URLSession

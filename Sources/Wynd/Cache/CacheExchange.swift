@@ -1,0 +1,184 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One cacheable request and what a cache does with it: it serves a stored response, or sends the request and stores
+/// what it receives.
+nonisolated struct NetworkCacheExchange: Sendable {
+  private let cache: ResponseCache
+  private let request: URLRequest
+  private let wishes: NetworkCacheWishes
+  private let call: NetworkCall
+  private let next: NetworkMiddlewareNext
+  /// The key of the request when the call began, without a variant.
+  private let key: ResponseKey
+  /// Which header fields select a variant, if the responses to this URL have some.
+  private let index: StoredResponse?
+  /// The key of the response that suits the request.
+  private let storedKey: ResponseKey
+  /// The response that suits the request, if it is stored.
+  private let stored: StoredResponse?
+
+  init(
+    cache: ResponseCache, request: URLRequest, wishes: NetworkCacheWishes, call: NetworkCall,
+    next: NetworkMiddlewareNext
+  ) {
+    self.cache = cache
+    self.request = request
+    self.wishes = wishes
+    self.call = call
+    self.next = next
+    key = ResponseCache.key(request, call)
+    let found = cache.store.response(for: key)
+    if let found, found.isVariantIndex {
+      index = found
+      storedKey = key.withVariant(found.variant(of: request))
+      let variant = cache.store.response(for: storedKey)
+      // A store of the app might not tell variants apart.
+      stored = variant?.isVariantIndex == false ? variant : nil
+    } else {
+      index = nil
+      storedKey = key
+      stored = found
+    }
+  }
+
+  func respond() async throws -> NetworkResponse<Data> {
+    if let stored = usableStored {
+      switch wishes.use(of: stored, at: Date()) {
+      case .serve:
+        if let served = stored.served(as: .cache) { return try served.get() }
+      case .serveAndRenew:
+        renewInBackground(stored)
+        if let served = stored.served(as: .cache) { return try served.get() }
+      case .validate: break
+      }
+    }
+    if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
+    return try await load(ifChanged: usableStored)
+  }
+
+  /// The stored response, if it may be served or validated. An error is of no use when it is no longer fresh: it might
+  /// be over.
+  private var usableStored: StoredResponse? {
+    guard let stored, !wishes.isReload else { return nil }
+    return stored.isFailure && !stored.isFresh(at: Date()) ? nil : stored
+  }
+
+  /// Whether the request is still that of the same user. If another one has signed in since, the response could belong
+  /// to either of them.
+  private var isOfSameUser: Bool { ResponseCache.key(request, call) == key }
+
+  // MARK: Requests
+
+  /// Requests the response, and serves the stored one if that is wanted and the server cannot be reached.
+  private func load(ifChanged stored: StoredResponse?) async throws -> NetworkResponse<Data> {
+    let mayReplaceError = cache.servesStaleIfError && stored?.mayReplaceError == true
+    let fallback = mayReplaceError ? stored : nil
+    call.memory.withLock { $0.hasFallback = fallback != nil }
+    do {
+      return try await validated(stored)
+    } catch let error as NetworkError where error.isOutage && isOfSameUser {
+      guard let served = fallback?.served(as: .cache, because: error) else { throw error }
+      return try served.get()
+    }
+  }
+
+  /// Requests the response. A 304 serves the stored one.
+  private func validated(_ stored: StoredResponse?) async throws -> NetworkResponse<Data> {
+    guard let stored, stored.canBeValidated else { return try await received(unconditional) }
+    var conditional = unconditional
+    conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
+    conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
+    let response = try await storingFailure { try await next(conditional) }
+    if response.statusCode != 304 {
+      keep(response)
+      return response
+    }
+    if isOfSameUser, let renewed = renewed(stored, by: response.response) {
+      return try renewed.served(as: .revalidated)?.get() ?? response
+    }
+    // The 304 is about another version or another user, so there is no body for it.
+    return try await received(unconditional)
+  }
+
+  private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
+    switch stored.match(notModified) {
+    case .differs: return nil
+    case .confirms: return stored
+    case .updates:
+      guard let renewed = StoredResponse(notModified, renewing: stored, to: request) else { return nil }
+      save(renewed)
+      return renewed
+    }
+  }
+
+  /// The request as the server receives it. The session's own cache must not respond in place of the server.
+  private var unconditional: URLRequest {
+    var request = request
+    if !wishes.isReload { request.cachePolicy = .reloadIgnoringLocalCacheData }
+    return request
+  }
+
+  private func received(_ request: URLRequest) async throws -> NetworkResponse<Data> {
+    let response = try await storingFailure { try await next(request) }
+    keep(response)
+    return response
+  }
+
+  /// Renews the stored response for the next call. It is renewed only once at a time.
+  private func renewInBackground(_ stored: StoredResponse) {
+    let isFirst = cache.renewals.withLock { $0.insert(storedKey).inserted }
+    if !isFirst { return }
+    Task {
+      // The stored response remains if this fails, and the next call renews it.
+      _ = try? await validated(stored)
+      _ = cache.renewals.withLock { $0.remove(storedKey) }
+    }
+  }
+
+  // MARK: Storing
+
+  /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh.
+  private func storingFailure(
+    _ send: () async throws -> NetworkResponse<Data>
+  ) async throws -> NetworkResponse<Data> {
+    do {
+      return try await send()
+    } catch let error as NetworkError {
+      if case .endpointError(let head, let data) = error.failure?.lastError ?? error {
+        let response = NetworkResponse(data: data ?? Data(), response: head)
+        let failure = StoredResponse(response, isFailure: true, to: request)
+        if let failure, failure.isStorable, isOfSameUser { save(failure) }
+      }
+      throw error
+    }
+  }
+
+  /// Stores a response. One that cannot be stored shows that the stored one is out of date.
+  private func keep(_ response: NetworkResponse<Data>) {
+    if !isOfSameUser { return }
+    guard let new = StoredResponse(response, to: request) else {
+      cache.store.remove(storedKey)
+      return
+    }
+    save(new)
+  }
+
+  private func save(_ new: StoredResponse) {
+    guard new.isStorable else {
+      cache.store.remove(storedKey)
+      return
+    }
+    guard new.hasVariants else {
+      cache.store.store(new, for: key)
+      return
+    }
+    if index?.varyingFields != new.varyingFields {
+      cache.store.store(StoredResponse(indexOfVariants: new), for: key)
+    }
+    cache.store.store(new, for: key.withVariant(new.variant(of: request)))
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a request allows a cache to do: its method, its header fields and its `cachePolicy`.
+nonisolated struct NetworkCacheWishes: Sendable {
+  /// What to do with a stored response.
+  enum Use: Equatable {
+    /// Serve it without a request.
+    case serve
+    /// Serve it, and request the next one in the background.
+    case serveAndRenew
+    /// Ask the server whether it is still valid.
+    case validate
+  }
+
+  private let control: NetworkCacheControl
+  private let policy: URLRequest.CachePolicy
+  /// Whether a stored response may be served, and the response to this request may be stored.
+  let isCacheable: Bool
+  /// Whether the server must not be asked.
+  let isStoredOnly: Bool
+  /// Whether the server must send the whole response.
+  let isReload: Bool
+
+  init(_ request: URLRequest, isTransfer: Bool, isStoredOnly: Bool) {
+    control = NetworkCacheControl(request.value(forHTTPHeaderField: "Cache-Control"))
+    policy = request.cachePolicy
+    // A request for a range, or with a condition of its own, must receive the server's response to it.
+    let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
+    let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
+    let isPlainGET = request.networkMethod == "GET" && !isTransfer && !isConditional
+    isCacheable = isPlainGET && !control.has("no-store")
+    self.isStoredOnly = isStoredOnly || policy == .returnCacheDataDontLoad
+    isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(policy)
+  }
+
+  func use(of stored: StoredResponse, at date: Date) -> Use {
+    if isStoredOnly { return .serve }
+    switch policy {
+    case .returnCacheDataElseLoad: return .serve
+    case .reloadRevalidatingCacheData: return .validate
+    default: break
+    }
+    if control.has("no-cache") { return .validate }
+    if stored.isFresh(at: date, maxAge: control.maxAge) { return .serve }
+    // A request that limits the age does not accept a stale response.
+    let acceptsStale = control.maxAge == nil
+    return acceptsStale && stored.mayBeServedWhileRevalidating(at: date) ? .serveAndRenew : .validate
+  }
+}

@@ -1,0 +1,51 @@
+/// The contents of a store, limited in total size. The least recently used value is evicted first.
+nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private struct Entry: Sendable {
+    var value: Value
+    var size: Int
+    var use: Int
+  }
+
+  let capacity: Int
+  /// Called with every value that is replaced, evicted or removed.
+  let delete: @Sendable (Value) -> Void
+  /// The number of the most recent use. Uses are numbered in order.
+  var lastUse = 0
+  private var size = 0
+  private var entries: [Key: Entry] = [:]
+
+  init(capacity: Int, delete: @escaping @Sendable (Value) -> Void = { _ in }) {
+    self.capacity = capacity
+    self.delete = delete
+  }
+
+  /// Removes and returns a value, without calling `delete`.
+  mutating func take(_ key: Key) -> Value? {
+    guard let entry = entries.removeValue(forKey: key) else { return nil }
+    size -= entry.size
+    return entry.value
+  }
+
+  /// Inserts a value as the most recently used, or deletes it if it is larger than a quarter of the capacity.
+  mutating func insert(_ value: Value, size: Int, for key: Key) {
+    remove(key)
+    guard size <= capacity / 4 else {
+      delete(value)
+      return
+    }
+    lastUse += 1
+    entries[key] = Entry(value: value, size: size, use: lastUse)
+    self.size += size
+    while self.size > capacity, let oldest = entries.min(by: { $0.value.use < $1.value.use }) {
+      remove(oldest.key)
+    }
+  }
+
+  mutating func remove(_ key: Key) {
+    if let value = take(key) { delete(value) }
+  }
+
+  mutating func removeAll(where isOld: (Key) -> Bool) {
+    for key in entries.keys.filter(isOld) { remove(key) }
+  }
+}

@@ -1,0 +1,148 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A response in a ``ResponseStore``. A store can encode and decode it, but not read its contents.
+nonisolated public struct StoredResponse: Sendable, Codable {
+  private let url: URL
+  private let status: Int
+  private let body: Data
+  /// When it arrived, by the clock of the device.
+  let storedAt: Date
+  /// The header fields, with names in lowercase.
+  private var headers: [String: String] = [:]
+  /// Whether the call that received the response failed with it, for example with a 404.
+  private(set) var isFailure = false
+  /// Whether this is no response, but says by its Vary which header fields select one of several responses. Each of them
+  /// is stored for a key with its ``ResponseKey/variant``.
+  private(set) var isVariantIndex = false
+
+  /// The estimated size in bytes.
+  public var size: Int {
+    var size = 200 + body.count
+    for (name, value) in headers { size += name.utf8.count + value.utf8.count }
+    return size
+  }
+
+  /// The status codes that are cacheable by default (RFC 9110 §15.1), without 206.
+  private static let storableStatuses: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+
+  /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
+  /// and for a response from another URL after a redirect.
+  init?(
+    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, at date: Date = Date()
+  ) {
+    guard Self.storableStatuses.contains(response.statusCode) else { return nil }
+    self.init(response.response, body: response.data, status: response.statusCode, to: request, at: date)
+    self.isFailure = isFailure
+  }
+
+  /// Makes a stored response from a 304 that updates one (RFC 9111 §3.2). Returns nil if the 304 is from another URL.
+  init?(_ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, at date: Date = Date()) {
+    self.init(notModified, body: old.body, status: old.status, to: request, at: date)
+    // A 304 does not change the fields that describe the stored body.
+    for name in ["content-type", "content-length", "content-range"] { headers[name] = old.headers[name] }
+    for (name, value) in old.headers where headers[name] == nil {
+      // These would make the response as old as it was before.
+      if name != "age", name != "date" { headers[name] = value }
+    }
+    removeLengthOfEncodedBody()
+  }
+
+  /// Makes the entry that says which header fields select the responses to a URL.
+  init(indexOfVariants response: StoredResponse) {
+    url = response.url
+    status = response.status
+    body = Data()
+    storedAt = response.storedAt
+    headers["vary"] = response.headers["vary"]
+    isVariantIndex = true
+  }
+
+  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, at date: Date) {
+    guard let url = request.url?.networkAddress, head.url?.networkAddress == url else { return nil }
+    self.url = url
+    self.status = status
+    self.body = body
+    storedAt = date
+    for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
+    removeFieldsOfTheConnection()
+    removeLengthOfEncodedBody()
+  }
+
+  /// Removes cookies, the encoding of a body that was decoded, and what applies to one connection (RFC 9111 §3.1).
+  private mutating func removeFieldsOfTheConnection() {
+    let notStored = [
+      "set-cookie", "content-encoding", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+      "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+    ]
+    // A server must not name these in Connection (RFC 9110 §7.6.1): without them, the response would appear fresher, or
+    // fit more requests.
+    let restrictions = ["cache-control", "vary", "expires", "age", "date"]
+    let hopByHop = NetworkListField(headers["connection"]).elements.map(\.name).filter { !restrictions.contains($0) }
+    for name in notStored + hopByHop { headers[name] = nil }
+  }
+
+  /// If the body was decoded, its length has changed.
+  private mutating func removeLengthOfEncodedBody() {
+    if headers["content-length"] != "\(body.count)" { headers["content-length"] = nil }
+  }
+
+  func header(_ name: String) -> String? { headers[name.lowercased()] }
+
+  var control: NetworkCacheControl { NetworkCacheControl(header("Cache-Control")) }
+
+  /// Whether the server can confirm the response with a 304. It does that only for a success (RFC 9110 §13.2.1).
+  var canBeValidated: Bool {
+    let hasValidator = header("ETag") != nil || header("Last-Modified") != nil
+    return hasValidator && 200..<300 ~= status
+  }
+
+  /// Whether the response may be served if the server cannot be reached. An error would hide what is wrong.
+  var mayReplaceError: Bool { !isFailure && !control.has("must-revalidate") && !control.has("no-cache") }
+
+  /// False if the response must not be stored, or could never be served. The session adds cookies after the cache has
+  /// read the request, so a response that depends on them could belong to another user.
+  var isStorable: Bool {
+    if control.has("no-store") { return false }
+    if lifetime <= 0, !canBeValidated { return false }
+    let vary = NetworkListField(header("Vary"))
+    if vary.isMalformed { return false }
+    // What is not a field name could mean any field.
+    return vary.elements.allSatisfy { $0.isToken && $0.name != "*" && $0.name != "cookie" }
+  }
+
+  // MARK: Variants
+
+  /// Whether the response depends on header fields of the request.
+  var hasVariants: Bool { !varyingFields.isEmpty }
+
+  /// The names of the header fields that Vary lists, in alphabetical order.
+  var varyingFields: [String] { Set(NetworkListField(header("Vary")).elements.map(\.name)).sorted() }
+
+  /// A hash of the request's values for these fields. It is the ``ResponseKey/variant`` of the response to it.
+  func variant(of request: URLRequest) -> String {
+    let fields = varyingFields.map { name in
+      let value = request.value(forHTTPHeaderField: name) ?? ""
+      return "\(name):\(value)"
+    }
+    return fields.isEmpty ? "" : NetworkHash.text(of: fields.joined(separator: "\n"))
+  }
+
+  // MARK: Serving
+
+  /// The response as a caller receives it, or the error if it is one. `error` is why the server did not confirm it.
+  func served(
+    as source: NetworkResponseSource, because error: NetworkError? = nil
+  ) -> Result<NetworkResponse<Data>, NetworkError>? {
+    var fields = headers
+    if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
+    let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
+    guard let head else { return nil }
+    if isFailure { return .failure(.endpointError(head, body)) }
+    return .success(
+      NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error))
+  }
+}

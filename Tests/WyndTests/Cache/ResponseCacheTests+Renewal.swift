@@ -1,0 +1,133 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A stale response is served at once, and renewed for the next call (RFC 5861 §3).
+extension ResponseCacheTests {
+  static let renewable = ["Cache-Control": "max-age=60, stale-while-revalidate=30", "ETag": "\"1\""]
+
+  @Test func servesAStaleResponseAndRenewsItForTheNextCall() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two", headers: Self.renewable)])
+    _ = try await cached.get()
+    #expect(try await cached.get(after: 60) == ("one", .cache))
+    #expect(try await Self.becomesTrue { cached.store.stores == 2 })
+    #expect(try await cached.get() == ("two", .cache))
+    #expect(cached.script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\""])
+  }
+
+  @Test func a304RenewsAStaleResponse() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .status(304)])
+    _ = try await cached.get()
+    #expect(try await cached.get(after: 89) == ("one", .cache))
+    #expect(try await Self.becomesTrue { cached.store.stores == 2 })
+    #expect(try await cached.get(after: 59) == ("one", .cache))
+    #expect(cached.script.requests.count == 2)
+  }
+
+  /// Cache-Control of the response, and the seconds that have passed.
+  static let notRenewable: [(control: String, seconds: Double)] = [
+    ("max-age=60, stale-while-revalidate=30", 90), ("max-age=60, stale-while-revalidate=0", 60),
+    ("max-age=60, stale-while-revalidate", 60), ("max-age=60, stale-while-revalidate=-1", 60),
+    ("max-age=60, stale-while-revalidate=30.5", 60), ("max-age=60, ext=\"stale-while-revalidate=30\"", 60),
+    ("max-age=60, stale-while-revalidate=30, must-revalidate", 60),
+    ("max-age=60, stale-while-revalidate=30, no-cache", 0), ("stale-while-revalidate=30", 0),
+    ("max-age=60, stale-while-revalidate=30, ext=\"", 0),
+  ]
+  @Test(arguments: notRenewable.indices) func asksTheServerOutsideOfTheWindow(_ row: Int) async throws {
+    let (control, seconds) = Self.notRenewable[row]
+    let cached = CachedClient([.ok("one", headers: ["Cache-Control": control, "ETag": "\"1\""]), .ok("two")])
+    _ = try await cached.get()
+    #expect(try await cached.get(after: seconds) == ("two", .network))
+  }
+
+  @Test(arguments: ["no-cache", "max-age=600", "max-age=0"])
+  func asksTheServerIfTheRequestLimitsTheAge(_ control: String) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two")])
+    _ = try await cached.get()
+    #expect(try await cached.get(["Cache-Control": control], after: 60) == ("two", .network))
+  }
+
+  @Test(arguments: [URLRequest.CachePolicy.reloadIgnoringLocalCacheData, .reloadRevalidatingCacheData])
+  func asksTheServerForAReload(_ policy: URLRequest.CachePolicy) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two")])
+    _ = try await cached.get()
+    cached.store.pass(60)
+    var request = try Self.request()
+    request.cachePolicy = policy
+    #expect(try await cached.response(request) == ("two", .network))
+  }
+
+  /// The list is on the screen, and up to date a moment later.
+  @Test func valuesGiveTheServersResponseAfterAStaleOne() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two", headers: Self.renewable)])
+    _ = try await cached.get()
+    cached.store.pass(60)
+    var got: [String] = []
+    for try await value in cached.client.values(of: Text()) { got.append("\(value.value) \(value.source)") }
+    #expect(got == ["one cache", "two network"])
+  }
+
+  /// The server is slow. Meanwhile, the calls are served, and only one request is sent.
+  @Test func renewsAResponseOnlyOnceAtATime() async throws {
+    struct Slow: NetworkMiddleware {
+      let gate: AsyncStream<Void>
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> {
+        if request.value(forHTTPHeaderField: "If-None-Match") != nil { for await _ in gate { break } }
+        return try await next(request)
+      }
+    }
+    let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+    let cached = CachedClient(
+      [
+        .ok("one", headers: Self.renewable), .ok("two", headers: Self.renewable), .ok("three", headers: Self.renewable),
+      ],
+      attempt: [Slow(gate: gate)])
+    _ = try await cached.get()
+    cached.store.pass(60)
+    for _ in 0..<5 { #expect(try await cached.get() == ("one", .cache)) }
+    opener.finish()
+    #expect(try await Self.becomesTrue { cached.store.stores == 2 })
+    #expect(try await cached.get() == ("two", .cache))
+    #expect(cached.script.requests.count == 2)
+  }
+
+  /// A renewal that fails leaves the stored response, and the next call tries again.
+  @Test func aFailedRenewalIsRepeatedByTheNextCall() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .status(500), .ok("two", headers: Self.renewable)])
+    _ = try await cached.get()
+    cached.store.pass(60)
+    let hasFailed = try await Self.becomesTrue {
+      cached.script.requests.count >= 2
+    } whileDoing: {
+      let got = try await cached.get()
+      #expect(got == ("one", .cache))
+    }
+    let isRenewed = try await Self.becomesTrue {
+      cached.store.stores == 2
+    } whileDoing: {
+      _ = try await cached.get()
+    }
+    #expect(hasFailed && isRenewed)
+    #expect(try await cached.get() == ("two", .cache))
+  }
+
+  /// The server's response to one user is not stored for another one who has signed in meanwhile.
+  @Test func aRenewalBelongsToTheUserWhoMadeTheRequest() async throws {
+    let authentication = try Self.authentication("ann", as: "ann")
+    let script = NetworkScript { request, number in
+      if number == 1 { authentication.signIn(BearerToken("bob"), as: "bob") }
+      return .ok("\(number)", headers: Self.renewable)
+    }
+    let cached = CachedClient(script, attempt: [authentication])
+    _ = try await cached.get()
+    #expect(try await cached.get(after: 60) == ("0", .cache))
+    #expect(try await Self.becomesTrue { script.requests.count == 2 })
+    #expect(try await cached.get().text != "1")
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Which unsafe requests remove the stored responses for their URL (RFC 9111 §4.4).
+extension ResponseCacheTests {
+  /// A server that refuses a request has changed nothing (RFC 9111 §4.4).
+  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH"], [400, 403, 404, 409, 412, 500, 503])
+  func anUnsafeRequestThatFailedKeepsTheStoredResponse(_ method: String, _ status: Int) async throws {
+    let cached = CachedClient([.ok("old", headers: Self.fresh), .status(status), .ok("new")])
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get(method: method) }
+    #expect(try await cached.get() == ("old", .cache))
+  }
+
+  /// The user edits something without a connection, and still sees what is stored.
+  @Test(arguments: [
+    URLError.Code.notConnectedToInternet, .cannotFindHost, .cannotConnectToHost, .secureConnectionFailed,
+  ])
+  func anUnsafeRequestThatWasNotSentKeepsTheStoredResponse(_ code: URLError.Code) async throws {
+    for policy in [RetryPolicy.never, RetryPolicy()] {
+      let cached = CachedClient([.ok("old", headers: Self.fresh), .failure(code)], policy: policy)
+      _ = try await cached.get()
+      await #expect(throws: NetworkError.self) { try await cached.get(method: "POST") }
+      #expect(try await cached.get() == ("old", .cache))
+    }
+  }
+
+  /// The first attempt may have been applied, whatever happened to the second one.
+  @Test func anUnsafeRequestThatMayHaveBeenAppliedRemovesTheStoredResponse() async throws {
+    let cached = CachedClient(
+      [.ok("old", headers: Self.fresh), .dropped, .status(503), .ok("new")], policy: RetryPolicy(maxRetries: 1))
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get(method: "PUT") }
+    #expect(cached.script.requests.count == 3)
+    #expect(try await cached.get() == ("new", .network))
+  }
+
+  /// The POST was applied, and the page that it led to is missing.
+  @Test func anErrorAfterARedirectRemovesTheStoredResponse() async throws {
+    struct Redirected: NetworkMiddleware {
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> {
+        if request.httpMethod != "POST" { return try await next(request) }
+        let other = try #require(URL(string: "https://a.example/placed"))
+        return try await next(URLRequest(url: other))
+      }
+    }
+    let cached = CachedClient(
+      [.ok("old", headers: Self.fresh), .status(404), .ok("new")], attempt: [Redirected()])
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get(method: "POST") }
+    #expect(try await cached.get() == ("new", .network))
+  }
+}

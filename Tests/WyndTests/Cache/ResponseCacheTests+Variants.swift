@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Several responses to one URL, of which header fields of the request select one (RFC 9111 §4.1).
+extension ResponseCacheTests {
+  static let varying = ["Cache-Control": "max-age=60", "Vary": "Accept"]
+
+  @Test func storesSeveralVariants() async throws {
+    let script = NetworkScript { request, _ in
+      .ok(request.value(forHTTPHeaderField: "Accept") ?? "none", headers: Self.varying)
+    }
+    for store in [MemoryStore() as any ResponseStore, try DiskStore(try Folder().url)] {
+      let cached = CachedClient(script, store: store)
+      let before = script.requests.count
+      for source in [NetworkResponseSource.network, .cache, .cache] {
+        for type in ["a", "b", "c"] { #expect(try await cached.get(["Accept": type]) == (type, source)) }
+        #expect(try await cached.get() == ("none", source))
+      }
+      #expect(script.requests.count == before + 4)
+    }
+  }
+
+  @Test func revalidatesEachVariantWithItsOwnTag() async throws {
+    let script = NetworkScript { request, number in
+      let type = request.value(forHTTPHeaderField: "Accept") ?? ""
+      return number < 2 ? .ok(type, headers: ["ETag": "\"\(type)\"", "Vary": "Accept"]) : .status(304)
+    }
+    let cached = CachedClient(script)
+    for source in [NetworkResponseSource.network, .revalidated] {
+      for type in ["a", "b"] { #expect(try await cached.get(["Accept": type]) == (type, source)) }
+    }
+    #expect(
+      script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, nil, "\"a\"", "\"b\""])
+  }
+
+  @Test(arguments: [[:], ["Cache-Control": "no-store"]])
+  func aVariantThatIsNoLongerCacheableLeavesTheOthers(_ fields: [String: String]) async throws {
+    let cached = CachedClient([
+      .ok("a", headers: Self.varying), .ok("b", headers: Self.varying), .ok("b2", headers: fields), .ok("b3"),
+    ])
+    for type in ["a", "b"] { _ = try await cached.get(["Accept": type]) }
+    #expect(try await cached.get(["Accept": "b", "Cache-Control": "no-cache"]).text == "b2")
+    #expect(try await cached.get(["Accept": "a"]) == ("a", .cache))
+    #expect(try await cached.get(["Accept": "b"]) == ("b3", .network))
+  }
+
+  /// The server distinguishes more than before, or less.
+  @Test(arguments: ["X-A", "Accept, X-A", ""]) func aNewVaryCountsFromThenOn(_ vary: String) async throws {
+    let other = ["Cache-Control": "max-age=60", "Vary": vary]
+    let cached = CachedClient([.ok("one", headers: Self.varying), .ok("two", headers: other), .ok("three")])
+    _ = try await cached.get(["Accept": "a", "X-A": "1"])
+    #expect(try await cached.get(["Accept": "b", "X-A": "1"]).text == "two")
+    #expect(try await cached.get(["Accept": "b", "X-A": "1"]) == ("two", .cache))
+    let isSame = vary.isEmpty
+    #expect(try await cached.get(["Accept": "b", "X-A": "2"]).text == (isSame ? "two" : "three"))
+  }
+
+  @Test func theOrderOfFieldsInVaryDoesNotMatter() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: ["Cache-Control": "max-age=60", "Vary": "Accept, X-A"]),
+      .ok("two", headers: ["Cache-Control": "max-age=60", "Vary": "x-a,accept,Accept"]),
+    ])
+    _ = try await cached.get(["Accept": "a", "X-A": "1"])
+    _ = try await cached.get(["Accept": "b", "X-A": "1"])
+    #expect(try await cached.get(["Accept": "a", "X-A": "1"]) == ("one", .cache))
+  }
+
+  @Test func unsafeRequestRemovesAllVariants() async throws {
+    let cached = CachedClient([
+      .ok("a", headers: Self.varying), .ok("b", headers: Self.varying), .status(201), .ok("new", headers: Self.varying),
+    ])
+    for type in ["a", "b"] { _ = try await cached.get(["Accept": type]) }
+    _ = try await cached.get(method: "POST")
+    for type in ["a", "b"] { #expect(try await cached.get(["Accept": type]) == ("new", .network)) }
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An app can implement a performer, and wrap another one.
+@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct NetworkPerformerTests {
+  /// Does something before and after each call of another performer.
+  struct Decorator: NetworkPerformer {
+    let base: any NetworkPerformer
+    let log = Box<[String]>([])
+
+    func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+      var plan = plan
+      plan.request.setValue("7", forHTTPHeaderField: "X-Trace")
+      plan.policy = plan.policy ?? RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil)
+      log.update { $0.append("begin") }
+      let result = await base.perform(plan)
+      log.update { $0.append("\((try? result.get())?.statusCode ?? 0)") }
+      return result
+    }
+  }
+
+  /// Responds without another performer.
+  struct Fixed: NetworkPerformer {
+    func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+      guard let url = plan.request.url,
+        let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+      else { return .failure(.noResponse) }
+      return .success(NetworkResponse(data: Data("[1]".utf8), response: response))
+    }
+  }
+
+  @Test func aDecoratorSeesEveryCallOfASession() async throws {
+    let server = try LoopbackServer { request in
+      if request.target == "/events" {
+        return .ok(Array("data: a\n\n".utf8), [("Content-Type", "text/event-stream")])
+      }
+      return request.index == 0 ? .status(503) : .ok("[1]")
+    }
+    let decorator = Decorator(base: URLSession(configuration: .ephemeral))
+    let folder = try Folder()
+    let request = URLRequest(url: server.url())
+
+    #expect(try await decorator.performNetworkRequest(request) == Data("[1]".utf8))
+    let response: Result<NetworkResponse<Data>, NetworkError> = await withCheckedContinuation { end in
+      decorator.networkResponse(for: request) { end.resume(returning: $0) }
+    }
+    #expect(try response.get().statusCode == 200)
+    #expect(try await decorator.load(Numbers(server: server)) == [1])
+    try await decorator.performNetworkDownload(request, to: folder.file())
+    #expect(try Data(contentsOf: folder.file()) == Data("[1]".utf8))
+    try await decorator.performNetworkUpload(request, from: .text("body"))
+    var lines: [String] = []
+    for try await line in try await decorator.networkBytes(for: request).lines { lines.append(line) }
+    #expect(lines == ["[1]"])
+    for try await event in decorator.serverSentEvents(
+      for: URLRequest(url: server.url("/events")), reconnects: false)
+    {
+      #expect(event.data == "a" && event.type == "message")
+    }
+    #expect(decorator.log.value == Array(repeating: ["begin", "200"], count: 7).flatMap { $0 })
+    #expect(server.requests.count == 8 && server.requests.allSatisfy { $0.value("X-Trace") == "7" })
+  }
+
+  struct Numbers: LocalEndpoint {
+    typealias Response = [Int]
+    let server: LoopbackServer
+  }
+
+  @Test func aPerformerOfTheAppNeedsNoSession() async throws {
+    let request = URLRequest(url: URL(filePath: "/"))
+    #expect(try await Fixed().performNetworkRequest(request) == Data("[1]".utf8))
+    let data: NetworkResult = await withCheckedContinuation { end in
+      Fixed().performNetworkRequest(request) { end.resume(returning: $0) }
+    }
+    #expect(try data.get() == Data("[1]".utf8))
+  }
+
+  /// The decorator sends the request after the public call has returned, and the app may have invalidated its session by
+  /// then: the request must not be sent on that session, which would raise an exception on Apple's platforms.
+  @Test func aDecoratedCallSurvivesTheEndOfItsSession() async throws {
+    let server = try LoopbackServer(script: .ok("a"))
+    let session = URLSession(configuration: .ephemeral)
+    let decorator = Decorator(base: session)
+    let result: NetworkResult = await withCheckedContinuation { end in
+      decorator.performNetworkRequest(server.url()) { end.resume(returning: $0) }
+      session.finishTasksAndInvalidate()
+    }
+    #if canImport(FoundationNetworking)
+      // The session is known to be invalid, or the call has begun before.
+      #expect(result.error == nil || result.error?.urlError?.code == .cancelled)
+    #else
+      #expect(try result.get() == Data("a".utf8))
+    #endif
+  }
+}
