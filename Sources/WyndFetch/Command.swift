@@ -9,12 +9,13 @@ enum Command {
     usage: wynd-fetch                    watch a request survive a misbehaving server
            wynd-fetch URL [OPTION]...    send a request, and retry it when that is useful and safe
 
-    A URL without a scheme is http. The options are those of curl, except the last five:
+    A URL without a scheme is http. The options are those of curl, except the last four:
 
       -o FILE, -O         write the body to FILE, or to a file named as in the URL; it appears when it is complete
       -C -                continue an interrupted download with -o or -O
       -d DATA             send DATA (POST); again: joined with &; @FILE without its line breaks, @- is stdin
       --data-binary DATA  the same, with the line breaks of @FILE; --data-raw gives @ no meaning
+      --json DATA         send JSON (POST), and accept JSON; @FILE as above
       -G                  put what -d has into the query instead
       -F NAME=VALUE       send a multipart form (POST); NAME=@FILE;type=TYPE sends a file
       -T FILE             send FILE (PUT)
@@ -29,7 +30,7 @@ enum Command {
 
       --max-retries N, --retry N        10 unless you set it; for downloads, only consecutive retries count
       --sha256 HEX                      check the file of -o before it appears
-      --json                            every attempt, failure and wait as one line of JSON
+      --events                          every attempt, failure and wait as one line of JSON
       --version, --help
 
     The body goes to stdout or FILE, everything else to stderr. Redirects are followed.

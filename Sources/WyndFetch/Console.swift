@@ -1,7 +1,7 @@
 import Foundation
 import Wynd
 
-/// What goes to stderr: one line if the call fails, and every event with `-v` or `--json`. On a terminal, a line with
+/// What goes to stderr: one line if the call fails, and every event with `-v` or `--events`. On a terminal, a line with
 /// the progress or the wait is shown while the call runs.
 final class Console: @unchecked Sendable {
   private let isQuiet: Bool
@@ -118,8 +118,9 @@ struct EventJSON: Encodable {
   static func url(_ request: URLRequest) -> String {
     guard var parts = request.url.flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: true) }) else { return "" }
     (parts.user, parts.password, parts.fragment) = (nil, nil, nil)
-    parts.queryItems = parts.queryItems?.map { URLQueryItem(name: $0.name, value: "…") }
-    return (parts.string ?? "").replacingOccurrences(of: "%E2%80%A6", with: "…")
+    // As the library's own texts have it.
+    parts.queryItems = parts.queryItems?.map { URLQueryItem(name: $0.value == nil ? "*" : $0.name, value: "*") }
+    return parts.string ?? ""
   }
 
   init(_ event: NetworkEvent) {

@@ -20,7 +20,9 @@ enum Demonstration {
       let response = try await URLSession.shared.networkResponse(
         for: URLRequest(url: server.url("/data")), policy: policy)
       Command.say("\n\(String(decoding: response.data, as: UTF8.self))")
-      Command.say("\(response.attempts.count) attempts, and the data is complete.")
+      Command.say("\(response.attempts.count) attempts, and the data is complete.\n")
+      Command.say(
+        "With a URL, this command sends a request of yours: wynd-fetch URL [OPTION]...; see wynd-fetch --help")
       return 0
     } catch {
       Command.note("wynd-fetch: \(error)")

@@ -84,13 +84,26 @@ struct Fetch {
 
   private func download(to file: URL) async throws(NetworkError) -> Int32 {
     if !options.resumes { NetworkDownload.removePartialFile(for: file) }
-    let download = try await network.performNetworkDownload(
-      options.request, to: file,
-      options: DownloadOptions(
-        overwrites: true, resumes: true, onProgress: console.onProgress,
-        validate: options.sha256.map(Checksum.validate)),
-      policy: policy)
-    return options.showsHead ? write(head(download.response)) : 0
+    do throws(NetworkError) {
+      let download = try await network.performNetworkDownload(
+        options.request, to: file,
+        options: DownloadOptions(
+          overwrites: true, resumes: true, onProgress: console.onProgress,
+          validate: options.sha256.map(Checksum.validate)),
+        policy: policy)
+      return options.showsHead ? write(head(download.response)) : 0
+    } catch {
+      // As curl does, a success without a body makes an empty file.
+      guard options.sha256 == nil, Self.hasNoContent(error) else { throw error }
+      do { try Data().write(to: file) } catch { throw .transferFailed(error) }
+      return 0
+    }
+  }
+
+  /// A download has a file or fails, also if the server has nothing to send (204, 205).
+  private static func hasNoContent(_ error: NetworkError) -> Bool {
+    guard case .transferFailed(TransferError.invalidResponse(let reason)) = error else { return false }
+    return ["status 204", "status 205"].contains(reason)
   }
 
   private func head(_ response: HTTPURLResponse) -> Data {

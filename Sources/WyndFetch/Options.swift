@@ -23,6 +23,7 @@ struct Options {
   /// False with `-f`.
   var showsErrorBody = true
   var isVerbose = false
+  /// The events are written as JSON.
   var isJSON = false
   var maxRetries: Int?
   var deadline: Duration?
@@ -47,11 +48,11 @@ struct Options {
   /// Options of curl that are not here, and what does the same.
   private static let instead = [
     "-k": "certificates are always checked", "--insecure": "certificates are always checked",
-    "-x": "set http_proxy or https_proxy", "--proxy": "set http_proxy or https_proxy", "-b": "use -H 'Cookie: …'",
-    "--cookie": "use -H 'Cookie: …'", "-c": "-i shows Set-Cookie", "--cookie-jar": "-i shows Set-Cookie",
+    "-x": "set http_proxy or https_proxy", "--proxy": "set http_proxy or https_proxy", "-b": "use -H 'Cookie: ...'",
+    "--cookie": "use -H 'Cookie: ...'", "-c": "-i shows Set-Cookie", "--cookie-jar": "-i shows Set-Cookie",
     "--data-urlencode": "encode the value, and use -d", "--connect-timeout": "use --deadline",
-    "-D": "use -i", "--dump-header": "use -i", "-w": "use -i or --json", "--write-out": "use -i or --json",
-    "-r": "use -H 'Range: …'", "--range": "use -H 'Range: …'",
+    "-D": "use -i", "--dump-header": "use -i", "-w": "use -i or --events", "--write-out": "use -i or --events",
+    "-r": "use -H 'Range: ...'", "--range": "use -H 'Range: ...'",
   ]
 
   init(_ arguments: [String]) throws(Wrong) {
@@ -59,6 +60,7 @@ struct Options {
     var address: String?
     var method: String?
     var data: [Data] = []
+    var json: Data?
     var parts: [RequestBody.Part] = []
     var source: String?
     var (defaults, fields): ([String: String], [(String, String)]) = ([:], [])
@@ -92,6 +94,11 @@ struct Options {
       case "--data-binary":
         let text = try value()
         data.append(try text.hasPrefix("@") ? Self.read(text) : Data(text.utf8))
+      case "--json":
+        let text = try value()
+        json = try (json ?? Data()) + (text.hasPrefix("@") ? Self.read(text) : Data(text.utf8))
+        defaults["Content-Type"] = "application/json"
+        defaults["Accept"] = "application/json"
       case "--data-raw": data.append(Data(try value().utf8))
       case "-F": parts.append(try Self.part(value()))
       case "-G": isQuery = true
@@ -137,7 +144,7 @@ struct Options {
         sha256 = digits
       case "-s": isQuiet = true
       case "-v": isVerbose = true
-      case "--json": isJSON = true
+      case "--events": isJSON = true
       case "-i": showsHead = true
       case "-I": (isHead, showsHead) = (true, true)
       case "-f": showsErrorBody = false
@@ -152,10 +159,10 @@ struct Options {
     }
 
     guard var address else { throw Wrong(reason: "no URL") }
-    let body = data.isEmpty ? nil : Data(data.joined(separator: Data("&".utf8)))
-    if isQuery, let body { address += (address.contains("?") ? "&" : "?") + String(decoding: body, as: UTF8.self) }
-    let bodies = [source != nil, !parts.isEmpty, body != nil && !isQuery].count { $0 }
-    if bodies > 1 { throw Wrong(reason: "-d, -F and -T are two bodies") }
+    let form = data.isEmpty ? nil : Data(data.joined(separator: Data("&".utf8)))
+    if isQuery, let form { address += (address.contains("?") ? "&" : "?") + String(decoding: form, as: UTF8.self) }
+    let bodies = [source != nil, !parts.isEmpty, form != nil && !isQuery, json != nil].count { $0 }
+    if bodies > 1 { throw Wrong(reason: "-d, -F, -T and --json are two bodies") }
     // As curl does: the name of the file, if the URL has none.
     if let source {
       if !address.components(separatedBy: "://")[address.contains("://") ? 1 : 0].contains("/") { address += "/" }
@@ -181,8 +188,9 @@ struct Options {
     request.httpMethod = method ?? (isHead ? "HEAD" : source != nil ? "PUT" : bodies > 0 ? "POST" : "GET")
     guard Self.isToken(request.httpMethod ?? "") else { throw Wrong(reason: "what follows -X is not a method") }
     if request.httpMethod == "GET", bodies > 0 { throw Wrong(reason: "a GET has no body; -G puts -d into the query") }
-    if let body, !isQuery {
-      request.httpBody = body
+    if let json { request.httpBody = json }
+    if let form, !isQuery {
+      request.httpBody = form
       defaults["Content-Type"] = "application/x-www-form-urlencoded"
     }
     for (name, value) in defaults { request.setValue(value, forHTTPHeaderField: name) }
@@ -213,9 +221,9 @@ struct Options {
     return (name, content)
   }
 
-  /// `name=text`, `name=<file`, or `name=@file`, which `;type=…` and `;filename=…` may follow.
+  /// `name=text`, `name=<file`, or `name=@file`, which `;type=...` and `;filename=...` may follow.
   private static func part(_ text: String) throws(Wrong) -> RequestBody.Part {
-    let wrong = Wrong(reason: "what follows -F is not name=value, name=<file or name=@file;type=…;filename=…")
+    let wrong = Wrong(reason: "what follows -F is not name=value, name=<file or name=@file;type=...;filename=...")
     guard let sign = text.firstIndex(of: "="), sign > text.startIndex else { throw wrong }
     let (name, content) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
     var words = content.components(separatedBy: ";")

@@ -126,6 +126,7 @@ public struct URLComponents: Sendable {
   public var queryItems: [URLQueryItem]?
   public var percentEncodedUser: String?
   public var percentEncodedPath = ""
+  public var percentEncodedQuery: String?
   public var string: String? { nil }
   public var url: URL? { nil }
 }
@@ -175,6 +176,10 @@ open class FileManager: NSObject {
   open func replaceItemAt(_ original: URL, withItemAt new: URL) throws -> URL? { nil }
 }
 extension Error { public var localizedDescription: String { "" } }
+open class Bundle: NSObject, @unchecked Sendable {
+  open class var main: Bundle { fatalError() }
+  open var bundleIdentifier: String? { nil }
+}
 // NS_SWIFT_SENDABLE in its header.
 open class FileHandle: NSObject, @unchecked Sendable {
   public init(forReadingFrom url: URL) throws {}

@@ -78,7 +78,10 @@ public struct Stopwatch: NetworkMiddleware {
     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> { try await next(request) }
 }
-public struct Logger: Sendable { public func debug(_ text: String) {} }
+public struct Logger: Sendable {
+  public enum Level: String, Sendable { case debug, info, notice, error }
+  public func log(level: Level, _ text: String) {}
+}
 public let logger = Logger()
 public struct ProgressView { public init(value: Double?) {} }
 public let progress = TransferProgress(completed: 1, total: 2)

@@ -13,8 +13,8 @@ public import Foundation
 /// ```
 ///
 /// The path is plain text, like ``Endpoint/path``. A ``QueryEncoder`` encodes `query`. Without `as:`, the body of the
-/// response is ignored.
-nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
+/// response is ignored. `serviceError:` is the type of the body of an error response, like ``Endpoint/ServiceError``.
+nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkServiceErrorSource {
   /// The path, as plain text.
   public let path: String
   /// The method.
@@ -23,7 +23,10 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   public let headers: [NetworkHeader]
   /// The body.
   public let body: RequestBody?
+  /// Whether a POST only reads, such as one that searches.
+  public let isReadOnly: Bool
   let query: QueryEncoder.Values
+  let serviceErrorType: any (Error & Decodable).Type
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
   /// The encoded query. Throws an error if a value cannot be encoded.
@@ -35,55 +38,82 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
 nonisolated extension AdHocEndpoint {
   fileprivate init(
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
-    _ body: RequestBody?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
-  ) { self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed) }
+    _ body: RequestBody?, isReadOnly: Bool = false, _ serviceErrorType: any (Error & Decodable).Type,
+    _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+  ) {
+    self.init(
+      path: path, method: method, headers: headers, body: body, isReadOnly: isReadOnly, query: query,
+      serviceErrorType: serviceErrorType, parsed: parsed)
+  }
 }
 
 nonisolated extension Endpoint {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.get, path, query, headers, nil) { try $0.decoded($1, $2) } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.get, path, query, headers, nil, serviceError) { try $0.decoded($1, $2) }
+  }
   /// A GET whose response body is ignored.
   public static func get(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil) { _, _, _ in } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.get, path, query, headers, nil, serviceError) { _, _, _ in } }
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.post, path, query, headers, body) { try $0.decoded($1, $2) } }
+    isReadOnly: Bool = false, as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { try $0.decoded($1, $2) }
+  }
   /// A POST whose response body is ignored.
   public static func post(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.post, path, query, headers, body) { _, _, _ in } }
+    isReadOnly: Bool = false, as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> {
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { _, _, _ in }
+  }
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.put, path, query, headers, body) { try $0.decoded($1, $2) } }
+    as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.put, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
+  }
   /// A PUT whose response body is ignored.
   public static func put(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body) { _, _, _ in } }
+    as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.put, path, query, headers, body, serviceError) { _, _, _ in } }
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.patch, path, query, headers, body) { try $0.decoded($1, $2) } }
+    as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.patch, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
+  }
   /// A PATCH whose response body is ignored.
   public static func patch(
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
-    as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
+    as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body, serviceError) { _, _, _ in } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Value> {
+    .init(.delete, path, query, headers, nil, serviceError) { try $0.decoded($1, $2) }
+  }
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self,
+    serviceError: any (Error & Decodable).Type = NoServiceError.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil, serviceError) { _, _, _ in } }
 }

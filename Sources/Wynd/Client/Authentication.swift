@@ -251,6 +251,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     // The rejection has to come from the service itself, not from another server after a redirect.
     if NetworkOrigin(response.url) != origin { return false }
     if request.httpBodyStream != nil { return false }
+    if call.isReadOnly { return true }
     if RepeatSafety.regardlessOfFailure(request) != nil { return true }
     // A server before a redirect may have applied the request. Of a call with all its attempts, that is not known.
     return call.attempt?.hasFollowedRedirect == false

@@ -22,14 +22,14 @@ nonisolated extension NetworkClient {
       let client = beginningCall()
       var plan = plan
       try complete(&plan.request)
-      plan.policy = plan.policy ?? policy
+      plan.policy = plan.policy?.inheriting(from: policy) ?? policy
       // A middleware of the call may sign a user in before it sends the request.
       let signedIn = plan.signIns ?? signIns.filter { $0.value != 0 }
       let ofCall = middleware.filter { $0.stage == .call }
       // Without them, the request is sent at once. Otherwise the app may invalidate its session while they work.
       let performer = ofCall.isEmpty ? performerInForce : client.performerInForce
       let endpoint = plan.endpoint as? any Endpoint
-      let call = NetworkCall(client: client, endpoint: endpoint, isTransfer: plan.isTransfer, signIns: signedIn)
+      let call = NetworkCall(client: client, endpoint: endpoint, isTransfer: plan.isTransfer, isReadOnly: plan.isReadOnly, signIns: signedIn)
       let perform: NetworkPerform = { plan in
         var call = call
         call.signIns = signedIn.merging(signIns) { began, _ in began }
@@ -75,6 +75,8 @@ nonisolated extension NetworkMiddleware {
   /// Puts this middleware around a call.
   fileprivate func around(_ perform: @escaping NetworkPerform, in call: NetworkCall) -> NetworkPerform {
     { plan in
+      let cause = NetworkErrorCause()
+      let perform = cause.observing(perform)
       do {
         if let own = self as? any NetworkPlanMiddleware {
           return try await own.respond(to: plan, in: call, next: perform)
@@ -85,7 +87,7 @@ nonisolated extension NetworkMiddleware {
           return try await perform(plan)
         }
       } catch {
-        throw NetworkError(thrown: error)
+        throw NetworkError(thrown: error, inPlaceOf: cause.last)
       }
     }
   }
@@ -93,10 +95,11 @@ nonisolated extension NetworkMiddleware {
   /// Puts this middleware around an attempt.
   fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
+      let cause = NetworkErrorCause()
       do {
-        return try await respond(to: request, in: call, next: next)
+        return try await respond(to: request, in: call, next: cause.observing(next))
       } catch {
-        throw NetworkError(thrown: error)
+        throw NetworkError(thrown: error, inPlaceOf: cause.last)
       }
     }
   }

@@ -40,7 +40,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// Header fields for every request that does not already have them. If ``baseURL`` is set, fields that look like
   /// credentials are sent only to its origin.
   public var headers: [NetworkHeader]
-  /// The retry policy of calls for which neither the call nor the endpoint has one.
+  /// The retry policy of all calls, in which an endpoint or a call may set other fields.
   public var policy: RetryPolicy
   /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts the keys.
   public var encoder: JSONEncoder?
@@ -60,7 +60,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///   - baseURL: The scheme, host, port and path prefix of endpoints that have no host.
   ///   - performer: Carries out the calls: a session, a ``NetworkScript``, another client, or a performer of the app.
   ///   - headers: Header fields for every request that does not already have them.
-  ///   - policy: The default retry policy.
+  ///   - policy: The retry policy of all calls.
   ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts
   ///     the keys.
   ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.

@@ -25,7 +25,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``.
+/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``. If
+/// it throws it in place of an error of `next`, it is ``NetworkError/mappedError(_:_:)``, which keeps that error.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Whether it runs once per call, or once per attempt (the default).
   var stage: MiddlewareStage { get }
@@ -100,6 +101,8 @@ nonisolated public struct NetworkCall: Sendable {
   public let endpoint: (any Endpoint)?
   /// Whether this is a download, an upload or a stream. The ``NetworkResponse`` has only the response body of an upload.
   public let isTransfer: Bool
+  /// Whether the request only reads, although its method does not say so.
+  var isReadOnly = false
   /// Who was signed in when the call began.
   var signIns: NetworkSignIns = [:]
   /// The current attempt; nil in the ``MiddlewareStage/call`` stage.
@@ -110,13 +113,38 @@ nonisolated public struct NetworkCall: Sendable {
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
 }
 
+/// Remembers what `next` threw last: a middleware may replace it with an error of its own.
+nonisolated struct NetworkErrorCause: Sendable {
+  private let stored = NetworkLock<NetworkError?>(nil)
+
+  var last: NetworkError? { stored.withLock { $0 } }
+
+  func observing<Input>(
+    _ next: @escaping @Sendable (Input) async throws -> NetworkResponse<Data>
+  ) -> @Sendable (Input) async throws -> NetworkResponse<Data> {
+    { input in
+      do {
+        let response = try await next(input)
+        stored.withLock { $0 = nil }
+        return response
+      } catch {
+        stored.withLock { $0 = error as? NetworkError }
+        throw error
+      }
+    }
+  }
+}
+
 nonisolated extension NetworkError {
-  /// The error that the caller receives if a middleware throws this one.
-  init(thrown error: any Error) {
+  /// The error that the caller receives if a middleware throws this one. `cause` is what `next` has thrown.
+  init(thrown error: any Error, inPlaceOf cause: NetworkError? = nil) {
     if let error = error as? NetworkError {
       self = error
     } else if error is CancellationError, Task.isCancelled {
       self = .cancelled
+    } else if let cause, !(error is URLError) {
+      // A cancellation is not a failure to show, whatever a middleware makes of it.
+      if case .cancelled = cause { self = cause } else { self = .mappedError(error, cause) }
     } else {
       self = .middlewareError(error)
     }

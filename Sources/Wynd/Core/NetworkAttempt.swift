@@ -20,6 +20,7 @@ nonisolated public struct NetworkAttempt: Sendable {
     /// URLSession measures nothing, and there is no such property.
     public internal(set) var metrics: URLSessionTaskMetrics?
   #endif
-  /// Why its failure proves that the server has not applied the request; nil if it does not.
+  /// Why the request may be repeated after its failure, unless the method or an Idempotency-Key allows that anyway: what
+  /// the failure proves, or that the request only reads. Nil if it may not.
   var proof: RepeatSafety?
 }

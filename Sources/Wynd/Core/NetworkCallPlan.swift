@@ -12,12 +12,15 @@ nonisolated public struct NetworkCallPlan: Sendable {
   private static let ids = NetworkLock((1...Int.max).makeIterator())
   /// What to send.
   public var request: URLRequest
-  /// The retry rule. Nil is the policy of the client, or ``RetryPolicy/default``.
+  /// The retry rule, without what a client adds to it; see ``RetryPolicy/inheriting(from:)``.
   public var policy: RetryPolicy?
   /// Replaces ``RetryPolicy/maxRetries`` of the policy, if it is set.
   var maxRetries: Int?
   /// Whether a 2xx response with an empty body is a success.
   var allowEmptyData = true
+  /// Whether the request only reads, although its method does not say so, such as a POST that searches. It is retried
+  /// like a GET.
+  public var isReadOnly = false
 
   /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
   var delay: Duration?
@@ -54,8 +57,10 @@ nonisolated extension NetworkCallPlan {
   }
 
   init(
-    _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true
+    _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true,
+    isReadOnly: Bool = false
   ) {
-    self.init(request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
+    self.init(
+      request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData, isReadOnly: isReadOnly)
   }
 }

@@ -21,11 +21,13 @@ nonisolated extension NetworkError {
     case .noResponseData(let response): return .noResponseData(retried(response))
     case .undecodable(let error, let response, let data): return .undecodable(error, retried(response), data)
     case .serviceError(let error, let response, let data): return .serviceError(error, retried(response), data)
+    case .mappedError(let error, let cause): return .mappedError(error, cause.attaching(attempts))
     default: return self
     }
   }
 
   var attachedAttempts: [NetworkAttempt] {
+    if case .mappedError(_, let cause) = self { return cause.attempts }
     if case .urlError(let error) = self {
       return (error.userInfo[Self.attemptsKey] as? NetworkAttempts)?.attempts ?? []
     }

@@ -8,13 +8,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   /// The same, with a line for each attempt.
   public var debugDescription: String {
-    var text = "NetworkError: \(self)"
-    for attempt in attempts {
-      text += "\n  #\(attempt.number) at \(attempt.startedAt.logText) for \(attempt.duration.logText): "
-      if let error = attempt.error { text += error.description }
-      if let delay = attempt.delay { text += "; then waited \(delay.logText)" }
-    }
-    return text
+    attempts.reduce("NetworkError: \(self)") { text, attempt in "\(text)\n  \(attempt)" }
   }
 
   private var logText: String {
@@ -29,8 +23,8 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     case .responseTooLarge(let limit): "a line of over \(limit) bytes"
     case .invalidRequest(let reason): "invalid request: \(reason)"
     case .middlewareError(let e), .transferFailed(let e), .generalError(let e): "The request failed: \(Self.reason(e))"
-    case .inaccessible(let failure):
-      "\(failure.lastError); gave up after attempt \(failure.attempts.count): \(failure.stopReason)"
+    case .mappedError(let error, let cause): "The request failed: \(Self.reason(error)): \(cause)"
+    case .inaccessible(let failure): failure.description
     case .cancelled: "canceled"
     }
   }
@@ -97,11 +91,19 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   private var sentence: String {
     // A log never asks for the text of an app's error, because that runs code of the app.
-    if let text = inner?.sentence ?? (thrown as? any LocalizedError)?.errorDescription { return text }
+    if let text = ownText ?? inner?.sentence { return text }
     #if !canImport(FoundationNetworking)
       if let urlError { return urlError.localizedDescription }
     #endif
     return summary
+  }
+
+  /// The text of an error of the app or of its service, which people read in place of this library's.
+  private var ownText: String? {
+    var own = thrown
+    if case .serviceError(let error, _, _) = self { own = error }
+    if own is NetworkError { return nil }
+    return (own as? any LocalizedError)?.errorDescription
   }
 
   private var advice: String {
@@ -116,9 +118,9 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   }
 
   private var adviceToRetry: String {
+    if ownText != nil { return "" }
     if let inner { return inner.advice }
-    let hasOwnText = thrown is any LocalizedError
-    return shouldRetry && !hasOwnText ? " Please try again later." : ""
+    return shouldRetry ? " Please try again later." : ""
   }
 
   /// "2 min", "3 h" or "4 days": never less than the wait, because the server would refuse a request that is too early.
@@ -174,6 +176,25 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     case 1...: "The server sent a response that cannot be used."
     default: "The request failed."
     }
+  }
+}
+
+nonisolated extension RetryFailure: CustomStringConvertible, CustomDebugStringConvertible {
+  /// One line for a log: the last error, the number of attempts, and why no further one was made.
+  public var description: String { "\(lastError); gave up after attempt \(attempts.count): \(stopReason)" }
+
+  /// The same, with a line for each attempt.
+  public var debugDescription: String {
+    attempts.reduce("RetryFailure: \(self)") { text, attempt in "\(text)\n  \(attempt)" }
+  }
+}
+
+nonisolated extension NetworkAttempt: CustomStringConvertible {
+  /// One line for a log: "#1 at 0 s for 0.02 s: 503 from https://…, 18 bytes; then waited 0.5 s".
+  public var description: String {
+    let end = error?.description ?? "succeeded"
+    let wait = delay.map { "; then waited \($0.logText)" } ?? ""
+    return "#\(number) at \(startedAt.logText) for \(duration.logText): \(end)\(wait)"
   }
 }
 

@@ -51,6 +51,9 @@ nonisolated public enum NetworkError: Error, Sendable {
   case serviceError(any Error, HTTPURLResponse, Data)
   /// Thrown by a middleware, for example by the renewal of a credential.
   case middlewareError(any Error)
+  /// A middleware threw the first error in place of the second one, which is that of the request. The second one has the
+  /// response and the attempts, and decides whether a retry may help, unless the first is a ``RetryableError``.
+  indirect case mappedError(any Error, NetworkError)
   /// A failure of a download or upload that concerns the file: a ``TransferError``.
   case transferFailed(any Error)
   /// A line or an event of a stream is larger than the limit, in bytes.
@@ -60,7 +63,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   public var shouldRetry: Bool {
     switch self {
     case .urlError(let error): Self.isTransient(error)
-    case .endpointError(let response, _):
+    case .endpointError(let response, _), .serviceError(_, let response, _):
       switch response.statusCode {
       // Took too long · wrong server · too early · too many · a bug or a crash · a proxy without its server · overload
       // · a slow server · the same, from nginx, Cloudflare, other proxies and services.
@@ -70,6 +73,7 @@ nonisolated public enum NetworkError: Error, Sendable {
       default: false
       }
     case .inaccessible(let failure): failure.lastError.shouldRetry
+    case .mappedError(let error, let cause): (error as? any RetryableError)?.shouldRetry ?? cause.shouldRetry
     default: (thrown as? any RetryableError)?.shouldRetry ?? false
     }
   }
@@ -104,18 +108,26 @@ nonisolated public enum NetworkError: Error, Sendable {
   /// The `URLError` behind it, if there is one.
   public var urlError: URLError? { if case .urlError(let error) = self { error } else { inner?.urlError } }
 
-  var failure: RetryFailure? { if case .inaccessible(let failure) = self { failure } else { nil } }
+  var failure: RetryFailure? {
+    switch self {
+    case .inaccessible(let failure): failure
+    case .mappedError(_, let cause): cause.failure
+    default: nil
+    }
+  }
 
   /// The error of a middleware, a transfer or an endpoint.
   var thrown: (any Error)? {
     switch self {
     case .middlewareError(let error), .transferFailed(let error), .generalError(let error): error
+    case .mappedError(let error, _): error
     default: nil
     }
   }
 
   /// The error that this one wraps.
   var inner: Self? {
+    if case .mappedError(_, let cause) = self { return cause }
     if let failure { return failure.lastError }
     switch thrown {
     case let error as Self: return error

@@ -25,7 +25,7 @@ nonisolated extension NetworkPerformer {
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. The body of a response to HEAD, and of
   ///     one with status 204, 205 or 3xx, may always be empty.
-  ///   - policy: The retry rule. `nil` is the client's policy, or ``RetryPolicy/default``.
+  ///   - policy: The retry rule. What it does not set is that of the client's policy, or the default.
   ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult

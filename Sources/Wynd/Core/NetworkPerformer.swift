@@ -73,6 +73,11 @@ nonisolated extension NetworkPerformer {
   }
 }
 
+/// A performer that supplies the scheme, host and port of requests that have none.
+nonisolated protocol NetworkBaseURLPerformer: NetworkPerformer {
+  var baseURL: URL? { get }
+}
+
 /// A performer whose session an app may invalidate after the beginning of a call.
 nonisolated protocol SessionPerformer: NetworkPerformer {
   associatedtype CallPerformer: NetworkPerformer

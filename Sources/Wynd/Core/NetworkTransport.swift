@@ -12,6 +12,8 @@ typealias NetworkSend = @Sendable (NetworkOutgoing) async -> NetworkOutcome
 /// A request on its way to the session.
 nonisolated struct NetworkOutgoing: Sendable {
   var request: URLRequest
+  /// Whether the request only reads, although its method does not say so.
+  var isReadOnly = false
   /// Nil if both bodies are in memory.
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
@@ -20,6 +22,8 @@ nonisolated struct NetworkOutgoing: Sendable {
   var isInsideCall = false
   /// Stands for the request on the caller's session, if it is the first one of a transfer.
   var placeholder: NetworkPlaceholder?
+  /// Whether the request may be repeated whatever has happened to it.
+  var isSafeToRepeat: Bool { isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil }
   #if !canImport(FoundationNetworking)
     /// Receives what URLSession measures.
     var metrics: NetworkLock<URLSessionTaskMetrics?>?

@@ -10,6 +10,8 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
   case idempotentMethod
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
   case idempotencyKey
+  /// The request is declared to only read, although its method does not say so (``NetworkCallPlan/isReadOnly``).
+  case readOnly
   /// The failure proves that no server received the request.
   case nothingSent
   /// The server refused the request before processing it (413, 421, 425, 429).
@@ -27,6 +29,7 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
     switch self {
     case .idempotentMethod: "the method is idempotent"
     case .idempotencyKey: "the request has an Idempotency-Key"
+    case .readOnly: "the request only reads"
     case .nothingSent: "nothing was sent"
     case .refusedBeforeProcessing: "the server refused it before processing"
     case .allowedByPolicy: "the policy allows it"
@@ -56,6 +59,7 @@ nonisolated extension RepeatSafety {
     switch error {
     // The error of another request, or of another call with attempts of its own.
     case .middlewareError, .inaccessible: return nil
+    case .mappedError(_, let cause): return proven(by: cause, in: outcome)
     default: break
     }
     if error.failedBeforeSending, !outcome.mayHaveSent { return .nothingSent }

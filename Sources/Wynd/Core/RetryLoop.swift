@@ -163,7 +163,7 @@ nonisolated final class RetryLoop: Sendable {
     if let timeLeft = timeLeft(state) { reply.setDeadline(timeLeft, clock) }
     let isAtCallStart = state.attempts == 1 && plan.delay == nil
     let isInsideCall = plan.isInsideCall && isAtCallStart
-    var outgoing = NetworkOutgoing(request: request)
+    var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics
@@ -211,7 +211,7 @@ nonisolated final class RetryLoop: Sendable {
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
     var attempt = endedAttempt(state)
     attempt.error = error
-    attempt.proof = RepeatSafety.proven(by: error, in: outcome)
+    attempt.proof = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
     state.history.append(attempt)
     state.elapsed = elapsed(state)
     state.unreachableSince = error.isUnreachable ? state.unreachableSince ?? state.attemptStart : nil

@@ -9,62 +9,185 @@
 /// A request is retried only if that may help (``NetworkError/shouldRetry``, or ``shouldRetry`` here), **and** it is
 /// safe to repeat (``RepeatSafety``), **and** its body can be sent again (an `httpBodyStream` cannot), **and** the
 /// limits allow it.
+///
+/// A call can have a policy, and so can its endpoint and its client. What the policy of the call does not set is that of
+/// the endpoint's policy, then that of the client's, and finally the default. To set a field is to pass it to the
+/// initializer or to assign it, also if the value is the default. ``onEvent`` of each of them receives the events.
 nonisolated public struct RetryPolicy: Sendable {
-  /// The number of retries after the first attempt: with `n`, at most n + 1 requests are sent. 0 or less sends one.
-  public var maxRetries: Int
-  /// How long to wait before a retry. It is added to a wait that the server asks for.
-  public var backoff: Backoff
-  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset). A longer one is not shortened: the call
-  /// ends at once, and reports it. `nil` is no limit; zero accepts only 0.
-  public var maxRetryAfter: Duration?
-  /// No retry starts later than this after the start of the call, so that time-outs do not add up. `nil` is no limit.
-  /// One exception: after an app was suspended, its connection is lost, and the first retry is made however late.
-  public var maxRetryTime: Duration?
-  /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the first of
-  /// consecutive ones. It is short because a person may be waiting, in airplane mode or after mistyping the host. `nil`
-  /// is as long as ``maxRetryTime``.
-  public var maxUnreachableTime: Duration?
-  /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight. `nil` is no limit.
-  public var deadline: Duration?
-  /// Skips retries while an origin fails for several calls. `nil` sends every retry.
-  public var budget: RetryBudget?
-  /// Whether POST, PATCH and the like are repeated even if the server may have applied them: an order may be placed
-  /// twice.
-  public var retriesNonIdempotent: Bool
-  /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
-  /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
-  /// case. A slow closure delays its own call only, also the end of that call. A POST that may have been applied is
-  /// reported as `notSafeToRepeat`, whatever it decides.
-  public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
-  /// Receives the events of a call, one at a time and before its result, on a queue of its own.
-  public var onEvent: (@Sendable (NetworkEvent) -> Void)?
+  /// The fields that are set. An optional in an optional is nil if the field is not set, and holds nil for no limit.
+  private struct Fields: Sendable {
+    var maxRetries: Int?
+    var backoff: Backoff?
+    var maxRetryAfter: Duration??
+    var maxRetryTime: Duration??
+    var maxUnreachableTime: Duration??
+    var deadline: Duration??
+    var budget: RetryBudget??
+    var retriesNonIdempotent: Bool?
+    var shouldRetry: (@Sendable (NetworkError) -> Bool)??
+  }
+  private var fields = Fields()
+  private var listeners: [NetworkEventListener] = []
 
-  /// Makes a policy. Each field that is not given has the value of ``default``.
+  /// Makes a policy that sets the fields that are passed.
   public init(
-    maxRetries: Int = 10, backoff: Backoff = .exponential(base: .milliseconds(500), cap: .seconds(20)),
-    maxRetryAfter: Duration? = .seconds(60), maxRetryTime: Duration? = .seconds(120),
-    maxUnreachableTime: Duration? = .seconds(10), deadline: Duration? = nil, budget: RetryBudget? = .shared,
-    retriesNonIdempotent: Bool = false, shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
+    maxRetries: Int? = nil,
+    backoff: Backoff = .inherited,
+    maxRetryAfter: Duration? = .inherited,
+    maxRetryTime: Duration? = .inherited,
+    maxUnreachableTime: Duration? = .inherited,
+    deadline: Duration? = .inherited,
+    budget: RetryBudget? = .inherited,
+    retriesNonIdempotent: Bool? = nil,
+    shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
     onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
-    self.maxRetries = maxRetries
-    self.backoff = backoff
-    self.maxRetryAfter = maxRetryAfter
-    self.maxRetryTime = maxRetryTime
-    self.maxUnreachableTime = maxUnreachableTime
-    self.deadline = deadline
-    self.budget = budget
-    self.retriesNonIdempotent = retriesNonIdempotent
-    self.shouldRetry = shouldRetry
+    fields.maxRetries = maxRetries
+    if backoff != .inherited { fields.backoff = backoff }
+    if maxRetryAfter != .inherited { fields.maxRetryAfter = maxRetryAfter }
+    if maxRetryTime != .inherited { fields.maxRetryTime = maxRetryTime }
+    if maxUnreachableTime != .inherited { fields.maxUnreachableTime = maxUnreachableTime }
+    if deadline != .inherited { fields.deadline = deadline }
+    if budget !== RetryBudget.inherited { fields.budget = budget }
+    fields.retriesNonIdempotent = retriesNonIdempotent
+    if let shouldRetry { fields.shouldRetry = shouldRetry }
     self.onEvent = onEvent
   }
 
-  /// Ten retries with full jitter, for at most two minutes, or ten seconds if no server can be reached.
+  /// Sets nothing. Without another policy, a call makes ten retries with full jitter, for at most two minutes, or ten
+  /// seconds if no server can be reached.
   public static let `default` = RetryPolicy()
   /// One attempt.
   public static let never = RetryPolicy(maxRetries: 0)
   /// Ten retries without a wait. A server that asks for a wait ends the call.
-  public static let immediate = RetryPolicy(backoff: .immediate, maxRetryAfter: .zero, budget: nil)
+  public static let immediate = RetryPolicy(maxRetries: 10, backoff: .immediate, maxRetryAfter: .zero, budget: nil)
   /// For work that nobody waits for: retries for two minutes even if no server can be reached.
-  public static let patient = RetryPolicy(maxRetries: 50, maxUnreachableTime: nil)
+  public static let patient = RetryPolicy(maxRetries: 50, maxRetryTime: .seconds(120), maxUnreachableTime: nil)
+}
+
+nonisolated extension RetryPolicy {
+  /// The number of retries after the first attempt: with `n`, at most n + 1 requests are sent. 0 or less sends one. The
+  /// default is 10.
+  public var maxRetries: Int {
+    get { fields.maxRetries ?? 10 }
+    set { fields.maxRetries = newValue }
+  }
+
+  /// How long to wait before a retry. It is added to a wait that the server asks for. The default is full jitter up to
+  /// 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
+  public var backoff: Backoff {
+    get { fields.backoff ?? .exponential(base: .milliseconds(500), cap: .seconds(20)) }
+    set { fields.backoff = newValue }
+  }
+
+  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset). A longer one is not shortened: the call
+  /// ends at once, and reports it. `nil` is no limit; zero accepts only 0. The default is 60 s.
+  public var maxRetryAfter: Duration? {
+    get { fields.maxRetryAfter ?? .seconds(60) }
+    set { fields.maxRetryAfter = newValue }
+  }
+
+  /// No retry starts later than this after the start of the call, so that time-outs do not add up. `nil` is no limit.
+  /// The default is 120 s. One exception: after an app was suspended, its connection is lost, and the first retry is
+  /// made however late.
+  public var maxRetryTime: Duration? {
+    get { fields.maxRetryTime ?? .seconds(120) }
+    set { fields.maxRetryTime = newValue }
+  }
+
+  /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the first of
+  /// consecutive ones. The default is 10 s, because a person may be waiting, in airplane mode or after mistyping the
+  /// host. `nil` is as long as ``maxRetryTime``.
+  public var maxUnreachableTime: Duration? {
+    get { fields.maxUnreachableTime ?? .seconds(10) }
+    set { fields.maxUnreachableTime = newValue }
+  }
+
+  /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight. `nil`, the default,
+  /// is no limit.
+  public var deadline: Duration? {
+    get { fields.deadline ?? nil }
+    set { fields.deadline = newValue }
+  }
+
+  /// Skips retries while an origin fails for several calls. `nil` sends every retry. The default is
+  /// ``RetryBudget/shared``.
+  public var budget: RetryBudget? {
+    get { fields.budget ?? .shared }
+    set { fields.budget = newValue }
+  }
+
+  /// Whether POST, PATCH and the like are repeated even if the server may have applied them: an order may be placed
+  /// twice. The default is false.
+  public var retriesNonIdempotent: Bool {
+    get { fields.retriesNonIdempotent ?? false }
+    set { fields.retriesNonIdempotent = newValue }
+  }
+
+  /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
+  /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
+  /// case. A slow closure delays its own call only, also the end of that call. A POST that may have been applied is
+  /// reported as `notSafeToRepeat`, whatever it decides.
+  public var shouldRetry: (@Sendable (NetworkError) -> Bool)? {
+    get { fields.shouldRetry ?? nil }
+    set { fields.shouldRetry = newValue }
+  }
+
+  /// Receives the events of a call, one at a time and before its result, on a queue of its own. It does not replace that
+  /// of the client or of the endpoint, which receives the events too.
+  public var onEvent: (@Sendable (NetworkEvent) -> Void)? {
+    get {
+      guard let first = listeners.first else { return nil }
+      if listeners.count == 1 { return first.onEvent }
+      return { [listeners] event in
+        for listener in listeners { listener.onEvent(event) }
+      }
+    }
+    set { listeners = newValue.map { [NetworkEventListener(onEvent: $0)] } ?? [] }
+  }
+
+  /// This policy, with the fields of another one where it sets none itself.
+  ///
+  /// A type of your own that conforms to ``NetworkPerformer`` gives its calls a policy with it, as a client does.
+  ///
+  /// - Parameter other: The policy of the endpoint, the client or the performer.
+  /// - Returns: A policy whose ``onEvent`` receives the events for both.
+  public func inheriting(from other: RetryPolicy?) -> RetryPolicy {
+    guard let other else { return self }
+    var policy = self
+    policy.fields = Fields(
+      maxRetries: fields.maxRetries ?? other.fields.maxRetries,
+      backoff: fields.backoff ?? other.fields.backoff,
+      maxRetryAfter: fields.maxRetryAfter ?? other.fields.maxRetryAfter,
+      maxRetryTime: fields.maxRetryTime ?? other.fields.maxRetryTime,
+      maxUnreachableTime: fields.maxUnreachableTime ?? other.fields.maxUnreachableTime,
+      deadline: fields.deadline ?? other.fields.deadline,
+      budget: fields.budget ?? other.fields.budget,
+      retriesNonIdempotent: fields.retriesNonIdempotent ?? other.fields.retriesNonIdempotent,
+      shouldRetry: fields.shouldRetry ?? other.fields.shouldRetry)
+    // A policy that was copied from the client's has its listener already.
+    policy.listeners += other.listeners.filter { listener in !listeners.contains { $0 === listener } }
+    return policy
+  }
+}
+
+/// An `onEvent`, which can be recognized in a copy of its policy.
+nonisolated private final class NetworkEventListener: Sendable {
+  let onEvent: @Sendable (NetworkEvent) -> Void
+  init(onEvent: @escaping @Sendable (NetworkEvent) -> Void) { self.onEvent = onEvent }
+}
+
+// Default arguments of the initializer: the field is not set. Nil would not do, because it means no limit.
+
+nonisolated extension Duration {
+  /// No limit is negative.
+  @usableFromInline static let inherited = Duration(secondsComponent: -1, attosecondsComponent: -1)
+}
+
+nonisolated extension Backoff {
+  @usableFromInline static let inherited = Backoff.constant(.inherited)
+}
+
+nonisolated extension RetryBudget {
+  @usableFromInline static let inherited = RetryBudget()
 }

@@ -56,7 +56,9 @@ nonisolated extension Endpoint {
     let body = body
     let request = try request(body, baseURL: settings.baseURL, encoder: settings.encoder)
     // `parse` decides whether the response may be empty.
-    var plan = NetworkCallPlan(request, policy: policy ?? self.policy)
+    let policy = policy?.inheriting(from: self.policy) ?? self.policy
+    var plan = NetworkCallPlan(request, policy: policy)
+    plan.isReadOnly = isReadOnly
     plan.endpoint = self
     guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
     let upload = NetworkUploadCall(body)

@@ -62,8 +62,10 @@ nonisolated extension Endpoint {
 
   private func typed(_ error: NetworkError) -> NetworkError {
     switch error {
-    case .endpointError(let response, let data?) where ServiceError.self != NoServiceError.self:
-      return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
+    case .endpointError(let response, let data?):
+      let type = (self as? any NetworkServiceErrorSource)?.serviceErrorType ?? ServiceError.self
+      if type == NoServiceError.self { return error }
+      return (try? decoder.decode(type, from: data)).map { .serviceError($0, response, data) } ?? error
     case .inaccessible(var failure):
       failure.lastError = typed(failure.lastError)
       return .inaccessible(failure)
@@ -74,10 +76,16 @@ nonisolated extension Endpoint {
 
 nonisolated extension NetworkError {
   /// The service's own error, also after retries: `if let error = error.serviceError(as: ShopError.self)`.
+  ///
+  /// It is found too if a middleware threw it.
   public func serviceError<E: Error>(as type: E.Type) -> E? {
-    if case .serviceError(let error, _, _) = self { error as? E } else { inner?.serviceError(as: type) }
+    if case .serviceError(let error, _, _) = self { return error as? E }
+    return thrown as? E ?? inner?.serviceError(as: type)
   }
 }
+
+/// An endpoint that knows the type of its service errors at run time only.
+nonisolated protocol NetworkServiceErrorSource: Sendable { var serviceErrorType: any (Error & Decodable).Type { get } }
 
 /// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
 nonisolated enum NetworkClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }

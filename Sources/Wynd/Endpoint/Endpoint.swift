@@ -74,6 +74,9 @@ nonisolated public protocol Endpoint: Sendable {
   var percentEncodedPath: String { get }
   /// The request method. The default is GET.
   var method: NetworkMethod { get }
+  /// Whether the call only reads, although its method does not say so, such as a POST that searches or a query in
+  /// GraphQL. It is retried like a GET then. The default is false.
+  var isReadOnly: Bool { get }
   /// The query items, as plain text. The default is none. ``QueryEncoder`` encodes any `Encodable`.
   var queryItems: [URLQueryItem] { get throws }
   /// The header fields. The default is none.
@@ -83,8 +86,8 @@ nonisolated public protocol Endpoint: Sendable {
   /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`.
   /// For a format other than JSON, implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
-  /// The retry policy of this call. nil (the default) means the client's policy, or ``RetryPolicy/default``. The
-  /// `policy` argument of `load` takes precedence.
+  /// The retry policy of this call. What it does not set is that of the client's policy. The `policy` argument of `load`
+  /// takes precedence. nil (the default) sets nothing.
   var policy: RetryPolicy? { get }
 
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
@@ -107,6 +110,8 @@ nonisolated extension Endpoint {
   public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
   /// GET.
   public var method: NetworkMethod { .get }
+  /// False. The method alone decides whether the call may be repeated.
+  public var isReadOnly: Bool { false }
   /// None.
   public var queryItems: [URLQueryItem] { get throws { [] } }
   /// None.
@@ -115,7 +120,7 @@ nonisolated extension Endpoint {
   public var body: RequestBody? { nil }
   /// The client's decoder, or a `JSONDecoder()`.
   public var decoder: JSONDecoder { NetworkClientDecoder.current.get() ?? JSONDecoder() }
-  /// nil, which means the client's policy, or ``RetryPolicy/default``.
+  /// nil, which sets nothing.
   public var policy: RetryPolicy? { nil }
   /// Changes nothing.
   public func prepare(request: inout URLRequest) {}

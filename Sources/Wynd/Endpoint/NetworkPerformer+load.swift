@@ -12,7 +12,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
@@ -31,7 +31,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response.
   /// - Throws: A ``NetworkError``.
   public func load<E: Endpoint>(
@@ -45,7 +45,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
@@ -53,7 +53,7 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let settings = NetworkClientSettings()
+    let settings = NetworkClientSettings(baseURL: ownBaseURL)
     if endpointContext == nil, let call = try? endpoint.call(policy, settings) {
       return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
     }
@@ -69,7 +69,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.
   #if compiler(>=6.2)
@@ -78,7 +78,7 @@ nonisolated extension NetworkPerformer {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let settings = endpointContext?.settings ?? NetworkClientSettings()
+    let settings = endpointContext?.settings ?? NetworkClientSettings(baseURL: ownBaseURL)
     return try await response(of: endpoint.call(policy, settings), endpoint, settings)
   }
 
@@ -92,6 +92,7 @@ nonisolated extension NetworkPerformer {
     return parsed
   }
 
+  private var ownBaseURL: URL? { (self as? any NetworkBaseURLPerformer)?.baseURL }
   private var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
 }
 

@@ -8,12 +8,11 @@ public import Foundation
 /// simulated: a wait of a minute ends at once.
 ///
 /// ```swift
-/// let script = NetworkScript([.status(503), .dropped, .ok("{}")])
-/// let client = NetworkClient(on: script)
-/// let data = try await client.performNetworkRequest(request)
+/// let script = NetworkScript([.status(503), .dropped, .ok("[]")])
+/// let users = try await script.load(.get("/users", as: [User].self))
 /// #expect(script.requests.count == 3)
 /// ```
-nonisolated public final class NetworkScript: NetworkPerformer {
+nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPerformer {
   /// The outcome of one request.
   public enum Step: Sendable {
     /// A response with its complete body.
@@ -39,16 +38,29 @@ nonisolated public final class NetworkScript: NetworkPerformer {
 
   /// Where completion handlers are called.
   public let delegateQueue = OperationQueue()
+  /// Supplies the scheme, host and port of requests that have none, as the base URL of a client does.
+  public let baseURL: URL?
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
 
   /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
-  public convenience init(_ steps: [Step]) {
-    self.init { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
+  ///
+  /// - Parameters:
+  ///   - steps: One for each request.
+  ///   - baseURL: The base URL of requests without a host. Its path is prepended to theirs.
+  public convenience init(_ steps: [Step], baseURL: URL? = URL(string: "https://example.com")) {
+    self.init(baseURL: baseURL) { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
   }
 
   /// Makes a script from a closure that receives each request and its index, counted from 0.
-  public init(_ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
+  ///
+  /// - Parameters:
+  ///   - baseURL: The base URL of requests without a host. Its path is prepended to theirs.
+  ///   - respond: Returns the outcome of a request.
+  public init(
+    baseURL: URL? = URL(string: "https://example.com"), _ respond: @escaping @Sendable (URLRequest, Int) -> Step
+  ) {
+    self.baseURL = baseURL
     self.respond = respond
     delegateQueue.maxConcurrentOperationCount = 1
   }
@@ -56,7 +68,7 @@ nonisolated public final class NetworkScript: NetworkPerformer {
   /// Carries out a call with the steps of this script.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     let play = ScriptPlay(script: self)
-    return await RetryLoop(withoutBudget(plan), on: play, clock: play).run()
+    return await RetryLoop(prepared(plan), on: play, clock: play).run()
   }
 
   /// Carries out a call with the steps of this script.
@@ -65,22 +77,37 @@ nonisolated public final class NetworkScript: NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let play = ScriptPlay(script: self)
-    return RetryLoop(withoutBudget(plan), on: play, clock: play)
+    return RetryLoop(prepared(plan), on: play, clock: play)
       .start(on: delegateQueue, completion: completionHandler)
   }
 
-  /// Every request that was sent, in order, with the changes of all middleware.
+  /// Every request that was sent, in order, with the changes of all middleware. `httpBody` is the body, also if it was
+  /// not in memory: a file, a stream or a multipart form.
   public var requests: [URLRequest] { log.withLock { $0.requests } }
   /// The simulated duration of all calls together: waits between attempts, and time-outs.
   public var elapsed: Duration { log.withLock { $0.elapsed } }
 
-  /// A budget uses real time, but the script simulates time.
-  private func withoutBudget(_ plan: NetworkCallPlan) -> NetworkCallPlan {
+  private func prepared(_ plan: NetworkCallPlan) -> NetworkCallPlan {
+    var plan = plan
+    plan.request.url = plan.request.url.map(completed)
+    // A budget uses real time, but the script simulates time.
     var policy = plan.policy ?? .default
     policy.budget = nil
-    var plan = plan
     plan.policy = policy
     return plan
+  }
+
+  /// Adds the base URL to a URL without a host.
+  private func completed(_ url: URL) -> URL {
+    guard url.scheme == nil, url.host?.isEmpty != false, let baseURL,
+      var parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
+    else { return url }
+    var prefix = parts.percentEncodedPath
+    if prefix.hasSuffix("/") { prefix.removeLast() }
+    let path = url.path(percentEncoded: true)
+    parts.percentEncodedPath = prefix + (path.hasPrefix("/") ? "" : "/") + path
+    parts.percentEncodedQuery = url.query(percentEncoded: true)
+    return parts.url ?? url
   }
 }
 
@@ -102,6 +129,12 @@ nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
   func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.invalidReason(of: request) }
 
   func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    var outgoing = outgoing
+    do {
+      outgoing.request = try recorded(outgoing)
+    } catch {
+      return reply.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
+    }
     let request = outgoing.request
     let number = script.log.withLock { log in
       log.requests.append(request)
@@ -120,6 +153,35 @@ nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
     }
   }
 
+  /// The request with its body, which is read as a session would read it.
+  private func recorded(_ outgoing: NetworkOutgoing) throws -> URLRequest {
+    var request = outgoing.request
+    if let file = outgoing.bodies?.file {
+      request.httpBody = try Data(contentsOf: file)
+    } else if let stream = try outgoing.bodies?.stream?() {
+      let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }
+      request.httpBody = try Self.data(of: stream, length: length)
+    }
+    return request
+  }
+
+  /// What a stream contains, or its first `length` bytes.
+  private static func data(of stream: InputStream, length: Int?) throws -> Data {
+    stream.open()
+    defer { stream.close() }
+    var data = Data()
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while data.count < length ?? .max {
+      let count = chunk.withUnsafeMutableBufferPointer { buffer in
+        buffer.baseAddress.map { stream.read($0, maxLength: buffer.count) } ?? 0
+      }
+      if count < 0 { throw stream.streamError ?? CocoaError(.fileReadUnknown) }
+      if count == 0 { break }
+      data += chunk.prefix(count)
+    }
+    return length.map { data.prefix($0) } ?? data
+  }
+
   private func outcome(
     _ outgoing: NetworkOutgoing, _ status: Int, _ headers: [String: String], _ chunks: [Data],
     _ error: URLError? = nil
@@ -131,11 +193,7 @@ nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
     var outcome = NetworkOutcome(data: Data(chunks.joined()), response: response, error: error)
     guard let bodies = outgoing.bodies, let response else { return outcome }
     do {
-      // Open the stream as a session would. Its size is known only from Content-Length.
-      _ = try bodies.stream?()
-      let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) }
-      let size = try bodies.file.map { Int64(try Data(contentsOf: $0).count) } ?? length
-      bodies.onSent(size ?? Int64(request.httpBody?.count ?? 0))
+      bodies.onSent(Int64(request.httpBody?.count ?? 0))
       try bodies.onHead(response)
       for chunk in chunks { try bodies.onData(chunk) }
     } catch { outcome.error = error as? NetworkError ?? .transferFailed(error) }

@@ -9,7 +9,7 @@
     /// The request as text: method and target, the fields that a row looks at, and the body.
     private static func echo(_ request: LoopbackServer.Request) -> ScriptedResponse {
       if request.target.hasSuffix("/404") { return .status(404, body: "not here") }
-      let names = ["Authorization", "User-Agent", "Referer", "Content-Type", "X-One", "X-Two"]
+      let names = ["Authorization", "User-Agent", "Referer", "Accept", "Content-Type", "X-One", "X-Two"]
       let fields = names.compactMap { name in request.value(name).map { "\n\(name): \($0)" } }
       return .status(
         200, [("X-Echo", "1")], body: "\(request.method) \(request.target)\(fields.joined())\n\(request.text)")
@@ -27,6 +27,16 @@
       (["URL/", "--data-binary", "@FILE"], ["\none=1\r\ntwo=2\n"]), (["URL/", "--data-raw", "@FILE"], ["\n@/"]),
       (
         ["URL/", "-d", "{}", "-H", "content-type: application/json"], ["\nContent-Type: application/json\n{}", "!form"]
+      ),
+      (
+        ["URL/", "--json", "{\"a\":1}"],
+        ["POST /\n", "Content-Type: application/json\n", "Accept: application/json\n", "\n{\"a\":1}"]
+      ),
+      (["URL/", "--json", "{\"a\":", "--json", "1}"], ["\n{\"a\":1}"]),
+      (["URL/", "--json", "@FILE", "-X", "PUT"], ["PUT /\n", "\none=1\r\ntwo=2\n"]),
+      (
+        ["URL/", "--json", "1", "-H", "Accept: text/plain"],
+        ["Accept: text/plain\n", "Content-Type: application/json\n"]
       ),
       (["-G", "URL/s", "-d", "q=ü b", "-d", "n=1"], ["GET /s?q=%C3%BC%20b&n=1\n", "!Content-Type"]),
       (["-G", "URL/s?x=1", "-d", "q=2"], ["GET /s?x=1&q=2\n"]),
@@ -113,12 +123,13 @@
       (["--proxy", "p", "h"], "--proxy is not supported: set http_proxy"),
       (["-b", "a=secret", "h"], "-b is not supported: use -H 'Cookie"),
       (["--data-urlencode", "a=secret", "h"], "--data-urlencode is not supported: encode the value, and use -d"),
-      (["-w", "%{http_code}", "h"], "-w is not supported: use -i or --json"),
+      (["-w", "%{http_code}", "h"], "-w is not supported: use -i or --events"),
       (["-C", "100", "h", "-o", "f"], "-C takes no offset; -C - finds out"), (["-C100", "h"], "-C takes no offset"),
       (["-u", "secret", "h"], "-u needs user:password"), (["-O", "h"], "-o FILE names one"),
       (["-O", "h/"], "-o FILE names one"), (["-F", "secret", "h"], "-F is not name=value"),
       (["-F", "f=secret;type=text/css", "h"], "-F is not name=value"), (["-XGET", "-d", "a", "h"], "-G puts -d into"),
       (["-F", "f=@a;headers=secret", "h"], "-F is not name=value"), (["-F", "a=b", "-d", "c", "h"], "two bodies"),
+      (["--json", "{}", "-d", "c", "h"], "two bodies"), (["--json"], "--json needs a value"),
       (["-I", "-d", "c", "h"], "-I sends no body"),
       (["-I", "-o", "f", "h"], "do not go together"), (["-sz", "h"], "unknown option -z"), (["-X"], "-X needs a value"),
       (["{\"a\":\"secret\"}"], "is not an http or https URL"),

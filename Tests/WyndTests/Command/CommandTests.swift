@@ -34,6 +34,7 @@
       #expect(run.code == 0)
       for text in [
         "503", "as the server asked (Retry-After)", "URLError -1005", "Here is your data.", "4 attempts",
+        "wynd-fetch URL [OPTION]...; see wynd-fetch --help",
       ] {
         #expect(run.out.contains(text), "\(text) is missing in:\n\(run.out)")
       }
@@ -65,6 +66,33 @@
       #expect(try await Self.wyndFetch("\(server.url())", "-o", "/dev/null", "--quiet").code == 0)
       let type = try FileManager.default.attributesOfItem(atPath: "/dev/null")[.type] as? FileAttributeType
       #expect(type == .typeCharacterSpecial)
+    }
+
+    /// As with curl, a success without a body is an empty file.
+    @Test(arguments: [204, 205]) func writesAnEmptyFileIfThereIsNoContent(_ status: Int) async throws {
+      let server = try LoopbackServer { _ in .status(status) }
+      let folder = try Folder()
+      try Data("old".utf8).write(to: folder.file("file"))
+      for name in ["file", "new"] {
+        let run = try await Self.wyndFetch("\(server.url())", "-o", folder.file(name).path, "-s")
+        #expect(run.code == 0 && run.out.isEmpty && run.err.isEmpty, "\(run)")
+        #expect(try Data(contentsOf: folder.file(name)).isEmpty)
+      }
+      #expect(folder.names == ["file", "new"])
+      let digest = String(repeating: "0", count: 64)
+      let checked = try await Self.wyndFetch(
+        "\(server.url())", "-o", folder.file("file").path, "-s", "--sha256", digest)
+      #expect(checked.code == 23)
+    }
+
+    /// One spelling for what is left out, in the address and in the error.
+    @Test func hidesQueryValuesInOneWay() async throws {
+      let server = try LoopbackServer { _ in .status(404) }
+      let run = try await Self.wyndFetch("\(server.url("/x?token=SECRET&b"))")
+      #expect(run.err.components(separatedBy: "/x?token=*&*=*").count == 3, "\(run.err)")
+      #expect(!run.err.contains("…") && !run.err.contains("SECRET"))
+      let help = try await Self.wyndFetch("--help")
+      #expect(!help.out.contains("…"))
     }
 
     /// The target of a link is written, and the link stays.
@@ -104,7 +132,7 @@
       #expect(missing.code == 22)
       #expect(missing.out == "not here")
       #expect(missing.err.contains("404") && missing.err.contains("GET \(server.url("/404"))"))
-      let head = try await Self.wyndFetch("\(server.url("/404"))", "-i", "--json")
+      let head = try await Self.wyndFetch("\(server.url("/404"))", "-i", "--events")
       #expect(head.out.hasPrefix("HTTP 404\r\n") && head.out.hasSuffix("\r\n\r\nnot here"))
       // Every line is JSON, including the last.
       for line in head.err.split(separator: "\n") {
@@ -156,7 +184,7 @@
     @Test func printsEventsAsJSONOnRequest() async throws {
       struct Event: Decodable { var event: String, attempt: Int, elapsed: Double, delay: Double?, status: Int? }
       let server = try LoopbackServer(script: .status(503), .ok())
-      let run = try await Self.wyndFetch("--json", "\(server.url("/x?token=SECRET"))")
+      let run = try await Self.wyndFetch("--events", "\(server.url("/x?token=SECRET"))")
       let events = try run.err.split(separator: "\n").map { try JSONDecoder().decode(Event.self, from: Data($0.utf8)) }
       let names = ["attemptStarted", "attemptFailed", "willRetry", "attemptStarted", "succeeded"]
       #expect(events.map(\.event) == names)

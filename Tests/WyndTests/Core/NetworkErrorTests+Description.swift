@@ -29,7 +29,8 @@ extension NetworkErrorTests {
         #expect(try Self.status(status).errorDescription == advised)
         #expect(try Self.status(status).localizedDescription == advised)
         let response = try #require(Self.status(status).response)
-        #expect(NetworkError.serviceError(Chatty(), response, Data()).errorDescription == sentence)
+        #expect(NetworkError.serviceError(Mute(shouldRetry: false), response, Data()).errorDescription == advised)
+        #expect(NetworkError.serviceError(Closed(), response, Data()).errorDescription == "The shop is closed.")
       }
     }
     // The server says when it will have room.
@@ -79,6 +80,12 @@ extension NetworkErrorTests {
   @Test func keepsTheTextOfAnErrorOfTheApp() throws {
     #expect(NetworkError.middlewareError(Closed()).errorDescription == "The shop is closed.")
     #expect(Self.ended(.middlewareError(Closed()), .maxRetries).errorDescription == "The shop is closed.")
+    let mapped = NetworkError.mappedError(Closed(), try Self.status(503))
+    #expect(mapped.errorDescription == "The shop is closed.")
+    #expect(Self.ended(mapped, .maxRetries).errorDescription == "The shop is closed.")
+    #expect(
+      NetworkError.mappedError(Mute(shouldRetry: true), try Self.status(503)).errorDescription
+        == (try Self.status(503).errorDescription))
     let nested = NetworkError.middlewareError(try Self.status(503))
     #expect(nested.errorDescription == (try Self.status(503).errorDescription))
   }
@@ -298,7 +305,7 @@ extension NetworkErrorTests {
       (.idempotentMethod, "the method is idempotent", true),
       (.idempotencyKey, "the request has an Idempotency-Key", true), (.nothingSent, "nothing was sent", true),
       (.refusedBeforeProcessing, "the server refused it before processing", true),
-      (.allowedByPolicy, "the policy allows it", true),
+      (.readOnly, "the request only reads", true), (.allowedByPolicy, "the policy allows it", true),
       (.mayHaveBeenApplied, "the server may have applied it", false),
     ]
     for (safety, words, isSafe) in safeties {

@@ -34,6 +34,7 @@ import WyndLoopbackServer
       .endpointError(response, body), .cancelled, .invalidRequest(reason: "it has no URL"),
       .undecodable(Chatty(), response, body), .serviceError(Chatty(), response, body), .middlewareError(Chatty()),
       .transferFailed(Chatty()), .responseTooLarge(limit: 10),
+      .mappedError(Chatty(), .endpointError(response, body)), .mappedError(Chatty(), .urlError(urlError)),
     ]
     return simple
       + simple.map { error in
@@ -48,7 +49,9 @@ import WyndLoopbackServer
     for error in try Self.all() {
       var texts = ["\(error)", error.debugDescription, String(reflecting: error)]
       // People read the app's own text, whatever it says; and on Apple's platforms that of the system, in their language.
-      if (error.inner ?? error).thrown == nil, !(isOnApplePlatforms && error.urlError != nil) {
+      let last = error.failure?.lastError ?? error
+      let isOwnText = if case .serviceError = last { true } else { last.thrown != nil }
+      if !isOwnText, !(isOnApplePlatforms && error.urlError != nil) {
         texts += [
           error.localizedDescription, error.errorDescription ?? "", (error as NSError).localizedDescription,
         ]
@@ -201,6 +204,18 @@ import WyndLoopbackServer
     let inner = NetworkError.endpointError(try #require(Self.status(402).response), Data("no".utf8))
     #expect(NetworkError.middlewareError(inner).statusCode == 402)
     #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
+  }
+
+  @Test func mappedErrorHasTheFactsOfItsCause() throws {
+    let cause = try Self.status(503)
+    let mapped = NetworkError.mappedError(Chatty(), cause)
+    #expect(mapped.statusCode == 503 && mapped.response === cause.response && mapped.shouldRetry)
+    #expect(NetworkError.mappedError(Chatty(), .urlError(URLError(.timedOut))).urlError?.code == .timedOut)
+    #expect(!NetworkError.mappedError(Chatty(), try Self.status(404)).shouldRetry)
+    #expect(!NetworkError.mappedError(Self.Mute(shouldRetry: false), cause).shouldRetry)
+    let ended = NetworkError.mappedError(Chatty(), Self.ended(cause, .maxRetries))
+    #expect(ended.stopReason == .maxRetries && ended.attempts.count == ended.failure?.attempts.count)
+    #expect(ended.serviceError(as: Chatty.self) != nil)
   }
 
   @Test func doesNotCount421And425AsOverload() throws {

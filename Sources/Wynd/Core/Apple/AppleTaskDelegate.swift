@@ -28,7 +28,7 @@
       _ reply: NetworkReply
     ) {
       bodies = outgoing.bodies
-      isRepeatable = RepeatSafety.regardlessOfFailure(outgoing.request) != nil
+      isRepeatable = outgoing.isSafeToRepeat
       redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
       self.callersDelegate = callersDelegate

@@ -22,6 +22,7 @@
     private let hasNoSession: Bool
     private let handlesCookies: Bool
     private let secretFields: Set<String>
+    private let isReadOnly: Bool
     private let timeout: TimeInterval
     private let reply: NetworkReply
 
@@ -79,6 +80,7 @@
       hasNoSession = needsPlaceholder && placeholder == nil
       handlesCookies = outgoing.request.httpShouldHandleCookies
       secretFields = outgoing.secretFields
+      isReadOnly = outgoing.isReadOnly
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()
@@ -104,7 +106,7 @@
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
       }
       outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
-      switch hop == 0 ? firstRoute : .afterRedirect(request) {
+      switch hop == 0 ? firstRoute : .afterRedirect(request, isReadOnly: isReadOnly) {
       case .callersSession: send(outgoing, hop, on: nil)
       case .ourSession: send(outgoing, hop, on: LinuxOwnSession.of(session, handlesCookies: handlesCookies))
       case .exclusiveSession: sendOnExclusiveSession(outgoing, hop)

@@ -14,7 +14,7 @@
     /// The route of the first request of an attempt.
     static func first(_ outgoing: NetworkOutgoing, on session: URLSession) -> Self {
       // libcurl could send it twice on its own.
-      if RepeatSafety.regardlessOfFailure(outgoing.request) == nil { return .exclusiveSession }
+      if !outgoing.isSafeToRepeat { return .exclusiveSession }
       // The app may have invalidated its session since, and creating a task on it would crash.
       if !outgoing.isInsideCall { return .ourSession }
       // URLSession passes the chunks of a response to the delegate of a session only.
@@ -27,8 +27,8 @@
     }
 
     /// The route of a request after a redirect, by which time the app may have invalidated its session.
-    static func afterRedirect(_ request: URLRequest) -> Self {
-      RepeatSafety.regardlessOfFailure(request) != nil ? .ourSession : .exclusiveSession
+    static func afterRedirect(_ request: URLRequest, isReadOnly: Bool) -> Self {
+      isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil ? .ourSession : .exclusiveSession
     }
   }
 #endif

@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A middleware that throws an error of the app in place of the request's does not end the retries, and the error keeps
+/// what is known about the request.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct MappedErrorTests {
+  typealias Closure = NetworkMiddlewareTests.Closure
+  typealias Item = NetworkClientTests.Item
+
+  enum ShopError: LocalizedError, Equatable {
+    case closed
+    case offline
+    var errorDescription: String? { self == .closed ? "The shop is closed." : "You are offline." }
+  }
+  struct Final: RetryableError { let shouldRetry = false }
+
+  static func mapping(_ stage: MiddlewareStage, to own: any Error = ShopError.closed) -> Closure {
+    Closure(stage: stage) { request, next in
+      do { return try await next(request) } catch let error as NetworkError {
+        throw error.urlError == nil ? own : ShopError.offline
+      }
+    }
+  }
+
+  static func error(
+    _ script: NetworkScript, _ middleware: [any NetworkMiddleware], _ policy: RetryPolicy = RetryPolicy(maxRetries: 2)
+  ) async throws -> NetworkError {
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), on: script, policy: policy, middleware: middleware)
+    return try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
+  }
+
+  @Test(arguments: [MiddlewareStage.attempt, .call])
+  func mappedErrorIsRetriedAndKeepsItsFacts(_ stage: MiddlewareStage) async throws {
+    let script = NetworkScript([.status(503, "closed", headers: ["X-Until": "9"])])
+    let error = try await Self.error(script, [Self.mapping(stage)])
+    #expect(script.requests.count == 3)
+    #expect(error.serviceError(as: ShopError.self) == .closed)
+    #expect(error.statusCode == 503 && error.data == Data("closed".utf8))
+    #expect(error.response?.value(forHTTPHeaderField: "X-Until") == "9")
+    #expect(error.attempts.count == 3 && error.stopReason == .maxRetries)
+    #expect(error.localizedDescription == "The shop is closed.")
+  }
+
+  @Test func attemptAfterAMappedErrorCanSucceed() async throws {
+    let script = NetworkScript([.status(503, headers: ["Retry-After": "7"]), .dropped, .ok("x")])
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), on: script, middleware: [Self.mapping(.attempt)])
+    let response = try await client.loadResponse(Item())
+    #expect(response.value == "x" && response.attempts.count == 3)
+    #expect(response.attempts.first?.error?.serviceError(as: ShopError.self) == .closed)
+    // The server's wait is respected.
+    #expect(script.elapsed >= .seconds(7))
+  }
+
+  @Test func mappedErrorThatNoRetryCanHelpIsFinal() async throws {
+    let script = NetworkScript([.status(404)])
+    let error = try await Self.error(script, [Self.mapping(.attempt)])
+    #expect(script.requests.count == 1 && error.statusCode == 404)
+    guard case .mappedError(let own as ShopError, .endpointError) = error else { Issue.record("\(error)"); return }
+    #expect(own == .closed)
+  }
+
+  @Test func retryableErrorDecidesInPlaceOfTheRequest() async throws {
+    let script = NetworkScript([.status(503)])
+    let error = try await Self.error(script, [Self.mapping(.attempt, to: Final())])
+    #expect(script.requests.count == 1 && error.statusCode == 503)
+  }
+
+  @Test func mappedConnectionErrorIsRetriedAndFound() async throws {
+    let script = NetworkScript([.dropped])
+    let error = try await Self.error(script, [Self.mapping(.attempt)])
+    #expect(script.requests.count == 3 && error.urlError?.code == .networkConnectionLost)
+    #expect(error.serviceError(as: ShopError.self) == .offline && error.localizedDescription == "You are offline.")
+  }
+
+  /// The rule of safe repetition is that of the request, so a POST is not repeated because its error was mapped.
+  @Test func mappedErrorOfAPOSTIsNotRetried() async throws {
+    let script = NetworkScript([.status(503), .ok("placed")])
+    let client = NetworkClient(on: script, middleware: [Self.mapping(.attempt)])
+    let request = try NetworkMiddlewareTests.order()
+    let error = try #require(
+      await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) })
+    #expect(script.requests.count == 1 && error.stopReason == .notSafeToRepeat(method: "POST"))
+  }
+
+  @Test func errorOfEveryMiddlewareIsFound() async throws {
+    struct Outer: Error {}
+    let outer = Closure(stage: .call) { request, next in
+      do { return try await next(request) } catch { throw Outer() }
+    }
+    let error = try await Self.error(NetworkScript([.status(503)]), [outer, Self.mapping(.attempt)])
+    #expect(error.serviceError(as: Outer.self) != nil && error.serviceError(as: ShopError.self) == .closed)
+    #expect(error.statusCode == 503 && error.attempts.count == 3)
+  }
+
+  /// An error that follows a later success of `next` is one of the middleware alone.
+  @Test func errorAfterASuccessIsNotMapped() async throws {
+    let script = NetworkScript([.status(503), .ok("x")])
+    let again = Closure { request, next in
+      _ = try? await next(request)
+      _ = try await next(request)
+      throw ShopError.closed
+    }
+    let error = try await Self.error(script, [again])
+    guard case .middlewareError(ShopError.closed) = error else { Issue.record("\(error)"); return }
+    #expect(error.statusCode == nil && script.requests.count == 2)
+  }
+
+  @Test func canceledCallIsNotMapped() async throws {
+    let (began, mapping) = (Gate(), Self.mapping(.call))
+    let waiting = Closure { request, next in
+      began.open()
+      try await Task.sleep(for: .seconds(3600))
+      return try await next(request)
+    }
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), on: NetworkScript([.ok("x")]), middleware: [mapping, waiting])
+    let task = Task { try await client.load(Item()) }
+    await began.wait()
+    task.cancel()
+    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+  }
+}

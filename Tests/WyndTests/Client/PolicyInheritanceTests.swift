@@ -1,0 +1,178 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What the policy of a call does not set is that of the endpoint's policy, then that of the client's.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PolicyInheritanceTests {
+  typealias Item = NetworkClientTests.Item
+
+  static let base = URL(string: "https://a.example")
+
+  static func request() throws -> URLRequest { URLRequest(url: try #require(base)) }
+
+  static func sends(_ client: NetworkClient, _ script: NetworkScript, _ policy: RetryPolicy?) async -> Int {
+    let before = script.requests.count
+    _ = try? await client.load(Item(), policy: policy)
+    return script.requests.count - before
+  }
+
+  @Test func callKeepsTheLimitsOfItsClientThatItDoesNotSet() async throws {
+    let script = NetworkScript([.status(503)])
+    let client = NetworkClient(
+      baseURL: Self.base, on: script,
+      policy: RetryPolicy(maxRetries: 5, backoff: .constant(.seconds(3)), deadline: .seconds(10)))
+    // Retries after 3, 6 and 9 s, and none after 12 s.
+    #expect(await Self.sends(client, script, nil) == 4)
+    #expect(await Self.sends(client, script, .default) == 4)
+    #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 2)) == 3)
+    #expect(await Self.sends(client, script, .never) == 1)
+    #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 10)) == 4)
+    #expect(await Self.sends(client, script, RetryPolicy(deadline: .seconds(5))) == 2)
+    #expect(await Self.sends(client, script, RetryPolicy(deadline: nil)) == 6)
+    var unlimited = RetryPolicy()
+    unlimited.deadline = nil
+    #expect(await Self.sends(client, script, unlimited) == 6)
+    #expect(await Self.sends(client, script, RetryPolicy(backoff: .immediate)) == 6)
+  }
+
+  /// A value that is set applies even if it is the default.
+  @Test func callSetsADefaultValueInPlaceOfThatOfItsClient() async throws {
+    let script = NetworkScript([.status(503)])
+    let client = NetworkClient(
+      baseURL: Self.base, on: script, policy: RetryPolicy(maxRetries: 1, retriesNonIdempotent: true))
+    #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 10)) == 11)
+    func posts(_ policy: RetryPolicy?) async -> Int {
+      let before = script.requests.count
+      try? await client.load(.post("/orders"), policy: policy)
+      return script.requests.count - before
+    }
+    #expect(await posts(nil) == 2)
+    #expect(await posts(RetryPolicy(retriesNonIdempotent: false)) == 1)
+  }
+
+  @Test func endpointStandsBetweenCallAndClient() async throws {
+    let script = NetworkScript([.status(503)])
+    let client = NetworkClient(
+      baseURL: Self.base, on: script,
+      policy: RetryPolicy(maxRetries: 9, backoff: .constant(.seconds(3)), deadline: .seconds(60)))
+    let item = Item(policy: RetryPolicy(maxRetries: 3, deadline: .seconds(7)))
+    _ = try? await client.load(item)
+    #expect(script.requests.count == 3 && script.elapsed == .seconds(6))
+    _ = try? await client.load(item, policy: RetryPolicy(deadline: .seconds(30)))
+    #expect(script.requests.count == 3 + 4)
+    _ = try? await client.load(item, policy: RetryPolicy(maxRetries: 1))
+    #expect(script.requests.count == 3 + 4 + 2)
+  }
+
+  @Test func plainCallAndTransferKeepTheListenerOfTheClient() async throws {
+    let log = EventLog()
+    let client = NetworkClient(baseURL: Self.base, on: NetworkScript([.ok("x")]), policy: RetryPolicy(onEvent: log.add))
+    _ = try await client.performNetworkRequest(Self.request(), policy: RetryPolicy(maxRetries: 1))
+    #expect(log.events.count == 2)
+    _ = try await client.performNetworkUpload(Self.request(), from: .text("x"), policy: .never)
+    #expect(log.events.count == 4)
+    for try await _ in try await client.networkBytes(for: Self.request(), policy: .immediate) {}
+    #expect(log.events.count == 6)
+  }
+
+  @Test func eachListenerReceivesEveryEvent() async throws {
+    let (ofClient, ofEndpoint, ofCall) = (EventLog(), EventLog(), EventLog())
+    let client = NetworkClient(
+      baseURL: Self.base, on: NetworkScript([.status(503), .ok("x")]), policy: RetryPolicy(onEvent: ofClient.add))
+    let item = Item(policy: RetryPolicy(onEvent: ofEndpoint.add))
+    _ = try await client.load(item, policy: RetryPolicy(maxRetries: 3, onEvent: ofCall.add))
+    for log in [ofClient, ofEndpoint, ofCall] {
+      #expect(log.events.count == 5 && log.isOver)
+      #expect(Set(log.events.map(\.callID)).count == 1)
+    }
+  }
+
+  /// A call whose policy is a copy of its client's reports each event once.
+  @Test func listenerOfACopiedPolicyReceivesEachEventOnce() async throws {
+    let log = EventLog()
+    let client = NetworkClient(baseURL: Self.base, on: NetworkScript([.ok("x")]), policy: RetryPolicy(onEvent: log.add))
+    var policy = client.policy
+    policy.maxRetries = 1
+    _ = try await client.load(Item(policy: policy), policy: policy)
+    #expect(log.events.count == 2)
+    // A policy without a listener does not silence that of the client.
+    policy.onEvent = nil
+    _ = try await client.load(Item(), policy: policy)
+    #expect(log.events.count == 4)
+  }
+
+  @Test func shouldRetryIsInheritedUntilItIsReplaced() async throws {
+    let script = NetworkScript([.status(404)])
+    let client = NetworkClient(
+      baseURL: Self.base, on: script, policy: RetryPolicy(maxRetries: 2, shouldRetry: { $0.statusCode == 404 }))
+    #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 1)) == 2)
+    #expect(await Self.sends(client, script, RetryPolicy(shouldRetry: { _ in false })) == 1)
+    var none = RetryPolicy()
+    none.shouldRetry = nil
+    #expect(await Self.sends(client, script, none) == 1)
+  }
+
+  @Test func budgetIsInheritedUntilItIsReplaced() {
+    let (ofClient, ofCall) = (RetryBudget(), RetryBudget())
+    let client = RetryPolicy(maxRetries: 3, budget: ofClient)
+    #expect(RetryPolicy(maxRetries: 1).inheriting(from: client).budget === ofClient)
+    #expect(RetryPolicy(budget: ofCall).inheriting(from: client).budget === ofCall)
+    #expect(RetryPolicy(budget: nil).inheriting(from: client).budget == nil)
+    #expect(RetryPolicy(budget: .shared).inheriting(from: client).budget === RetryBudget.shared)
+    #expect(RetryPolicy.immediate.inheriting(from: client).budget == nil)
+    #expect(RetryPolicy.default.inheriting(from: nil).budget === RetryBudget.shared)
+  }
+
+  /// Each field alone: it is that of the client if it is not set, its own if it is, and nil is a value of its own.
+  @Test func everyFieldIsInheritedAlone() {
+    let client = RetryPolicy(
+      maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
+      maxUnreachableTime: .seconds(4), deadline: .seconds(5))
+    func limits(_ policy: RetryPolicy) -> [Duration?] {
+      let all = policy.inheriting(from: client)
+      return [all.maxRetryAfter, all.maxRetryTime, all.maxUnreachableTime, all.deadline]
+    }
+    let inherited: [Duration?] = [.seconds(2), .seconds(3), .seconds(4), .seconds(5)]
+    #expect(limits(RetryPolicy()) == inherited)
+    let rows: [(RetryPolicy, RetryPolicy)] = [
+      (RetryPolicy(maxRetryAfter: nil), RetryPolicy(maxRetryAfter: .zero)),
+      (RetryPolicy(maxRetryTime: nil), RetryPolicy(maxRetryTime: .zero)),
+      (RetryPolicy(maxUnreachableTime: nil), RetryPolicy(maxUnreachableTime: .zero)),
+      (RetryPolicy(deadline: nil), RetryPolicy(deadline: .zero)),
+    ]
+    for (index, (unlimited, zero)) in rows.enumerated() {
+      var expected = inherited
+      expected[index] = nil
+      #expect(limits(unlimited) == expected)
+      expected[index] = .zero
+      #expect(limits(zero) == expected)
+      #expect(unlimited.inheriting(from: client).maxRetries == 1)
+      #expect(unlimited.inheriting(from: client).backoff == .immediate)
+    }
+    // A negative limit is a limit.
+    #expect(limits(RetryPolicy(deadline: .seconds(-1))).last == .seconds(-1))
+    #expect(RetryPolicy(maxRetries: .min).inheriting(from: client).maxRetries == .min)
+  }
+
+  /// A performer of the app adds a policy as a client does.
+  @Test func performerOfTheAppAddsItsPolicy() async throws {
+    struct Limited: NetworkPerformer {
+      let base: any NetworkPerformer
+      func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+        var plan = plan
+        plan.policy = RetryPolicy.default.inheriting(from: plan.policy).inheriting(from: RetryPolicy(maxRetries: 2))
+        return await base.perform(plan)
+      }
+    }
+    let script = NetworkScript([.status(503)])
+    let limited = Limited(base: script)
+    _ = try? await limited.performNetworkRequest(Self.request())
+    #expect(script.requests.count == 3)
+    _ = try? await limited.performNetworkRequest(Self.request(), policy: .never)
+    #expect(script.requests.count == 4)
+  }
+}

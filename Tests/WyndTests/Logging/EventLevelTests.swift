@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// How important an event is, and what a log prints of a failure.
+@Suite struct EventLevelTests {
+  static func names(_ steps: [NetworkScript.Step], _ policy: RetryPolicy = RetryPolicy(maxRetries: 1)) async throws
+    -> [String]
+  {
+    let log = EventLog()
+    var policy = policy
+    policy.onEvent = log.add
+    _ = try? await NetworkScript(steps).performNetworkRequest(
+      try #require(URL(string: "https://a.example/")), policy: policy)
+    return log.events.map(\.level.rawValue)
+  }
+
+  @Test func levelFollowsFromTheEvent() async throws {
+    #expect(try await Self.names([.ok("x")]) == ["debug", "debug"])
+    #expect(try await Self.names([.status(503), .ok("x")]) == ["debug", "notice", "notice", "debug", "debug"])
+    #expect(try await Self.names([.status(404)]) == ["debug", "notice", "error"])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let cancelled = NetworkEvent(callID: 1, request: request, attempt: 1, elapsed: .zero, kind: .gaveUp(.cancelled))
+    #expect(cancelled.level == .info)
+  }
+
+  /// As a function it is all that a policy needs.
+  @Test func logIsAListener() async throws {
+    var policy = RetryPolicy.never
+    policy.onEvent = NetworkEvent.log
+    _ = try await NetworkScript([.ok("x")]).performNetworkRequest(
+      try #require(URL(string: "https://a.example/")), policy: policy)
+  }
+
+  @Test func printedFailureIsReadable() async throws {
+    let url = try #require(URL(string: "https://a.example/x?token=SECRET"))
+    let script = NetworkScript([.status(503, "secret"), .dropped])
+    let error = try #require(
+      await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url, maxRetries: 1) })
+    guard case .inaccessible(let failure) = error else { Issue.record("\(error)"); return }
+    #expect("\(failure)" == "The connection was lost. (URLError -1005); gave up after attempt 2: maxRetries")
+    let lines = String(reflecting: failure).split(separator: "\n")
+    #expect(
+      lines == [
+        "RetryFailure: The connection was lost. (URLError -1005); gave up after attempt 2: maxRetries",
+        "  #1 at 0 s for 0 s: 503 from https://a.example/x?token=*, 6 bytes; then waited 0.25 s",
+        "  #2 at 0.25 s for 0 s: The connection was lost. (URLError -1005)",
+      ])
+    #expect("\(failure.attempts)".contains("[#1 at 0 s for 0 s: 503 from"))
+    #expect(!"\(failure)\(lines)".lowercased().contains("secret"))
+  }
+}
