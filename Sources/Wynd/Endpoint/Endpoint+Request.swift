@@ -18,7 +18,13 @@ nonisolated extension Endpoint {
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
-  public var request: URLRequest { get throws(NetworkError) { try request(body, baseURL: nil, encoder: nil) } }
+  public var request: URLRequest { get throws(NetworkError) { try request(requestBody, baseURL: nil, encoder: nil) } }
+
+  private var requestBody: RequestBody? {
+    get throws(NetworkError) {
+      do { return try body } catch { throw .unencodable(error, as: "body") }
+    }
+  }
 
   /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func request(
@@ -53,7 +59,7 @@ nonisolated extension Endpoint {
     _ policy: RetryPolicy?, _ settings: NetworkClientSettings
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
-    let body = body
+    let body = try requestBody
     let request = try request(body, baseURL: settings.baseURL, encoder: settings.encoder)
     // `parse` decides whether the response may be empty.
     var plan = NetworkCallPlan(request, policy: policy ?? self.policy)
