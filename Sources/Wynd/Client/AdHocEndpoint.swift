@@ -13,7 +13,7 @@ public import Foundation
 /// ```
 ///
 /// The path is plain text, like ``Endpoint/path``. A ``QueryEncoder`` encodes `query`. Without `as:`, the body of the
-/// response is ignored.
+/// response is ignored. A `get` takes a URL, too, such as that of the next page (``NetworkResponse/link(_:)``).
 nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// The path, as plain text.
   public let path: String
@@ -24,19 +24,27 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// The body.
   public let body: RequestBody?
   let query: QueryEncoder.Values
+  /// The URL of a call that has no path of its own.
+  let address: URL?
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
   /// The encoded query. Throws an error if a value cannot be encoded.
-  public var queryItems: [URLQueryItem] { get throws { try query.isEmpty ? [] : QueryEncoder().encode(query) } }
+  public var queryItems: [URLQueryItem] {
+    get throws { try query.isEmpty ? queryItemsOfAddress : QueryEncoder().encode(query) }
+  }
   /// Parses the body as the type that was passed as `as:`.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
 }
 
 nonisolated extension AdHocEndpoint {
-  fileprivate init(
+  init(
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
-    _ body: RequestBody?, _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
-  ) { self.init(path: path, method: method, headers: headers, body: body, query: query, parsed: parsed) }
+    _ body: RequestBody?, address: URL? = nil,
+    _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+  ) {
+    self.init(
+      path: path, method: method, headers: headers, body: body, query: query, address: address, parsed: parsed)
+  }
 }
 
 nonisolated extension Endpoint {
@@ -80,10 +88,12 @@ nonisolated extension Endpoint {
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body) { _, _, _ in } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, nil) { try $0.decoded($1, $2) } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
+    as type: Value.Type
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(.delete, path, query, headers, body) { try $0.decoded($1, $2) } }
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil) { _, _, _ in } }
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
+    as type: Void.Type = Void.self
+  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, body) { _, _, _ in } }
 }

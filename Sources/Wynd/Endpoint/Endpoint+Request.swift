@@ -116,8 +116,8 @@ nonisolated enum NetworkEndpointURL {
     return url
   }
 
-  /// The host of a base URL, or an empty string.
-  private static func host(of base: URL) -> String {
+  /// The host of a URL, or an empty string.
+  static func host(of base: URL) -> String {
     // `URL.host` removes brackets, also from a host that is not an IPv6 address.
     let written = URLComponents(url: base, resolvingAgainstBaseURL: true)?.encodedHost ?? ""
     return written.hasPrefix("[") ? written : base.host ?? ""
@@ -164,8 +164,17 @@ nonisolated enum NetworkEndpointURL {
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
     let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
     try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
+    let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
+    try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
+    try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
+  }
+
+  /// Whether the text begins with a scheme. A URL after a slash can be a segment of a path.
+  private static func isURL(_ path: String) -> Bool {
+    let scheme = path.prefix { $0 != "/" }
+    return scheme.hasSuffix(":") && path.dropFirst(scheme.count).hasPrefix("//")
   }
 
   private static func check(_ isValid: Bool, _ reason: @autoclosure () -> String) throws(NetworkError) {
@@ -194,6 +203,7 @@ nonisolated enum NetworkPercentEncoding {
     if text.unicodeScalars.allSatisfy(kept.contains) { return text }
     return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
   }
+  /// A `?` is kept: whoever writes one means a query, and `NetworkEndpointURL` says how to write it.
   static func path(_ path: String) -> String { text(path, keeping: pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
@@ -203,6 +213,6 @@ nonisolated enum NetworkPercentEncoding {
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
   /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
   /// them as a space and as the end of the segment.
-  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
+  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@?"))
 
 }
