@@ -55,8 +55,10 @@ nonisolated extension Endpoint {
     return request
   }
 
+  /// `reporting` adds a progress report to the upload of the body, which may then be in memory, too.
   func call(
-    _ policy: RetryPolicy?, _ settings: NetworkClientSettings
+    _ policy: RetryPolicy?, _ settings: NetworkClientSettings,
+    reporting: ((inout NetworkUploadCall) -> Void)? = nil
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = try requestBody
@@ -64,8 +66,10 @@ nonisolated extension Endpoint {
     // `parse` decides whether the response may be empty.
     var plan = NetworkCallPlan(request, policy: policy ?? self.policy)
     plan.endpoint = self
-    guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
-    let upload = NetworkUploadCall(body)
+    guard let body, !body.isInMemory || reporting != nil else { return NetworkEndpointCall(plan: plan) }
+    // `prepare` may have changed a body that is in memory.
+    var upload = NetworkUploadCall(body, data: .success(request.httpBody))
+    reporting?(&upload)
     upload.add(to: &plan)
     return NetworkEndpointCall(plan: plan, upload: upload)
   }

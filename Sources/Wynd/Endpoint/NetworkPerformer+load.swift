@@ -78,7 +78,7 @@ nonisolated extension NetworkPerformer {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let settings = endpointContext?.settings ?? NetworkClientSettings()
+    let settings = endpointSettings
     return try await response(of: endpoint.call(policy, settings), endpoint, settings)
   }
 
@@ -92,7 +92,10 @@ nonisolated extension NetworkPerformer {
     return parsed
   }
 
-  private var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
+  var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
+
+  /// The settings of a client, or none.
+  var endpointSettings: NetworkClientSettings { endpointContext?.settings ?? NetworkClientSettings() }
 }
 
 /// A performer that takes part in the calls of endpoints: a client.
