@@ -8,6 +8,7 @@ nonisolated extension NetworkResponse {
   /// The URL that the response links to, from its header field Link (RFC 8288). nil if there is no such link.
   ///
   /// ```swift
+  /// let response = try await client.loadResponse(.get("/users", as: [User].self))
   /// let next = response.link("next")        // Link: <https://api.example.com/users?page=2>; rel="next"
   /// ```
   ///
