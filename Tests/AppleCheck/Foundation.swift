@@ -66,6 +66,7 @@ public struct Data: Sendable, Hashable, Codable, RandomAccessCollection, Mutable
 }
 public struct UUID: Sendable, Hashable {
   public init() {}
+  public init?(uuidString string: String) {}
   public var uuidString: String { "" }
 }
 public struct Decimal: Sendable, Hashable, Codable, CustomStringConvertible {
@@ -99,6 +100,7 @@ public struct URL: Sendable, Hashable, Codable {
   public var query: String? { nil }
   public var fragment: String? { nil }
   public var user: String? { nil }
+  public var password: String? { nil }
   public func resourceValues(forKeys keys: Set<URLResourceKey>) throws -> URLResourceValues { URLResourceValues() }
   public var lastPathComponent: String { "" }
   public var pathExtension: String { "" }

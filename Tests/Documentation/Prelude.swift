@@ -1,5 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// What the reader of a sample has: a module of its own, so that a sample may declare the same names.
+// What the reader of a sample has: a module of its own, so that a sample may declare the same names. With ISOLATED, what shows
+// something is isolated to the main actor, as in a new Xcode project. (A default isolation would not reach the samples, because
+// it is not part of a module.)
 public import Foundation
 public import Wynd
 
@@ -16,9 +18,21 @@ public let photo = url
 public let report = url
 public let folder = url
 nonisolated(unsafe) public var request = URLRequest(url: url)
+#if ISOLATED
+  @MainActor
+#endif
 public func show(_ anything: Any...) {}
+#if ISOLATED
+  @MainActor
+#endif
 public func show(_ anything: Any, isOld: Bool) {}
+#if ISOLATED
+  @MainActor
+#endif
 public func showSignIn() {}
+#if ISOLATED
+  @MainActor
+#endif
 public func log(_ text: String) {}
 public let token = "token"
 public let text = "text"
@@ -67,8 +81,11 @@ public let cache = ResponseCache(store)
 public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
 public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
 public enum AppNetwork { public static let client = NetworkClient() }
+#if ISOLATED
+  @MainActor
+#endif
 public enum UserSettings {
-  public static let isOffline = false
+  public static var isOffline: Bool { false }
   public static let key = "key"
 }
 public let newKey = "key"

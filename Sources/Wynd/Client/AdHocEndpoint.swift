@@ -14,6 +14,7 @@ public import Foundation
 ///
 /// The path is plain text, like ``Endpoint/path``. A ``QueryEncoder`` encodes `query`. Without `as:`, the body of the
 /// response is ignored. `serviceError:` is the type of the body of an error response, like ``Endpoint/ServiceError``.
+/// A `get` takes a URL, too, such as that of the next page (``NetworkResponse/link(_:)``).
 nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkServiceErrorSource {
   /// The path, as plain text.
   public let path: String
@@ -27,23 +28,28 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkSe
   public let isReadOnly: Bool
   let query: QueryEncoder.Values
   let serviceErrorType: any (Error & Decodable).Type
+  /// The URL of a call that has no path of its own.
+  let address: URL?
   let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
 
   /// The encoded query. Throws an error if a value cannot be encoded.
-  public var queryItems: [URLQueryItem] { get throws { try query.isEmpty ? [] : QueryEncoder().encode(query) } }
+  public var queryItems: [URLQueryItem] {
+    get throws { try query.isEmpty ? queryItemsOfAddress : QueryEncoder().encode(query) }
+  }
   /// Parses the body as the type that was passed as `as:`.
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
 }
 
 nonisolated extension AdHocEndpoint {
-  fileprivate init(
+  init(
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
-    _ body: RequestBody?, isReadOnly: Bool = false, _ serviceErrorType: any (Error & Decodable).Type,
+    _ body: RequestBody?, isReadOnly: Bool = false, address: URL? = nil,
+    _ serviceErrorType: any (Error & Decodable).Type,
     _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
   ) {
     self.init(
       path: path, method: method, headers: headers, body: body, isReadOnly: isReadOnly, query: query,
-      serviceErrorType: serviceErrorType, parsed: parsed)
+      serviceErrorType: serviceErrorType, address: address, parsed: parsed)
   }
 }
 
@@ -106,14 +112,18 @@ nonisolated extension Endpoint {
   ) -> Self where Self == AdHocEndpoint<Void> { .init(.patch, path, query, headers, body, serviceError) { _, _, _ in } }
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
+    as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.delete, path, query, headers, nil, serviceError) { try $0.decoded($1, $2) }
+    .init(.delete, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
   }
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Void.Type = Void.self,
+    _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], body: RequestBody? = nil,
+    as type: Void.Type = Void.self,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<Void> { .init(.delete, path, query, headers, nil, serviceError) { _, _, _ in } }
+  ) -> Self where Self == AdHocEndpoint<Void> {
+    .init(.delete, path, query, headers, body, serviceError) { _, _, _ in }
+  }
 }

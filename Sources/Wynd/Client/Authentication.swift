@@ -64,7 +64,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// that need it.
 ///
 /// ```swift
-/// let authentication = Authentication<SignIn>(for: baseURL, onSessionEnd: { _ in showSignIn() }) { old, client in
+/// let authentication = Authentication<SignIn>(for: baseURL, onSessionEnd: { _ in await showSignIn() }) { old, client in
 ///   try await client.load(.newToken(old.refreshToken))
 /// }
 /// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
@@ -118,7 +118,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
   private let origin: NetworkOrigin
   private let onChange: @Sendable (Credential?) -> Void
-  private let onSessionEnd: @Sendable (any Error) -> Void
+  private let onSessionEnd: @Sendable (any Error) async -> Void
   private let renew: Renew?
   private let state: NetworkLock<State>
   private let changes = DispatchQueue(label: "Wynd.Authentication")
@@ -131,13 +131,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - account: The name of the user; see ``account``.
   ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of its
   ///     own. Save it here: a renewal may end after the user has signed out, and has no effect then.
-  ///   - onSessionEnd: Called with the error if a renewal is refused, after `onChange`, on the same queue. Ask the user to
-  ///     sign in.
+  ///   - onSessionEnd: Called with the error if a renewal is refused, after `onChange`, in a task of its own. Ask the
+  ///     user to sign in: `{ _ in await showSignIn() }` calls a function of the main actor.
   ///   - renew: Receives the old credential and a client for the request, and returns the new credential.
   public convenience init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
     onChange: @escaping @Sendable (Credential?) -> Void = { _ in },
-    onSessionEnd: @escaping @Sendable (any Error) -> Void = { _ in },
+    onSessionEnd: @escaping @Sendable (any Error) async -> Void = { _ in },
     renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
   ) {
     self.init(origin, credential, account, onChange, onSessionEnd, renew)
@@ -156,8 +156,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   private init(
     _ origin: URL, _ credential: Credential?, _ account: String?,
-    _ onChange: @escaping @Sendable (Credential?) -> Void, _ onSessionEnd: @escaping @Sendable (any Error) -> Void,
-    _ renew: Renew?
+    _ onChange: @escaping @Sendable (Credential?) -> Void,
+    _ onSessionEnd: @escaping @Sendable (any Error) async -> Void, _ renew: Renew?
   ) {
     self.origin = NetworkOrigin(origin)
     self.onChange = onChange
@@ -377,7 +377,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       report(nil)
       return true
     }
-    if endsSession { changes.async { [onSessionEnd] in onSessionEnd(error) } }
+    if endsSession { changes.async { [onSessionEnd] in Task { await onSessionEnd(error) } } }
   }
 
   /// Whether the service refuses to renew the credential: by its status, or the closure says so.

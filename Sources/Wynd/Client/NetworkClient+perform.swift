@@ -29,7 +29,8 @@ nonisolated extension NetworkClient {
       // Without them, the request is sent at once. Otherwise the app may invalidate its session while they work.
       let performer = ofCall.isEmpty ? performerInForce : client.performerInForce
       let endpoint = plan.endpoint as? any Endpoint
-      let call = NetworkCall(client: client, endpoint: endpoint, isTransfer: plan.isTransfer, isReadOnly: plan.isReadOnly, signIns: signedIn)
+      let call = NetworkCall(
+        client: client, endpoint: endpoint, isTransfer: plan.isTransfer, isReadOnly: plan.isReadOnly, signIns: signedIn)
       let perform: NetworkPerform = { plan in
         var call = call
         call.signIns = signedIn.merging(signIns) { began, _ in began }

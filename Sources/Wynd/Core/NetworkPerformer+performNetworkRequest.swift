@@ -9,10 +9,12 @@ nonisolated extension NetworkPerformer {
   ///
   /// ```swift
   /// session.performNetworkRequest(request) { result in
-  ///   switch result {
-  ///   case .success(let data): show(data)
-  ///   case .failure(.cancelled): break
-  ///   case .failure(let error): show(error.localizedDescription)
+  ///   DispatchQueue.main.async {
+  ///     switch result {
+  ///     case .success(let data): show(data)
+  ///     case .failure(.cancelled): break
+  ///     case .failure(let error): show(error.localizedDescription)
+  ///     }
   ///   }
   /// }
   /// ```

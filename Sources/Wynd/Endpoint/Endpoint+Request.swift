@@ -18,7 +18,13 @@ nonisolated extension Endpoint {
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
-  public var request: URLRequest { get throws(NetworkError) { try request(body, baseURL: nil, encoder: nil) } }
+  public var request: URLRequest { get throws(NetworkError) { try request(requestBody, baseURL: nil, encoder: nil) } }
+
+  private var requestBody: RequestBody? {
+    get throws(NetworkError) {
+      do { return try body } catch { throw .unencodable(error, as: "body") }
+    }
+  }
 
   /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func request(
@@ -49,19 +55,23 @@ nonisolated extension Endpoint {
     return request
   }
 
+  /// `reporting` adds a progress report to the upload of the body, which may then be in memory, too.
   func call(
-    _ policy: RetryPolicy?, _ settings: NetworkClientSettings
+    _ policy: RetryPolicy?, _ settings: NetworkClientSettings,
+    reporting: ((inout NetworkUploadCall) -> Void)? = nil
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
-    let body = body
+    let body = try requestBody
     let request = try request(body, baseURL: settings.baseURL, encoder: settings.encoder)
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
     var plan = NetworkCallPlan(request, policy: policy)
     plan.isReadOnly = isReadOnly
     plan.endpoint = self
-    guard let body, !body.isInMemory else { return NetworkEndpointCall(plan: plan) }
-    let upload = NetworkUploadCall(body)
+    guard let body, !body.isInMemory || reporting != nil else { return NetworkEndpointCall(plan: plan) }
+    // `prepare` may have changed a body that is in memory.
+    var upload = NetworkUploadCall(body, data: .success(request.httpBody))
+    reporting?(&upload)
     upload.add(to: &plan)
     return NetworkEndpointCall(plan: plan, upload: upload)
   }
@@ -112,8 +122,8 @@ nonisolated enum NetworkEndpointURL {
     return url
   }
 
-  /// The host of a base URL, or an empty string.
-  private static func host(of base: URL) -> String {
+  /// The host of a URL, or an empty string.
+  static func host(of base: URL) -> String {
     // `URL.host` removes brackets, also from a host that is not an IPv6 address.
     let written = URLComponents(url: base, resolvingAgainstBaseURL: true)?.encodedHost ?? ""
     return written.hasPrefix("[") ? written : base.host ?? ""
@@ -160,8 +170,17 @@ nonisolated enum NetworkEndpointURL {
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
     let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
     try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
+    let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
+    try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
+    try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
+  }
+
+  /// Whether the text begins with a scheme. A URL after a slash can be a segment of a path.
+  private static func isURL(_ path: String) -> Bool {
+    let scheme = path.prefix { $0 != "/" }
+    return scheme.hasSuffix(":") && path.dropFirst(scheme.count).hasPrefix("//")
   }
 
   private static func check(_ isValid: Bool, _ reason: @autoclosure () -> String) throws(NetworkError) {
@@ -190,6 +209,7 @@ nonisolated enum NetworkPercentEncoding {
     if text.unicodeScalars.allSatisfy(kept.contains) { return text }
     return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
   }
+  /// A `?` is kept: whoever writes one means a query, and `NetworkEndpointURL` says how to write it.
   static func path(_ path: String) -> String { text(path, keeping: pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
@@ -199,6 +219,6 @@ nonisolated enum NetworkPercentEncoding {
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
   /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
   /// them as a space and as the end of the segment.
-  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@"))
+  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@?"))
 
 }

@@ -60,6 +60,11 @@ nonisolated extension Endpoint {
     return error as? NetworkError ?? .undecodable(error, network.response, network.data)
   }
 
+  /// The error with the service's own error in it, decoded with the client's decoder.
+  func typed(_ error: NetworkError, _ settings: NetworkClientSettings) -> NetworkError {
+    NetworkClientDecoder.current.withValue(settings.decoder) { typed(error) }
+  }
+
   private func typed(_ error: NetworkError) -> NetworkError {
     switch error {
     case .endpointError(let response, let data?):

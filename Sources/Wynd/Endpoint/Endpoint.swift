@@ -81,8 +81,8 @@ nonisolated public protocol Endpoint: Sendable {
   var queryItems: [URLQueryItem] { get throws }
   /// The header fields. The default is none.
   var headers: [NetworkHeader] { get }
-  /// The body. The default is nil.
-  var body: RequestBody? { get }
+  /// The body. The default is nil. If it throws, the call fails with ``NetworkError/invalidRequest(reason:)``.
+  var body: RequestBody? { get throws }
   /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`.
   /// For a format other than JSON, implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }

@@ -57,5 +57,17 @@ nonisolated public struct NetworkHeader: Sendable, Hashable, CustomStringConvert
   public static func ifNoneMatch(_ etag: String) -> NetworkHeader { .init("If-None-Match", etag) }
   /// Makes a POST safe to repeat, if the server supports the key. Store it with the endpoint, because the same order
   /// must have the same key whenever it is sent.
-  public static func idempotencyKey(_ key: String) -> NetworkHeader { .init("Idempotency-Key", key) }
+  ///
+  /// The value is sent in double quotes, as a string of structured fields (RFC 9651). A key that is not printable ASCII
+  /// is ``NetworkError/invalidRequest(reason:)``. For a server that expects a key without quotes, write
+  /// `.init("Idempotency-Key", key)`.
+  public static func idempotencyKey(_ key: String) -> NetworkHeader {
+    let escaped = key.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+    var header = NetworkHeader("Idempotency-Key", "\"\(escaped)\"")
+    let printable = UInt8(ascii: " ")...UInt8(ascii: "~")
+    if !key.utf8.allSatisfy(printable.contains) {
+      header.invalidReason = "the Idempotency-Key is not printable ASCII (RFC 9651 §3.3.3)"
+    }
+    return header
+  }
 }

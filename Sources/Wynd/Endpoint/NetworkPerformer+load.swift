@@ -78,7 +78,7 @@ nonisolated extension NetworkPerformer {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let settings = endpointContext?.settings ?? NetworkClientSettings(baseURL: ownBaseURL)
+    let settings = endpointSettings
     return try await response(of: endpoint.call(policy, settings), endpoint, settings)
   }
 
@@ -93,7 +93,12 @@ nonisolated extension NetworkPerformer {
   }
 
   private var ownBaseURL: URL? { (self as? any NetworkBaseURLPerformer)?.baseURL }
-  private var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
+  var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
+
+  /// The settings of a client, or of a script.
+  var endpointSettings: NetworkClientSettings {
+    endpointContext?.settings ?? NetworkClientSettings(baseURL: ownBaseURL)
+  }
 }
 
 /// A performer that takes part in the calls of endpoints: a client.

@@ -95,7 +95,7 @@ nonisolated extension NetworkPerformer {
     return try download.end(await perform(download.plan(request, policy))).get()
   }
 
-  /// Like ``performNetworkDownload(_:to:options:policy:)``, with a completion handler that is called on the
+  /// Like `performNetworkDownload(_:to:options:policy:)`, with a completion handler that is called on the
   /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkDownload(

@@ -56,12 +56,19 @@ nonisolated extension NetworkPerformer {
     } catch {
       data = .failure(error)
     }
-    let progress = NetworkProgressReporter(onProgress)
     var upload = NetworkUploadCall(body, data: data)
-    upload.report = { completed, total in progress.report(completed, of: total) }
-    upload.reportsAreDelivered = { await progress.reportsAreDelivered() }
+    upload.report(to: onProgress)
     var plan = NetworkCallPlan(request, policy: policy)
     upload.add(to: &plan)
     return (plan, upload)
+  }
+}
+
+nonisolated extension NetworkUploadCall {
+  /// Reports the progress to a closure.
+  mutating func report(to onProgress: (@Sendable (TransferProgress) -> Void)?) {
+    let progress = NetworkProgressReporter(onProgress)
+    report = { completed, total in progress.report(completed, of: total) }
+    reportsAreDelivered = { await progress.reportsAreDelivered() }
   }
 }

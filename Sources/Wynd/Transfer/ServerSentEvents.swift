@@ -48,14 +48,7 @@ nonisolated extension NetworkPerformer {
   public func serverSentEvents(
     for request: URLRequest, reconnects: Bool? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
-    // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
-    // reject the repetition. Only for GET does the specification of event streams say how to continue.
-    let isWanted = reconnects ?? (request.networkMethod == "GET")
-    // A body stream can be read only once.
-    let mayReconnect = isWanted && request.httpBodyStream == nil
-    return ServerSentEvents(performer: self, mayReconnect: mayReconnect) {
-      NetworkCallPlan(request, policy: policy)
-    }
+    ServerSentEvents(performer: self, reconnects: reconnects) { NetworkCallPlan(request, policy: policy) }
   }
 }
 
@@ -64,9 +57,12 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// An event.
   public typealias Element = ServerSentEvent
   let performer: any NetworkPerformer
-  let mayReconnect: Bool
-  /// One for each iteration.
-  let makeCall: @Sendable () -> NetworkCallPlan
+  /// Nil means only after a GET.
+  let reconnects: Bool?
+  /// Makes a call for each iteration.
+  let makeCall: @Sendable () throws(NetworkError) -> NetworkCallPlan
+  /// What the loop throws in place of the error of a connection.
+  var typed: @Sendable (NetworkError) -> NetworkError = { $0 }
 
   /// Iterates over the events.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
@@ -75,7 +71,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private let events: ServerSentEvents
     /// Makes the later connections, by which time the app may have invalidated its session.
     private let laterPerformer: any NetworkPerformer
-    private var call: NetworkCallPlan
+    private let call: Result<NetworkCallPlan, NetworkError>
+    private let mayReconnect: Bool
     private var parser: ServerSentEventParser
     private var lines: NetworkLines.AsyncIterator?
     /// The number of consecutive connections without an event.
@@ -83,16 +80,25 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// Whether the last connection has ended, and no further one is made.
     private var isAtEnd: Bool {
       guard lines == nil, let response else { return false }
-      return response.statusCode == 204 || !events.mayReconnect
+      return response.statusCode == 204 || !mayReconnect
     }
 
     init(_ events: ServerSentEvents) {
       self.events = events
       laterPerformer = events.performer.atCallStart
-      call = events.makeCall()
-      // A new connection continues the stream of the user who opened it.
-      call.signIns = events.performer.signInsAtCallStart
-      parser = ServerSentEventParser(lastID: call.request.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
+      call = Result { () throws(NetworkError) in
+        var call = try events.makeCall()
+        // A new connection continues the stream of the user who opened it.
+        call.signIns = events.performer.signInsAtCallStart
+        return call
+      }
+      let request = try? call.get().request
+      // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
+      // reject the repetition. Only for GET does the specification of event streams say how to continue.
+      let isWanted = events.reconnects ?? (request?.networkMethod == "GET")
+      // A body stream can be read only once.
+      mayReconnect = isWanted && request?.httpBodyStream == nil
+      parser = ServerSentEventParser(lastID: request?.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
     }
 
     /// The next event.
@@ -111,14 +117,15 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
           lines = nil
         } catch let error as NetworkError {
           lines = nil
-          let mayReconnect = error.shouldRetry && events.mayReconnect
-          if error.isCancellation || !mayReconnect { throw error }
+          let isWorthwhile = error.shouldRetry && mayReconnect
+          if error.isCancellation || !isWorthwhile { throw error }
         }
       }
       return nil
     }
 
     private mutating func connect() async throws(NetworkError) {
+      var call = try self.call.get()
       if response != nil {
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
@@ -132,7 +139,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       // Not the ID of the original request, because the server may have reset it.
       call.request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
       let performer = response == nil ? events.performer : laterPerformer
-      let stream = try await performer.networkStream(call, startsWithHead: true)
+      let stream = try await connection(call, performer)
       response = stream.response
       if stream.response.statusCode == 204 { return }
       let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
@@ -146,6 +153,14 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.limit))
       }
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
+    }
+
+    private func connection(
+      _ call: NetworkCallPlan, _ performer: any NetworkPerformer
+    ) async throws(NetworkError) -> NetworkBytes {
+      do throws(NetworkError) { return try await performer.networkStream(call, startsWithHead: true) } catch {
+        throw events.typed(error)
+      }
     }
   }
 

@@ -231,6 +231,24 @@ extension AuthenticationTests {
     }
   }
 
+  @MainActor final class Screen {
+    let signIns = Counter()
+    nonisolated init() {}
+    func showSignIn() { signIns.add() }
+  }
+
+  @Test func theMainActorMayHandleTheEndOfTheSession() async throws {
+    let screen = Screen()
+    let authentication = Authentication(
+      for: try #require(Self.origin), BearerToken("old"), onSessionEnd: { _ in await screen.showSignIn() }
+    ) { _, _ in throw URLError(.userAuthenticationRequired) }
+    await #expect(throws: NetworkError.self) {
+      try await authentication.renew(with: Self.client(Self.script("none"), authentication))
+    }
+    await screen.signIns.reaches(1)
+    #expect(authentication.credential == nil)
+  }
+
   @Test func keepsSessionAfterOtherFailuresOfARenewal() async throws {
     let failures: [any Error] = [
       Expired(), URLError(.timedOut), NetworkError.urlError(URLError(.notConnectedToInternet)), NetworkError.cancelled,

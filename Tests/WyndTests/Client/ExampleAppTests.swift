@@ -45,7 +45,7 @@ struct NewExpense: Endpoint {
   let key = UUID()
   var path: String { "/expenses" }
   var method: NetworkMethod { .post }
-  var headers: [NetworkHeader] { [.idempotencyKey("\"\(key)\"")] }
+  var headers: [NetworkHeader] { [.idempotencyKey("\(key)")] }
   var body: RequestBody? { .json(["title": title, "cents": cents]) }
 }
 extension Endpoint where Self == ExpenseList { static var expenses: Self { ExpenseList() } }

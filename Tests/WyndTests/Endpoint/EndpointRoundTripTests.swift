@@ -72,9 +72,10 @@ import Wynd
               let inPlainPath = number.isMultiple(of: 2)
               let segments = (0..<Int.random(in: 1...3, using: &random)).map { _ in
                 let text = Self.text(&random)
-                // In the plain path a slash separates segments; and no segment can be "." or "..".
-                return "x"
-                  + (inPlainPath ? String(String.UnicodeScalarView(text.unicodeScalars.filter { $0 != "/" })) : text)
+                // In the plain path a slash separates segments, and a question mark is rejected; and no segment can be
+                // "." or "..".
+                let plain = text.unicodeScalars.filter { $0 != "/" && $0 != "?" }
+                return "x" + (inPlainPath ? String(String.UnicodeScalarView(plain)) : text)
               }
               let values =
                 [("worker", "\(worker)-\(number)")] + (0..<2).map { _ in (Self.text(&random), Self.text(&random)) }

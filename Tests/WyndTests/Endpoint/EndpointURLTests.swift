@@ -66,12 +66,32 @@ import WyndLoopbackServer
 
   static let paths: [(String, String)] = [
     ("", "/"), ("/", "/"), ("a", "/a"), ("/a", "/a"), ("/a/", "/a/"), ("/a//b", "/a//b"), ("//a", "//a"),
-    ("/a b", "/a%20b"), ("/a+b", "/a+b"), ("/a%20b", "/a%2520b"), ("/50%", "/50%25"), ("/a?b#c", "/a%3Fb%23c"),
+    ("/a b", "/a%20b"), ("/a+b", "/a+b"), ("/a%20b", "/a%2520b"), ("/50%", "/50%25"), ("/a#c", "/a%23c"),
     ("/a;b=c&d", "/a%3Bb=c&d"), ("/items:batchGet", "/items:batchGet"), ("/Jürgen", "/J%C3%BCrgen"),
     ("/🐕", "/%F0%9F%90%95"), ("/e\u{301}\u{E9}", "/e%CC%81%C3%A9"), ("/[a]", "/%5Ba%5D"), ("/a\\b", "/a%5Cb"),
     ("/a\u{0}", "/a%00"),
     ("/.a/b./...", "/.a/b./..."), ("/..", "invalid"), ("/a/../b", "invalid"), (".", "invalid"), ("/./a", "invalid"),
   ].map { $0 == "/a+b" ? ($0, "/a%2Bb") : ($0, $1) }
+
+  /// A query or a whole URL in a path would be sent as a path that does not exist.
+  @Test func rejectsAQueryOrAURLInAPathAndNamesTheAlternative() {
+    let rows = [
+      ("/items?page=2", "`query:`"), ("items?", "`query:`"), ("?a", "`query:`"), ("/a?b#c", "`query:`"),
+      ("http://a.example/x", "`.get(url, as:)`"), ("HTTPS://a.example", "`.get(url, as:)`"),
+    ]
+    for (path, alternative) in rows {
+      do throws(NetworkError) {
+        _ = try Address(path: path).url
+        Issue.record("accepted: \(path)")
+      } catch {
+        #expect("\(error)".hasPrefix("invalid request: the path ") && "\(error)".contains(alternative), "\(error)")
+      }
+    }
+    // An archive has the URL of another site in its path, and a question mark can be encoded.
+    #expect(Self.url(Address(path: "/2026/http://a.example/")) == "https://example.com/2026/http://a.example/")
+    #expect(Self.url(Address(path: "/http://a.example")) == "https://example.com/http://a.example")
+    #expect(Self.url(Address(escapedPath: "/what%3F")) == "https://example.com/what%3F")
+  }
 
   @Test(arguments: paths.indices) func encodesOrRejectsPaths(_ row: Int) {
     let (path, expected) = Self.paths[row]

@@ -16,7 +16,8 @@ extension RequestBodyTests {
     (.authorization(user: "test", password: "123£"), "Authorization", "Basic dGVzdDoxMjPCow=="),
     (.accept("text/html"), "Accept", "text/html"), (.contentType("text/html"), "Content-Type", "text/html"),
     (.userAgent("App/1 (x; y)"), "User-Agent", "App/1 (x; y)"), (.ifNoneMatch("\"v1\""), "If-None-Match", "\"v1\""),
-    (.idempotencyKey("k-1"), "Idempotency-Key", "k-1"), (.init("X-A", "b"), "X-A", "b"),
+    (.idempotencyKey("k-1"), "Idempotency-Key", "\"k-1\""), (.init("X-A", "b"), "X-A", "b"),
+    (.idempotencyKey(#"a "b" \c"#), "Idempotency-Key", #""a \"b\" \\c""#),
   ]
   @Test(arguments: headers.indices) func sendsTypedHeaders(_ row: Int) async throws {
     let (header, name, value) = Self.headers[row]

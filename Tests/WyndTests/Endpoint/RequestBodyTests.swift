@@ -121,6 +121,8 @@ import WyndLoopbackServer
       Call(server: server, headers: [.init("X-Ü", "a")]),
       Call(server: server, headers: [.authorization(bearer: "a\nb")]),
       Call(server: server, headers: [.authorization(user: "a:b", password: "c")]),
+      Call(server: server, headers: [.idempotencyKey("schlüssel")]),
+      Call(server: server, headers: [.idempotencyKey("a\tb")]),
       Call(server: server, method: "get", body: .text("x")), Call(server: server, method: .head, body: .text("x")),
       Call(server: server, body: .text("x")) { $0.httpMethod = "GET" },
       Call(server: server, body: .data(Data(), contentType: "a\r\nX-Evil: 1")),
@@ -166,6 +168,28 @@ import WyndLoopbackServer
         $0.timeoutInterval = 5; $0.setValue("1", forHTTPHeaderField: "X-P")
       })
     #expect(server.requests.first?.value("X-P") == "1")
+  }
+
+  struct Unsent: Endpoint {
+    typealias Response = Void
+    let error: any Error
+    var host: String { "a.example" }
+    var path: String { "/" }
+    var method: NetworkMethod { .post }
+    var body: RequestBody? { get throws { throw error } }
+  }
+
+  @Test func reportsTheErrorOfABody() async {
+    let script = NetworkScript([.ok("")])
+    var texts: [String] = []
+    let errors: [any Error] = [Failure(), NetworkError.invalidRequest(reason: "too large")]
+    for error in errors {
+      do throws(NetworkError) { _ = try Unsent(error: error).request } catch { texts.append("\(error)") }
+      do throws(NetworkError) { try await script.load(Unsent(error: error)) } catch { texts.append("\(error)") }
+    }
+    let own = "invalid request: the body cannot be encoded: Failure"
+    #expect(texts == [own, own, "invalid request: too large", "invalid request: too large"])
+    #expect(script.requests.isEmpty)
   }
 
   @Test func reportsThePathOfAnEncodingError() {

@@ -49,7 +49,7 @@ struct PetCreation: ShopEndpoint {
   let key: UUID
   var path: String { "/pets" }
   var method: NetworkMethod { .post }
-  var headers: [NetworkHeader] { [.idempotencyKey("\"\(key)\"")] }
+  var headers: [NetworkHeader] { [.idempotencyKey("\(key)")] }
   var body: RequestBody? { .json(["name": name]) }
 }
 struct PetUpdate: ShopEndpoint {

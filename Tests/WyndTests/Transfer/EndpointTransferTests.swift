@@ -1,0 +1,257 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// An endpoint can be downloaded, uploaded and streamed, with everything that its client adds to a call.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointTransferTests {
+  struct Upload: Decodable, Equatable, Sendable { var fileSize: Int }
+
+  struct Film<Response: Decodable & Sendable>: Endpoint {
+    typealias ServiceError = ShopError
+    let path: String
+    var method: NetworkMethod = .get
+    var body: RequestBody?
+    var headers: [NetworkHeader] { [.init("X-Film", "7")] }
+    var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "a b")] }
+  }
+
+  /// Requires the header field of the client, and the renewed token.
+  static func server(_ respond: @escaping @Sendable (LoopbackServer.Request) -> ScriptedResponse) throws
+    -> LoopbackServer
+  {
+    try LoopbackServer { request in
+      if request.value("Authorization") != "Bearer new" { return .status(401) }
+      return request.value("X-App") == "1" && request.value("X-Film") == "7" ? respond(request) : .status(400)
+    }
+  }
+
+  static func client(_ server: LoopbackServer) -> NetworkClient {
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+    return NetworkClient(
+      baseURL: server.url("/v1"), headers: [.init("X-App", "1")], policy: RetryPolicy(backoff: .immediate, budget: nil),
+      encoder: encoder, decoder: decoder,
+      middleware: [TransferClientTests.authentication(server, Counter())])
+  }
+
+  static let refused = ScriptedResponse.status(422, body: #"{"code":"film.gone","message":"It is gone."}"#)
+
+  @Test func downloadsAnEndpointOfAClient() async throws {
+    let bytes = someBytes(100_000)
+    let server = try Self.server { .file(bytes, for: $0) }
+    let folder = try Folder()
+    let told = Box<[TransferProgress]>([])
+    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    let done = try await Self.client(server)
+      .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file(), options: options)
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && told.value?.last?.completed == 100_000)
+    let handled = await withCheckedContinuation { continuation in
+      _ = Self.client(server).performNetworkDownload(Film<Data>(path: "/film"), to: folder.file("b")) {
+        continuation.resume(returning: $0)
+      }
+    }
+    #expect(try Data(contentsOf: handled.get().file) == Data(bytes))
+    #expect(server.requests.allSatisfy { $0.target == "/v1/film?q=a%20b" })
+  }
+
+  @Test func downloadsTheResponseToAPOST() async throws {
+    let server = try Self.server { .ok("\($0.method) \($0.text)") }
+    let folder = try Folder()
+    let export = Film<Data>(path: "/export", method: .post, body: .json(["n": 1]))
+    try await Self.client(server).performNetworkDownload(export, to: folder.file())
+    #expect(folder.text() == #"POST {"n":1}"#)
+  }
+
+  static func bodies(_ folder: Folder) throws -> [RequestBody] {
+    try Data(someBytes(200_000)).write(to: folder.file())
+    return [
+      .data(Data(someBytes(200_000))), .file(folder.file()),
+      .stream(length: 200_000) { InputStream(data: Data(someBytes(200_000))) },
+      .multipart([.init(name: "film", file: folder.file())]),
+    ]
+  }
+
+  @Test(arguments: 0..<4) func uploadsAnEndpointAndDecodesTheResponse(_ number: Int) async throws {
+    let server = try Self.server { .ok(#"{"file_size":\#($0.body.count)}"#) }
+    let folder = try Folder()
+    let body = try Self.bodies(folder)[number]
+    let told = Box<[TransferProgress]>([])
+    let film = Film<Upload>(path: "/film", method: .put, body: body)
+    let response = try await Self.client(server).performNetworkUpload(
+      film, onProgress: { now in told.update { $0.append(now) } })
+    let sent = Int64(try #require(server.requests.last?.body.count))
+    #expect(response.value == Upload(fileSize: Int(sent)) && sent >= 200_000)
+    #expect(response.attempts.count == 1 && response.statusCode == 200)
+    #expect(told.value?.last == TransferProgress(completed: sent, total: sent))
+    #expect(server.requests.last?.value("Content-Type")?.isEmpty == false)
+
+    let handled = await withCheckedContinuation { continuation in
+      _ = Self.client(server).performNetworkUpload(film) { continuation.resume(returning: $0) }
+    }
+    #expect(try handled.get().value.fileSize >= 200_000)
+  }
+
+  struct Title: Encodable, Sendable { var fullTitle: String }
+
+  @Test func uploadUsesTheEncoderOfTheClient() async throws {
+    let server = try Self.server { .ok(#"{"file_size":\#($0.body.count)}"#) }
+    let film = Film<Upload>(path: "/film", method: .post, body: .json(Title(fullTitle: "B")))
+    try await Self.client(server).performNetworkUpload(film)
+    #expect(server.requests.last?.text == #"{"full_title":"B"}"#)
+    #expect(server.requests.last?.value("Content-Type") == "application/json")
+  }
+
+  @Test func uploadPassesTheValueThroughTheMiddleware() async throws {
+    let server = try Self.server { _ in .ok(#"{"file_size":1}"#) }
+    var client = Self.client(server)
+    let values = Box<[String]>([])
+    client.middleware.append(Witness(values: values))
+    try await client.performNetworkUpload(Film<Upload>(path: "/film", method: .put, body: .text("x")))
+    #expect(values.value == ["Upload(fileSize: 1)"])
+  }
+  struct Witness: NetworkMiddleware {
+    let values: Box<[String]>
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> { try await next(request) }
+    func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkCall) -> Value {
+      values.update { $0.append("\(value)") }
+      return value
+    }
+  }
+
+  @Test func streamsAnEndpoint() async throws {
+    let server = try Self.server { request in
+      request.target.hasPrefix("/v1/events")
+        ? ServerSentEventsTests.stream("id: 4\ndata: a\n\n") : .ok("one\n\(request.text)\n")
+    }
+    let client = Self.client(server)
+    var lines: [String] = []
+    let chat = Film<String>(path: "/chat", method: .post, body: .text("two"))
+    for try await line in try await client.networkBytes(for: chat).lines { lines.append(line) }
+    #expect(lines == ["one", "two"])
+    var events: [String] = []
+    for try await event in client.serverSentEvents(for: Film<String>(path: "/events")) {
+      events.append(event.data)
+      if events.count == 2 { break }
+    }
+    // A GET reconnects, a POST does not.
+    #expect(events == ["a", "a"] && server.requests.last?.value("Last-Event-ID") == "4")
+    #expect(server.requests.last?.value("Accept") == "text/event-stream")
+    for try await event in client.serverSentEvents(for: Film<String>(path: "/events", method: .post)) {
+      events.append(event.data)
+    }
+    #expect(events == ["a", "a", "a"])
+  }
+
+  /// `prepare` can make a POST of a GET.
+  @Test func doesNotReconnectAfterAPreparedPOST() async throws {
+    let script = NetworkScript { _, _ in
+      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: a\n\n".utf8)], isCut: false)
+    }
+    var count = 0
+    for try await _ in script.serverSentEvents(for: Prepared()) { count += 1 }
+    #expect(count == 1 && script.requests.map(\.httpMethod) == ["POST"])
+  }
+  struct Prepared: Endpoint {
+    typealias Response = Void
+    let host = "a.example"
+    let path = "/events"
+    func prepare(request: inout URLRequest) { request.httpMethod = "POST" }
+  }
+
+  @Test func decodesTheErrorOfTheServiceInEveryTransfer() async throws {
+    let server = try Self.server { _ in Self.refused }
+    let client = Self.client(server)
+    let folder = try Folder()
+    let film = Film<Data>(path: "/film", method: .put, body: .text("x"))
+    let calls: [@Sendable () async throws -> Void] = [
+      { try await client.performNetworkDownload(film, to: folder.file()) },
+      { try await client.performNetworkUpload(film) },
+      { _ = try await client.networkBytes(for: film) },
+      { for try await _ in client.serverSentEvents(for: film) {} },
+    ]
+    for call in calls {
+      let error = await #expect(throws: NetworkError.self) { try await call() }
+      #expect(error?.serviceError(as: ShopError.self)?.code == "film.gone" && error?.statusCode == 422)
+    }
+    let handled = await withCheckedContinuation { continuation in
+      _ = client.performNetworkDownload(film, to: folder.file()) { continuation.resume(returning: $0) }
+    }
+    #expect(throws: NetworkError.self) { try handled.get() }
+  }
+
+  /// A download and a stream have no way to send a file. Nothing is sent in place of it.
+  @Test func rejectsEndpointsThatCannotBeTransferred() async throws {
+    let script = NetworkScript([.ok("x")])
+    let folder = try Folder()
+    let file = Film<Data>(path: "/film", method: .put, body: .file(folder.file()))
+    // Without a base URL, the endpoint has no host.
+    let lost = Film<Data>(path: "/film", method: .put, body: .text("x"))
+    let client = NetworkClient(baseURL: URL(string: "https://a.example"), on: script)
+    let calls: [@Sendable () async throws -> Void] = [
+      { try await client.performNetworkDownload(file, to: folder.file()) },
+      { _ = try await client.networkBytes(for: file) },
+      { for try await _ in client.serverSentEvents(for: file) {} },
+      { try await script.performNetworkDownload(lost, to: folder.file()) },
+      { try await script.performNetworkUpload(lost) }, { _ = try await script.networkBytes(for: lost) },
+      { for try await _ in script.serverSentEvents(for: lost) {} },
+      { try await NetworkTransfers.download(lost, script, folder.file()) },
+      { try await NetworkTransfers.upload(lost, script) },
+    ]
+    for (number, call) in calls.enumerated() {
+      let error = await #expect(throws: NetworkError.self) { try await call() }
+      guard case .invalidRequest? = error else { Issue.record("\(number): \(String(describing: error))"); continue }
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  /// The forms with a completion handler.
+  enum NetworkTransfers {
+    static func download(_ endpoint: some Endpoint, _ performer: any NetworkPerformer, _ file: URL) async throws {
+      let result = await withCheckedContinuation { continuation in
+        _ = performer.performNetworkDownload(endpoint, to: file) { continuation.resume(returning: $0) }
+      }
+      _ = try result.get()
+    }
+    static func upload(_ endpoint: Film<Data>, _ performer: any NetworkPerformer) async throws {
+      let result = await withCheckedContinuation { continuation in
+        _ = performer.performNetworkUpload(endpoint) { continuation.resume(returning: $0) }
+      }
+      _ = try result.get()
+    }
+  }
+
+  @Test func transfersAnEndpointOnASession() async throws {
+    struct Local: LocalEndpoint {
+      typealias Response = String
+      let server: LoopbackServer
+      var method: NetworkMethod { .put }
+      var body: RequestBody? { .text("body") }
+      var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: nil) }
+    }
+    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("thanks") }
+    let session = URLSession(configuration: .ephemeral)
+    let folder = try Folder()
+    let call = Local(server: server)
+    let response = try await session.performNetworkUpload(call)
+    #expect(response.value == "thanks" && response.attempts.count == 2)
+    let handled = await withCheckedContinuation { continuation in
+      _ = session.performNetworkUpload(call) { continuation.resume(returning: $0) }
+    }
+    #expect(try handled.get().value == "thanks")
+    try await session.performNetworkDownload(call, to: folder.file())
+    #expect(folder.text() == "thanks")
+    var chunks = Data()
+    for try await chunk in try await session.networkBytes(for: call) { chunks += chunk }
+    #expect(chunks == Data("thanks".utf8) && server.requests.count == 8)
+    #expect(server.requests.allSatisfy { $0.text == "body" && $0.method == "PUT" })
+  }
+}
