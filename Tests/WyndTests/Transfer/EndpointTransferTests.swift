@@ -190,7 +190,7 @@ import WyndLoopbackServer
 
   /// A download and a stream have no way to send a file. Nothing is sent in place of it.
   @Test func rejectsEndpointsThatCannotBeTransferred() async throws {
-    let script = NetworkScript([.ok("x")])
+    let script = NetworkScript([.ok("x")], baseURL: nil)
     let folder = try Folder()
     let file = Film<Data>(path: "/film", method: .put, body: .file(folder.file()))
     // Without a base URL, the endpoint has no host.
