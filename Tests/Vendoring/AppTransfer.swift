@@ -27,7 +27,7 @@ import Foundation
     let done = try await network.performNetworkDownload(request, to: file)
     files.append(done.file)
     try await network.performNetworkUpload(request, from: .file(file))
-    network.performNetworkUpload(request, from: .data(Data())) { _ in }
+    network.performNetworkUpload(request, from: .data(Data()), completionHandler: { _ in })
     try await network.performNetworkUpload(request, from: .stream(length: 1) { InputStream(data: Data([1])) })
     do {
       for try await line in try await network.networkBytes(for: request).lines { print(line) }
