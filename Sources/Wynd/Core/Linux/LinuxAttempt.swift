@@ -84,7 +84,7 @@
       timeout = Self.timeout(of: outgoing.request, session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()
-      Self.removeCache(of: session)
+      session.removeCache()
     }
 
     func start() {
@@ -383,19 +383,5 @@
         request.timeoutInterval == seconds && session.configuration.timeoutIntervalForRequest == seconds
       if !isUsedAnyway { request.timeoutInterval = seconds }
     }
-
-    /// Removes the session's cache. URLSession reads it on another thread, and crashes if the task is canceled at the
-    /// end of that. Nothing is lost, because it stores no HTTP response there.
-    private static func removeCache(of session: URLSession) {
-      guard session.configuration.urlCache != nil else { return }
-      let cache = removedCaches.withLock { _ in
-        defer { session.configuration.urlCache = nil }
-        return session.configuration.urlCache
-      }
-      // Kept for a while, because a task of the caller's own may be reading it.
-      queue.asyncAfter(deadline: .now() + .seconds(60)) { _ = cache }
-    }
-    // Not `Void`: a value without a size shares its address with another, which the thread sanitizer reports.
-    private static let removedCaches = NetworkLock(false)
   }
 #endif
