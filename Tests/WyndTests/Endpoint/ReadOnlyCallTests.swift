@@ -58,7 +58,7 @@ import WyndLoopbackServer
     for (method, safety) in Self.plans {
       let log = EventLog()
       let script = NetworkScript([.dropped, .silence, .ok("x")])
-      var request = try NetworkScriptTests.request()
+      var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
       request.httpMethod = method
       let policy = RetryPolicy(onEvent: log.add)
       let result = await script.perform(NetworkCallPlan(request, policy: policy, isReadOnly: true))
@@ -71,7 +71,7 @@ import WyndLoopbackServer
   @Test func otherRulesStillApply() async throws {
     let log = EventLog()
     let script = NetworkScript([.failure(.cannotConnectToHost), .status(404)])
-    var request = try NetworkScriptTests.request()
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     request.httpMethod = "POST"
     let policy = RetryPolicy(onEvent: log.add)
     let result = await script.perform(NetworkCallPlan(request, policy: policy, isReadOnly: true))
