@@ -28,7 +28,13 @@ final class Loader: @unchecked Sendable {
 
   /// The end: metrics, and then the completion handler or `didCompleteWithError`.
   func finish(_ error: (any Error)?) {
-    let error = (error as? URLError)?.withDetails(of: task.currentRequest?.url) ?? error
+    // A cancellation shuts the connection down, which must not look like a lost one.
+    let isCancelled = task.locked { task.isCancelled }
+    let error = isCancelled && error != nil ? URLError(.cancelled) : error
+    finish(detailed: (error as? URLError)?.withDetails(of: task.currentRequest?.url) ?? error)
+  }
+
+  private func finish(detailed error: (any Error)?) {
     metrics.taskInterval = DateInterval(start: startDate, end: Date())
     let completion = task.complete(error)
     let (response, data) = (task.response, received)
