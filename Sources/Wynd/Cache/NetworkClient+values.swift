@@ -16,7 +16,7 @@ nonisolated extension NetworkClient {
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint to load.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
   public func values<E: Endpoint>(
     of endpoint: E, policy: RetryPolicy? = nil

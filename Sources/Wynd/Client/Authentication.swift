@@ -95,7 +95,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 ///   do wait, until their `timeoutInterval`.)
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
-/// - It belongs into the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
+/// - It belongs in the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
 ///   ``cacheScope(of:)`` and ``secretFields``, and cannot bind a call to its user beyond one attempt.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
   private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential

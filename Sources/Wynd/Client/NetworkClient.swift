@@ -22,10 +22,8 @@ public import Foundation
 ///                                     │ again and again │
 ///
 /// It is made on any performer: a session, a ``NetworkScript`` in a test, a performer of the app, or another client. The
-/// middleware and the header fields of that client are then used too, inside those of this one, and its base URL and
-/// coders if this one has none.
-///
-/// The client uses ``Endpoint``. If you delete the `Endpoint` folder, delete this folder too.
+/// middleware and the header fields of that client are then used too, inside those of this one, and its base URL, its
+/// coders and the fields of its policy where this one has none.
 nonisolated public struct NetworkClient: NetworkPerformer {
   /// Supplies the scheme, host and port for endpoints and request URLs that have no host. Its path is prepended to
   /// theirs.
@@ -40,7 +38,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// Header fields for every request that does not already have them. If ``baseURL`` is set, fields that look like
   /// credentials are sent only to its origin.
   public var headers: [NetworkHeader]
-  /// The retry policy of all calls, in which an endpoint or a call may set other fields.
+  /// The retry policy of all calls, in which an endpoint or a call may set other fields. What it does not set is that
+  /// of the client that this one is made on, or the default.
   public var policy: RetryPolicy
   /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts the keys.
   public var encoder: JSONEncoder?

@@ -35,7 +35,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   case noResponse
   /// The response is not HTTP (a `file:` or `data:` URL).
   case invalidResponseType(URLResponse)
-  /// A 2xx response with an empty body; `allowEmptyData: true` accepts it.
+  /// A 2xx response with an empty body: the request succeeded. `allowEmptyData: true` accepts it.
   case noResponseData(HTTPURLResponse)
   /// A status of 400 and up, with the response and its body.
   case endpointError(HTTPURLResponse, Data?)
@@ -196,7 +196,7 @@ nonisolated public struct RetryFailure: Sendable {
     /// The caller canceled the call.
     case cancelled
 
-    /// Whether the call ends with the error of its last attempt as it is, without the attempts and this reason.
+    /// Whether the call ends with the error of its last attempt, without this reason.
     ///
     /// An error that no retry can help explains itself, and so does one that was not retried because `maxRetries` is 0.
     /// The other reasons are reported even after a single attempt, because the error alone does not show them.

@@ -9,7 +9,7 @@
 /// ```swift
 /// var policy = RetryPolicy.default
 /// policy.onEvent = { event in print(event) }
-/// // [7] GET https://example.com/items #1 (0.31 s): failed with 503 from https://…
+/// // [7] GET https://example.com/items #1 (0.31 s): failed with 503 from https://…; safe to repeat: …
 /// // [7] GET https://example.com/items #1 (0.31 s): next attempt in 2 s, as the server asked (Retry-After)
 /// ```
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {

@@ -25,8 +25,9 @@ nonisolated extension NetworkPerformer {
   ///   - request: What to send. Its `timeoutInterval` (seconds) is the time without any data after which one attempt
   ///     ends; the whole call is limited by the policy.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
-  ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. The body of a response to HEAD, and of
-  ///     one with status 204, 205 or 3xx, may always be empty.
+  ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. If not, the call fails with
+  ///     ``NetworkError/noResponseData(_:)``, although the server has carried out the request. The body of a response to
+  ///     HEAD, and of one with status 204, 205 or 3xx, may always be empty.
   ///   - policy: The retry rule. What it does not set is that of the client's policy, or the default.
   ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. It does not have to be kept.

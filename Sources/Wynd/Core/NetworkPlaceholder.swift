@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A task on the caller's session that stands for a transfer on a session of ours, and is never resumed.
+/// A task on the caller's session that stands for a request on a session of ours, and is never resumed.
 ///
-/// `invalidateAndCancel()` on the caller's session cancels it, and with it the transfer; `finishTasksAndInvalidate()`
+/// `invalidateAndCancel()` on the caller's session cancels it, and with it the request; `finishTasksAndInvalidate()`
 /// waits for it. It is canceled when it is released.
 nonisolated final class NetworkPlaceholder: Sendable {
   private struct State: Sendable {

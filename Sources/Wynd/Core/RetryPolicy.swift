@@ -126,8 +126,8 @@ nonisolated extension RetryPolicy {
 
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
-  /// case. A slow closure delays its own call only, also the end of that call. A POST that may have been applied is
-  /// reported as `notSafeToRepeat`, whatever it decides.
+  /// case. A slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`,
+  /// whatever it decides.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)? {
     get { fields.shouldRetry ?? nil }
     set { fields.shouldRetry = newValue }

@@ -15,7 +15,7 @@ nonisolated extension NetworkPerformer {
   ///   - endpoint: Describes the request. Its body has to be in memory.
   ///   - destination: The URL of a file in an existing folder.
   ///   - options: How to store the file; see ``DownloadOptions``.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The file, the last response, and every attempt.
   /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
@@ -57,7 +57,7 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request and its body, and parses the response.
   ///   - onProgress: Receives the progress, on an internal queue. It starts at 0 for each attempt.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's.
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
@@ -104,7 +104,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request. Its body has to be in memory.
-  ///   - policy: Takes precedence over the endpoint's policy, which takes precedence over the client's. Its deadline
+  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's. The deadline
   ///     applies only until the first byte.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the first byte.
@@ -131,7 +131,8 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request, once for each iteration. Its body has to be in memory.
   ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
-  ///   - policy: The retry policy of each connection. Takes precedence over the endpoint's policy.
+  ///   - policy: The retry policy of each connection. What it does not set is that of the endpoint's policy, then that
+  ///     of the client's.
   /// - Returns: A sequence. Each iteration opens its own connection.
   public func serverSentEvents<E: Endpoint>(
     for endpoint: E, reconnects: Bool? = nil, policy: RetryPolicy? = nil

@@ -5,8 +5,8 @@ public import Foundation
 #endif
 
 nonisolated extension NetworkPerformer {
-  /// Uploads a body, in bounded memory unless it is `Data`, and retries when that is useful and safe: a POST that the
-  /// server may have applied is not repeated without an Idempotency-Key.
+  /// Uploads a body, and retries when that is useful and safe: a POST that the server may have applied is not repeated
+  /// without an Idempotency-Key. Files and streams are not read into memory.
   ///
   /// ```swift
   /// var request = URLRequest(url: url)
