@@ -26,6 +26,19 @@ import Wynd
     #expect(server.openRequests == 0, "a request that nobody waits for is still under way")
   }
 
+  @Test func shouldRetryIsNotAskedAboutAnAttemptThatTheDeadlineEnded() async throws {
+    let script = NetworkScript([.silence])
+    let questions = Counter()
+    var policy = RetryPolicy(deadline: .seconds(8))
+    policy.shouldRetry = { _ in
+      questions.add()
+      return true
+    }
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let result = await script.result(of: request, policy: policy)
+    #expect(result.error?.stopReason == .deadline && questions.value == 0)
+  }
+
   @Test func sendsNothingAfterTheDeadline() async throws {
     let server = try LoopbackServer(script: .ok())
     for deadline in [Duration.zero, .seconds(-1)] {
