@@ -68,11 +68,16 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   func plan(_ request: URLRequest, _ policy: RetryPolicy?) -> NetworkCallPlan {
     var plan = NetworkCallPlan(request, policy: policy)
+    add(to: &plan)
+    return plan
+  }
+
+  /// Makes each attempt of a call write its response to the file.
+  func add(to plan: inout NetworkCallPlan) {
     plan.isTransfer = true
     plan.around = { send in
       { outgoing in await self.attempt(outgoing, send) }
     }
-    return plan
   }
 
   /// The result of the call, after moving the file to its destination if it is a success.

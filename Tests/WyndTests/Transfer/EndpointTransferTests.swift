@@ -254,4 +254,14 @@ import WyndLoopbackServer
     #expect(chunks == Data("thanks".utf8) && server.requests.count == 8)
     #expect(server.requests.allSatisfy { $0.text == "body" && $0.method == "PUT" })
   }
+
+  /// A POST that only reads is sent again, as by `load`.
+  @Test func downloadsAReadOnlyPOSTAgain() async throws {
+    let script = NetworkScript([.status(503), .ok("found")])
+    let folder = try Folder()
+    let search: AdHocEndpoint<Data> = .post("/search", body: .json(["q": "x"]), isReadOnly: true, as: Data.self)
+    let done = try await script.performNetworkDownload(search, to: folder.file(), policy: RetryPolicy(maxRetries: 1))
+    #expect(done.attempts.count == 2 && folder.text() == "found")
+    #expect(script.requests.map(\.httpMethod) == ["POST", "POST"])
+  }
 }
