@@ -28,7 +28,8 @@ public import Foundation
 /// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
-/// server refused it with an error status, or it was not sent.
+/// server refused it with an error status, or it was not sent. One that is declared to only read
+/// (``Endpoint/isReadOnly``) removes nothing.
 nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddleware {
   let store: any ResponseStore
   let servesStaleIfError: Bool
@@ -65,8 +66,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddlewar
       return try await NetworkCacheExchange(self, plan, wishes, call, perform).respond()
     }
     if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
-    if isSafe { return try await perform(plan) }
+    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
+    if isSafeMethod || call.isReadOnly { return try await perform(plan) }
     return try await sendUnsafe(plan, perform)
   }
 
