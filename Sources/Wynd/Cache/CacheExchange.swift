@@ -155,12 +155,23 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   // MARK: Storing
 
-  /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh.
+  /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh. Any other
+  /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
   private func store(_ error: NetworkError) {
-    guard case .endpointError(let head, let data) = error.failure?.lastError ?? error else { return }
-    let response = NetworkResponse(data: data ?? Data(), response: head)
-    let failure = StoredResponse(response, isFailure: true, to: request)
-    if let failure, failure.isStorable, isOfSameUser { save(failure) }
+    if !isOfSameUser { return }
+    switch error.failure?.lastError ?? error {
+    case .endpointError(let head, let data):
+      let response = NetworkResponse(data: data ?? Data(), response: head)
+      let failure = StoredResponse(response, isFailure: true, to: request)
+      if let failure, failure.isStorable { return save(failure) }
+    case .noResponseData(let head):
+      // A success for a call that accepts an empty body.
+      return keep(NetworkResponse(data: Data(), response: head))
+    default: break
+    }
+    // A server that is failing or busy says nothing about the response.
+    let isRefused = 400..<500 ~= error.statusCode ?? 0 && !error.isOutage
+    if isRefused { cache.store.remove(storedKey) }
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.

@@ -20,7 +20,8 @@ public import Foundation
 /// respected. It is a private cache, so `private` responses are stored.
 ///
 /// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
-/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed.
+/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed. A 4xx without it, such as a
+/// 410, removes the stored response, unless a retry might help.
 ///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
