@@ -52,10 +52,10 @@ nonisolated struct NetworkCacheExchange: Sendable {
     if let stored = usableStored {
       switch wishes.use(of: stored, at: Date()) {
       case .serve:
-        if let served = stored.served(as: .cache) { return try served.get() }
+        if let served = served(stored, as: .cache) { return try served.get() }
       case .serveAndRenew:
         renewInBackground(stored)
-        if let served = stored.served(as: .cache) { return try served.get() }
+        if let served = served(stored, as: .cache) { return try served.get() }
       case .validate: break
       }
     }
@@ -74,6 +74,14 @@ nonisolated struct NetworkCacheExchange: Sendable {
   /// to either of them.
   private var isOfSameUser: Bool { ResponseCache.key(request, call) == key }
 
+  /// The stored response as the caller receives it, or as an error if it is one for the caller. `error` is why the
+  /// server did not confirm it.
+  private func served(
+    _ stored: StoredResponse, as source: NetworkResponseSource, because error: NetworkError? = nil
+  ) -> Result<NetworkResponse<Data>, NetworkError>? {
+    stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
+  }
+
   // MARK: Requests
 
   /// Requests the response, and serves the stored one if that is wanted and the server cannot be reached.
@@ -83,8 +91,8 @@ nonisolated struct NetworkCacheExchange: Sendable {
     do {
       return try await validated(stored, maxRetries: fallback == nil ? plan.maxRetries : 0)
     } catch let error as NetworkError where error.isOutage && isOfSameUser {
-      guard let served = fallback?.served(as: .cache, because: error) else { throw error }
-      return try served.get()
+      guard let fallback, let stale = served(fallback, as: .cache, because: error) else { throw error }
+      return try stale.get()
     }
   }
 
@@ -100,7 +108,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
       return response
     }
     if isOfSameUser, let renewed = renewed(stored, by: response.response) {
-      return try renewed.served(as: .revalidated)?.get() ?? response
+      guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
+      // The attempts that it took to receive the 304.
+      revalidated.failures = response.failures
+      revalidated.success = response.success
+      return revalidated
     }
     // The 304 is about another version or another user, so there is no body for it.
     return try await received(unconditional, maxRetries)

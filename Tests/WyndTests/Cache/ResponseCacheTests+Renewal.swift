@@ -160,4 +160,17 @@ extension ResponseCacheTests {
     let text = try? await cached.response(request).text
     #expect(text == (isRemoved ? nil : "one"))
   }
+
+  /// A success for some calls, and an error for those that need a body.
+  @Test func anEmptyResponseRenewsTheStoredOne() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("", headers: Self.renewable)])
+    let request = try Self.request()
+    _ = try await cached.get()
+    cached.store.pass(60)
+    #expect(try await cached.client.performNetworkRequest(request) == Data("one".utf8))
+    #expect(try await Self.becomesTrue { cached.store.stores == 2 })
+    let error = await #expect(throws: NetworkError.self) { try await cached.client.performNetworkRequest(request) }
+    guard case .noResponseData? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(try await cached.get() == ("", .cache) && cached.script.requests.count == 2)
+  }
 }

@@ -93,4 +93,13 @@ extension ResponseCacheTests {
     let second = try? await cached.get()
     #expect(second?.text != "one" && cached.script.requests.count == 3)
   }
+
+  @Test func aRevalidatedResponseHasTheAttemptsOfItsRequest() async throws {
+    let cached = CachedClient(
+      [.ok("one", headers: Self.tagged), .status(503), .status(304)], policy: RetryPolicy(maxRetries: 1))
+    _ = try await cached.get()
+    let response = try await cached.client.networkResponse(for: try Self.request())
+    #expect(response.source == .revalidated)
+    #expect(response.attempts.map(\.error?.statusCode) == [503, nil] && response.attempts.map(\.number) == [1, 2])
+  }
 }
