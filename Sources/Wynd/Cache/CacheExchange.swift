@@ -98,11 +98,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   /// Requests the response. A 304 serves the stored one.
   private func validated(_ stored: StoredResponse?, maxRetries: Int?) async throws -> NetworkResponse<Data> {
-    guard let stored, stored.canBeValidated else { return try await received(unconditional, maxRetries) }
+    guard let stored, stored.canBeValidated else { return try await received(unconditional, plan, maxRetries) }
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await send(conditional, maxRetries)
+    let response = try await send(conditional, plan, maxRetries)
     if response.statusCode != 304 {
       keep(response)
       return response
@@ -114,8 +114,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
       revalidated.success = response.success
       return revalidated
     }
-    // The 304 is about another version or another user, so there is no body for it.
-    return try await received(unconditional, maxRetries)
+    // The 304 is about another version or another user, so there is no body for it. The second request has attempts and
+    // events of its own, numbered from 1, and counts separately for the retry budget.
+    return try await received(unconditional, plan.asAnotherCall(), maxRetries)
   }
 
   private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
@@ -136,13 +137,17 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return request
   }
 
-  private func received(_ request: URLRequest, _ maxRetries: Int?) async throws -> NetworkResponse<Data> {
-    let response = try await send(request, maxRetries)
+  private func received(
+    _ request: URLRequest, _ plan: NetworkCallPlan, _ maxRetries: Int?
+  ) async throws -> NetworkResponse<Data> {
+    let response = try await send(request, plan, maxRetries)
     keep(response)
     return response
   }
 
-  private func send(_ request: URLRequest, _ maxRetries: Int?) async throws -> NetworkResponse<Data> {
+  private func send(
+    _ request: URLRequest, _ plan: NetworkCallPlan, _ maxRetries: Int?
+  ) async throws -> NetworkResponse<Data> {
     var plan = plan
     plan.request = request
     plan.maxRetries = maxRetries

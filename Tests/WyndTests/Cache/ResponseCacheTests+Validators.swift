@@ -102,4 +102,15 @@ extension ResponseCacheTests {
     #expect(response.source == .revalidated)
     #expect(response.attempts.map(\.error?.statusCode) == [503, nil] && response.attempts.map(\.number) == [1, 2])
   }
+
+  /// The request without conditions is another call for logs and the retry budget.
+  @Test func aSecondRequestHasEventsOfItsOwn() async throws {
+    let log = EventLog()
+    let cached = CachedClient(
+      [.ok("one", headers: ["ETag": "\"1\""]), .status(304, headers: ["ETag": "\"2\""]), .ok("two")],
+      policy: RetryPolicy(maxRetries: 0, onEvent: log.add))
+    for text in ["one", "two"] { #expect(try await cached.get() == (text, .network)) }
+    let started = log.events.filter { if case .attemptStarted = $0.kind { true } else { false } }
+    #expect(started.map(\.attempt) == [1, 1, 1] && Set(started.map(\.callID)).count == 3)
+  }
 }
