@@ -33,6 +33,8 @@ nonisolated public struct NetworkCallPlan: Sendable {
   var endpoint: (any Sendable)?
   /// Whether this is a download, an upload or a stream.
   var isTransfer = false
+  /// Whether ``around`` adds the body to each request, with its length.
+  var addsBody = false
   /// What is put around each request: a download, an upload or a stream.
   var around: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
   /// What is put around each attempt: the middleware of a client, which may send several requests.
@@ -57,6 +59,15 @@ nonisolated extension NetworkCallPlan {
     plan.id = Self.nextID()
     return plan
   }
+
+  /// The request without the length of a body that is not yet in it.
+  var requestToValidate: URLRequest {
+    guard addsBody else { return request }
+    var request = request
+    for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
+    return request
+  }
+
   /// What carries out an attempt: `send`, inside everything that is put around it. Nil if nothing is.
   func attempt(through send: @escaping NetworkSend) -> NetworkSend? {
     if around == nil, middleware == nil { return nil }

@@ -160,7 +160,7 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   private func attemptIfAllowed(_ state: RetryCallState) -> Step {
-    if let reason = transport.validationError(for: request) {
+    if let reason = transport.validationError(for: plan.requestToValidate) {
       return .end(fail(.invalidRequest(reason: reason), .notRetryable, state))
     }
     return isPastDeadline(state) ? .end(stop(.deadline, state)) : .attempt

@@ -264,4 +264,29 @@ import WyndLoopbackServer
     #expect(done.attempts.count == 2 && folder.text() == "found")
     #expect(script.requests.map(\.httpMethod) == ["POST", "POST"])
   }
+
+  /// The length belongs to the body, which is added to the request later.
+  @Test func uploadReplacesTheLengthThatAMiddlewareSets() async throws {
+    struct SetsLength: NetworkMiddleware {
+      let stage = MiddlewareStage.call
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> {
+        var request = request
+        request.setValue("4", forHTTPHeaderField: "Content-Length")
+        return try await next(request)
+      }
+    }
+    let server = try LoopbackServer { .ok($0.text) }
+    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [SetsLength()])
+    let request = URLRequest(url: server.url(), method: "PUT")
+    let folder = try Folder()
+    try Data("longer".utf8).write(to: folder.file())
+    let data = Data("longer".utf8)
+    let stream = RequestBody.stream(length: 6) { InputStream(data: data) }
+    for body in [RequestBody.text("longer"), .file(folder.file()), stream] {
+      #expect(try await client.performNetworkUpload(request, from: body).data == data)
+    }
+    #expect(server.requests.allSatisfy { $0.value("Content-Length") == "6" })
+  }
 }
