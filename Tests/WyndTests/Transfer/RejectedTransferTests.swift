@@ -133,4 +133,21 @@ import WyndLoopbackServer
     #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
     try expectWholeFile()
   }
+
+  /// The next download only has to move the file.
+  @Test func keepsACompleteFileThatCannotBeMoved() async throws {
+    let file = folder.file()
+    await #expect(throws: NetworkError.self) {
+      try await download(
+        Inspector(stage: .call) { response, _, _ in
+          try Data("mine".utf8).write(to: file)
+          return response
+        })
+    }
+    #expect(folder.text() == "mine" && folder.partialSize == Self.bytes.count)
+    let options = DownloadOptions(overwrites: true, resumes: true)
+    let done = try await download(Inspector(stage: .call) { response, _, _ in response }, options)
+    #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
+    try expectWholeFile()
+  }
 }
