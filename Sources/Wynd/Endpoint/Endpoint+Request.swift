@@ -18,7 +18,9 @@ nonisolated extension Endpoint {
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
-  public var request: URLRequest { get throws(NetworkError) { try request(requestBody, baseURL: nil, encoder: nil) } }
+  public var request: URLRequest {
+    get throws(NetworkError) { try request(requestBody, NetworkClientSettings()) }
+  }
 
   private var requestBody: RequestBody? {
     get throws(NetworkError) {
@@ -26,18 +28,18 @@ nonisolated extension Endpoint {
     }
   }
 
-  /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func request(
-    _ body: RequestBody?, baseURL: URL?, encoder: JSONEncoder?
+    _ body: RequestBody?, _ settings: NetworkClientSettings
   ) throws(NetworkError) -> URLRequest {
-    var request = URLRequest(url: try url(baseURL: baseURL))
+    var request = URLRequest(url: try url(baseURL: settings.baseURL))
     if method != .get { request.httpMethod = method.rawValue }
     for field in headers { try field.add(to: &request) }
     if let body {
       try body.addContentType(to: &request)
-      request.httpBody = try body.encoded(with: encoder)
+      request.httpBody = try body.encoded(with: settings.encoder)
       if request.value(forHTTPHeaderField: "Content-Type") == nil {
-        request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+        let contentType = settings.contentType ?? "application/octet-stream"
+        request.setValue(contentType, forHTTPHeaderField: "Content-Type")
       }
     }
     // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
@@ -62,7 +64,7 @@ nonisolated extension Endpoint {
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = try requestBody
-    let request = try request(body, baseURL: settings.baseURL, encoder: settings.encoder)
+    let request = try request(body, settings)
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
     var plan = NetworkCallPlan(request, policy: policy)
@@ -76,6 +78,7 @@ nonisolated extension Endpoint {
     return NetworkEndpointCall(plan: plan, upload: upload)
   }
 
+  /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
     let items: [URLQueryItem]
     do { items = try queryItems } catch { throw .unencodable(error, as: "query") }

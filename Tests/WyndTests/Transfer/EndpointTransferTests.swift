@@ -265,6 +265,26 @@ import WyndLoopbackServer
     #expect(script.requests.map(\.httpMethod) == ["POST", "POST"])
   }
 
+  /// Each way to send a body without a type declares the type that the client names.
+  @Test func bodyWithoutATypeHasThatOfTheClient() async throws {
+    let script = NetworkScript([.ok("")])
+    let baseURL = URL(string: "https://example.com")
+    let base = NetworkClient(baseURL: baseURL, on: script, headers: [.init("content-type", "image/png")])
+    let photo = RequestBody.data(Data([1]))
+    for client in [base, NetworkClient(on: base)] {
+      try await client.load(.post("/photos", body: photo))
+      try await client.performNetworkUpload(.post("/photos", body: photo))
+      let url = try #require(URL(string: "https://example.com/photos"))
+      _ = try await client.performNetworkUpload(URLRequest(url: url, method: "POST"), from: photo)
+      try await client.load(.post("/photos", body: .json(["n": 1])))
+      try await client.load(.post("/photos", headers: [.init("Content-Type", "image/gif")], body: photo))
+    }
+    try await NetworkClient(baseURL: baseURL, on: script).load(.post("/photos", body: photo))
+    let types = script.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
+    let ofClient = ["image/png", "image/png", "image/png", "application/json", "image/gif"]
+    #expect(types == ofClient + ofClient + ["application/octet-stream"])
+  }
+
   /// The length belongs to the body, which is added to the request later.
   @Test func uploadReplacesTheLengthThatAMiddlewareSets() async throws {
     struct SetsLength: NetworkMiddleware {
