@@ -80,12 +80,21 @@ nonisolated extension Endpoint {
 
   /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
+    if let address = (self as? any NetworkAddressedEndpoint)?.address {
+      return try NetworkEndpointURL.url(of: address, baseURL: baseURL)
+    }
     let items: [URLQueryItem]
     do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
     return try NetworkEndpointURL.url(
       scheme: scheme, host: host, port: port, path: percentEncodedPath,
       query: items.isEmpty ? nil : NetworkPercentEncoding.query(items), baseURL: baseURL)
   }
+}
+
+/// An endpoint that may be made of a whole URL.
+nonisolated protocol NetworkAddressedEndpoint {
+  /// The URL; nil if the endpoint has a path of its own.
+  var address: URL? { get }
 }
 
 /// A call of an endpoint.
@@ -103,10 +112,24 @@ nonisolated struct NetworkEndpointCall: Sendable {
 
 /// Makes a URL from its components, and validates them.
 nonisolated enum NetworkEndpointURL {
+  /// The URL of a call that is made of a whole URL. The query remains as it is written: encoded once more, a `+` or a
+  /// signature could mean something else.
+  static func url(of address: URL, baseURL: URL?) throws(NetworkError) -> URL {
+    let host = host(of: address)
+    try check(!host.isEmpty || address.scheme == nil, "the URL has no host")
+    let hasUser = address.user != nil || address.password != nil
+    try check(!hasUser, "the URL has a user; write `headers: [.authorization(user:password:)]`")
+    // Without a host, `..` could leave the path of the base URL. A whole URL is valid with it: URLSession resolves it.
+    return try url(
+      scheme: address.scheme ?? "https", host: host, port: address.port, path: address.path(percentEncoded: true),
+      query: address.query(percentEncoded: true), allowsDots: !host.isEmpty, baseURL: baseURL)
+  }
+
   /// `path` and `query` are already percent-encoded. Without a host, scheme, host and port are those of the base URL,
-  /// and the path is appended to its path.
+  /// and the path is appended to its path. `allowsDots`: whether a segment of the path may be “.” or “..”.
   static func url(
-    scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil, baseURL: URL? = nil
+    scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil,
+    allowsDots: Bool = false, baseURL: URL? = nil
   ) throws(NetworkError) -> URL {
     let base = host.isEmpty ? baseURL : nil
     try check(base?.query ?? base?.fragment ?? base?.user == nil, "a base URL has no query, fragment or user")
@@ -118,7 +141,7 @@ nonisolated enum NetworkEndpointURL {
     let port = port ?? base?.port
     try check(1...65_535 ~= port ?? 1, "the port is not one of 1 to 65535")
     let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
-    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
+    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "", allowsDots: allowsDots)
     // Foundation encodes a character that does not belong in a path, or ends the path there.
     guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")), url.path(percentEncoded: true) == path
     else { throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded") }
@@ -170,9 +193,9 @@ nonisolated enum NetworkEndpointURL {
   }
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
-  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+  private static func path(_ path: String, after base: String, allowsDots: Bool) throws(NetworkError) -> String {
     let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
-    try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
+    try check(allowsDots || !hasDots, "a segment of the path is “.” or “..” and would change the path")
     let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
     try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
     try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
