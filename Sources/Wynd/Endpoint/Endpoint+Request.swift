@@ -9,12 +9,14 @@ public import Foundation
 #endif
 
 nonisolated extension Endpoint {
-  /// The URL, made from scheme, host, port, path and query.
+  /// The URL without the base URL of a client, made from scheme, host, port, path and query.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL, or there is no host, because it
+  ///   is that of the client.
   public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
 
-  /// The request that is sent. A body that is not in memory, such as a file, is added when it is sent.
+  /// The request that is sent, without what a client adds to it. A body that is not in memory, such as a file, is added
+  /// when it is sent.
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
