@@ -35,6 +35,7 @@ nonisolated struct NetworkUploadCall: Sendable {
     plan.request.httpBodyStream = nil
     for name in ["Content-Length", "Transfer-Encoding"] { plan.request.setValue(nil, forHTTPHeaderField: name) }
     plan.isTransfer = true
+    plan.addsBody = true
     plan.around = { send in
       { outgoing in await attempt(outgoing, send) }
     }

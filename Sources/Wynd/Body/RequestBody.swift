@@ -32,7 +32,7 @@ nonisolated public struct RequestBody: Sendable {
     case chunks(@Sendable ((Data) throws -> Void) throws -> Void)
   }
   let content: Content
-  /// Nil means `application/octet-stream`.
+  /// Nil means that of the client's header fields, or `application/octet-stream`.
   let contentType: String?
 
   /// Whether the body is in the request itself.
@@ -40,7 +40,8 @@ nonisolated public struct RequestBody: Sendable {
     if case .memory = content { true } else { false }
   }
 
-  /// Bytes in memory. Without a type, they are declared as `application/octet-stream`.
+  /// Bytes in memory. Without a type, they have the `Content-Type` of the client's header fields, or
+  /// `application/octet-stream`.
   public static func data(_ data: Data, contentType: String? = nil) -> RequestBody {
     RequestBody(content: .memory { _ in data }, contentType: contentType)
   }
@@ -100,6 +101,8 @@ nonisolated struct NetworkClientSettings: Sendable {
   var baseURL: URL?
   var encoder: JSONEncoder?
   var decoder: JSONDecoder?
+  /// The `Content-Type` among the header fields of the client, for a body that has none.
+  var contentType: String?
 }
 
 /// A performer that has settings of its own.

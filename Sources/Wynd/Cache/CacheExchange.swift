@@ -52,10 +52,10 @@ nonisolated struct NetworkCacheExchange: Sendable {
     if let stored = usableStored {
       switch wishes.use(of: stored, at: Date()) {
       case .serve:
-        if let served = stored.served(as: .cache) { return try served.get() }
+        if let served = served(stored, as: .cache) { return try served.get() }
       case .serveAndRenew:
         renewInBackground(stored)
-        if let served = stored.served(as: .cache) { return try served.get() }
+        if let served = served(stored, as: .cache) { return try served.get() }
       case .validate: break
       }
     }
@@ -74,6 +74,14 @@ nonisolated struct NetworkCacheExchange: Sendable {
   /// to either of them.
   private var isOfSameUser: Bool { ResponseCache.key(request, call) == key }
 
+  /// The stored response as the caller receives it, or as an error if it is one for the caller. `error` is why the
+  /// server did not confirm it.
+  private func served(
+    _ stored: StoredResponse, as source: NetworkResponseSource, because error: NetworkError? = nil
+  ) -> Result<NetworkResponse<Data>, NetworkError>? {
+    stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
+  }
+
   // MARK: Requests
 
   /// Requests the response, and serves the stored one if that is wanted and the server cannot be reached.
@@ -83,27 +91,32 @@ nonisolated struct NetworkCacheExchange: Sendable {
     do {
       return try await validated(stored, maxRetries: fallback == nil ? plan.maxRetries : 0)
     } catch let error as NetworkError where error.isOutage && isOfSameUser {
-      guard let served = fallback?.served(as: .cache, because: error) else { throw error }
-      return try served.get()
+      guard let fallback, let stale = served(fallback, as: .cache, because: error) else { throw error }
+      return try stale.get()
     }
   }
 
   /// Requests the response. A 304 serves the stored one.
   private func validated(_ stored: StoredResponse?, maxRetries: Int?) async throws -> NetworkResponse<Data> {
-    guard let stored, stored.canBeValidated else { return try await received(unconditional, maxRetries) }
+    guard let stored, stored.canBeValidated else { return try await received(unconditional, plan, maxRetries) }
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await send(conditional, maxRetries)
+    let response = try await send(conditional, plan, maxRetries)
     if response.statusCode != 304 {
       keep(response)
       return response
     }
     if isOfSameUser, let renewed = renewed(stored, by: response.response) {
-      return try renewed.served(as: .revalidated)?.get() ?? response
+      guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
+      // The attempts that it took to receive the 304.
+      revalidated.failures = response.failures
+      revalidated.success = response.success
+      return revalidated
     }
-    // The 304 is about another version or another user, so there is no body for it.
-    return try await received(unconditional, maxRetries)
+    // The 304 is about another version or another user, so there is no body for it. The second request has attempts and
+    // events of its own, numbered from 1, and counts separately for the retry budget.
+    return try await received(unconditional, plan.asAnotherCall(), maxRetries)
   }
 
   private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
@@ -124,13 +137,17 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return request
   }
 
-  private func received(_ request: URLRequest, _ maxRetries: Int?) async throws -> NetworkResponse<Data> {
-    let response = try await send(request, maxRetries)
+  private func received(
+    _ request: URLRequest, _ plan: NetworkCallPlan, _ maxRetries: Int?
+  ) async throws -> NetworkResponse<Data> {
+    let response = try await send(request, plan, maxRetries)
     keep(response)
     return response
   }
 
-  private func send(_ request: URLRequest, _ maxRetries: Int?) async throws -> NetworkResponse<Data> {
+  private func send(
+    _ request: URLRequest, _ plan: NetworkCallPlan, _ maxRetries: Int?
+  ) async throws -> NetworkResponse<Data> {
     var plan = plan
     plan.request = request
     plan.maxRetries = maxRetries
@@ -155,12 +172,23 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   // MARK: Storing
 
-  /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh.
+  /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh. Any other
+  /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
   private func store(_ error: NetworkError) {
-    guard case .endpointError(let head, let data) = error.failure?.lastError ?? error else { return }
-    let response = NetworkResponse(data: data ?? Data(), response: head)
-    let failure = StoredResponse(response, isFailure: true, to: request)
-    if let failure, failure.isStorable, isOfSameUser { save(failure) }
+    if !isOfSameUser { return }
+    switch error.failure?.lastError ?? error {
+    case .endpointError(let head, let data):
+      let response = NetworkResponse(data: data ?? Data(), response: head)
+      let failure = StoredResponse(response, isFailure: true, to: request)
+      if let failure, failure.isStorable { return save(failure) }
+    case .noResponseData(let head):
+      // A success for a call that accepts an empty body.
+      return keep(NetworkResponse(data: Data(), response: head))
+    default: break
+    }
+    // A server that is failing or busy says nothing about the response.
+    let isRefused = 400..<500 ~= error.statusCode ?? 0 && !error.isOutage
+    if isRefused { cache.store.remove(storedKey) }
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.

@@ -20,7 +20,8 @@ public import Foundation
 /// respected. It is a private cache, so `private` responses are stored.
 ///
 /// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
-/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed.
+/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed. A 4xx without it, such as a
+/// 410, removes the stored response, unless a retry might help.
 ///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
@@ -28,7 +29,8 @@ public import Foundation
 /// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
-/// server refused it with an error status, or it was not sent.
+/// server refused it with an error status, or it was not sent. One that is declared to only read
+/// (``Endpoint/isReadOnly``) removes nothing.
 nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddleware {
   let store: any ResponseStore
   let servesStaleIfError: Bool
@@ -65,8 +67,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddlewar
       return try await NetworkCacheExchange(self, plan, wishes, call, perform).respond()
     }
     if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    let isSafe = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
-    if isSafe { return try await perform(plan) }
+    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
+    if isSafeMethod || call.isReadOnly { return try await perform(plan) }
     return try await sendUnsafe(plan, perform)
   }
 

@@ -135,13 +135,18 @@ nonisolated public struct StoredResponse: Sendable, Codable {
 
   /// The response as a caller receives it, or the error if it is one. `error` is why the server did not confirm it.
   func served(
-    as source: NetworkResponseSource, because error: NetworkError? = nil
+    as source: NetworkResponseSource, allowEmptyData: Bool, because error: NetworkError? = nil
   ) -> Result<NetworkResponse<Data>, NetworkError>? {
     var fields = headers
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
     guard let head else { return nil }
     if isFailure { return .failure(.endpointError(head, body)) }
+    let received = NetworkOutcome(data: body, response: head)
+    // Another call may have accepted the empty body.
+    if case .failure(.noResponseData(let head)) = received.result(isHead: false, allowEmptyData: allowEmptyData) {
+      return .failure(.noResponseData(head))
+    }
     return .success(
       NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error))
   }

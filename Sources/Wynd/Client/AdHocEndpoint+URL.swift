@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 nonisolated extension Endpoint {
   /// A GET of a URL, such as that of the next page, whose response body is parsed as `type`.
   ///
@@ -47,18 +43,5 @@ nonisolated extension AdHocEndpoint {
 
   var queryItemsOfAddress: [URLQueryItem] {
     address.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: false)?.queryItems } ?? []
-  }
-
-  /// Restores the query of a URL. Encoded once more, a `+` or a signature could mean something else.
-  public func prepare(request: inout URLRequest) throws {
-    guard let address else { return }
-    if address.scheme != nil, host.isEmpty { throw NetworkError.invalidRequest(reason: "the URL has no host") }
-    if address.user != nil || address.password != nil {
-      let reason = "the URL has a user; write `headers: [.authorization(user:password:)]`"
-      throw NetworkError.invalidRequest(reason: reason)
-    }
-    guard let query = address.query(percentEncoded: true), let encoded = request.url?.absoluteString else { return }
-    let withoutQuery = encoded.prefix { $0 != "?" }
-    request.url = URL(string: "\(withoutQuery)?\(query)")
   }
 }

@@ -15,7 +15,9 @@ public import Foundation
 /// The path is plain text, like ``Endpoint/path``. A ``QueryEncoder`` encodes `query`. Without `as:`, the body of the
 /// response is ignored. `serviceError:` is the type of the body of an error response, like ``Endpoint/ServiceError``.
 /// A `get` takes a URL, too, such as that of the next page (``NetworkResponse/link(_:)``).
-nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkServiceErrorSource {
+nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkServiceErrorSource,
+  NetworkAddressedEndpoint
+{
   /// The path, as plain text.
   public let path: String
   /// The method.

@@ -140,9 +140,10 @@ nonisolated extension NetworkClient {
 nonisolated extension NetworkClient: NetworkEndpointContext {
   var settings: NetworkClientSettings {
     let inherited = base?.settings
+    let contentType = headers.first { $0.name.lowercased() == "content-type" }?.value
     return NetworkClientSettings(
       baseURL: baseURL ?? inherited?.baseURL, encoder: encoder ?? inherited?.encoder,
-      decoder: decoder ?? inherited?.decoder)
+      decoder: decoder ?? inherited?.decoder, contentType: contentType ?? inherited?.contentType)
   }
 
   func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {

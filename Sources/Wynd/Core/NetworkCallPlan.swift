@@ -8,8 +8,9 @@
 /// Describes a call before it starts.
 nonisolated public struct NetworkCallPlan: Sendable {
   /// Identifies the call in its events. A different number for each call of the process.
-  public let id = ids.withLock { $0.next() ?? 0 }
+  public private(set) var id = nextID()
   private static let ids = NetworkLock((1...Int.max).makeIterator())
+  private static func nextID() -> Int { ids.withLock { $0.next() ?? 0 } }
   /// What to send.
   public var request: URLRequest
   /// The retry rule, without what a client adds to it; see ``RetryPolicy/inheriting(from:)``.
@@ -32,6 +33,8 @@ nonisolated public struct NetworkCallPlan: Sendable {
   var endpoint: (any Sendable)?
   /// Whether this is a download, an upload or a stream.
   var isTransfer = false
+  /// Whether ``around`` adds the body to each request, with its length.
+  var addsBody = false
   /// What is put around each request: a download, an upload or a stream.
   var around: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
   /// What is put around each attempt: the middleware of a client, which may send several requests.
@@ -49,6 +52,22 @@ nonisolated public struct NetworkCallPlan: Sendable {
 typealias NetworkSignIns = [ObjectIdentifier: Int]
 
 nonisolated extension NetworkCallPlan {
+  /// The plan of another call with the same settings, such as the next connection of an event stream. Its events must
+  /// not be taken for those of the first call, and the retry budget counts calls.
+  func asAnotherCall() -> NetworkCallPlan {
+    var plan = self
+    plan.id = Self.nextID()
+    return plan
+  }
+
+  /// The request without the length of a body that is not yet in it.
+  var requestToValidate: URLRequest {
+    guard addsBody else { return request }
+    var request = request
+    for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
+    return request
+  }
+
   /// What carries out an attempt: `send`, inside everything that is put around it. Nil if nothing is.
   func attempt(through send: @escaping NetworkSend) -> NetworkSend? {
     if around == nil, middleware == nil { return nil }

@@ -41,13 +41,12 @@ nonisolated struct NetworkReply: Sendable {
     if hasEnded { cancelRequest() }
   }
 
-  /// Calls the closure with the outcome, where the reply ends, or now if it has ended already.
-  func onEnd(_ action: @escaping @Sendable (NetworkOutcome) -> Void) {
-    let outcome = state.withLock { state in
+  /// Calls the closure with the outcome, where the reply ends. If it has ended already, returns the outcome instead.
+  func onEnd(_ action: @escaping @Sendable (NetworkOutcome) -> Void) -> NetworkOutcome? {
+    state.withLock { state in
       if state.outcome == nil { state.onEnd = action }
       return state.outcome
     }
-    if let outcome { action(outcome) }
   }
 
   /// Ends the attempt at the deadline of its call, when this time has passed.

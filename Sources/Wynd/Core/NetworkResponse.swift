@@ -16,7 +16,8 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   public let response: HTTPURLResponse
   /// The status code.
   public var statusCode: Int { response.statusCode }
-  /// Every attempt, in order. The last one succeeded and has no `error`.
+  /// Every attempt, in order. The last one succeeded and has no `error`. Empty for a response that a cache served without
+  /// a response of the server.
   public var attempts: [NetworkAttempt] { failures + (success.map { [$0] } ?? []) }
   /// Where the response came from. It is the server unless a client has a cache.
   public internal(set) var source = NetworkResponseSource.network

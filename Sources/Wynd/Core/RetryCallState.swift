@@ -22,7 +22,7 @@ nonisolated struct RetryCallState: Sendable {
   var unreachableSince: Duration?
 
   // MARK: Since the last progress
-  // Retries, backoff and time are counted from there, so a download fails when it stalls, not because it is long.
+  // Retries, failures, backoff and time are counted from there, so a download fails when it stalls, not because it is long.
 
   /// The number of attempts before the last one that made progress.
   var attemptsBeforeProgress = 0
@@ -39,7 +39,8 @@ nonisolated struct RetryCallState: Sendable {
 
   var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
   var backoffStep: Int { attemptsWithoutProgress - 1 + skippedRetries }
-  var persistentFailures: Int { history.count { $0.error?.isPersistent == true } }
+  /// The number of failures that are unlikely to go away, without those before the last progress.
+  var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
   var unreachableTime: Duration { elapsed - (unreachableSince ?? elapsed) }
 
   /// Why the latest failure proves that its request was not applied; nil if it does not.

@@ -73,33 +73,46 @@ nonisolated final class RetryLoop: Sendable {
     let reply = NetworkReply()
     let task = NetworkTask(waitingFor: reply)
     startAttempt(reply, &state)
-    reply.onEnd { [self, state] outcome in
-      var state = state
-      let next = step(after: outcome, &state)
-      // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
-      if case .end(let result) = next {
-        task.end()
-        return deliver(result)
-      }
-      task.run { [self, state] in
-        let result = await run(next, state)
-        task.end()
-        deliver(result)
-      }
+    let earlyOutcome = reply.onEnd { [self, state] outcome in
+      // A cancellation ends the reply inside `cancel()`, in which the app may hold a lock that the handler needs.
+      proceed(after: outcome, state, task, deliver, isInsideApp: outcome.end == .cancelled)
     }
+    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isInsideApp: true) }
     return task
   }
 
-  /// Calls the completion handler on its queue, after the last event.
+  /// Continues a call after its first attempt. `isInsideApp`: whether the app may still be inside the call, or inside
+  /// `cancel()`.
+  private func proceed(
+    after outcome: NetworkOutcome, _ stateBefore: RetryCallState, _ task: NetworkTask, _ deliver: Delivery,
+    isInsideApp: Bool
+  ) {
+    var state = stateBefore
+    let next = step(after: outcome, &state)
+    // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
+    if case .end(let result) = next {
+      task.end()
+      return deliver(result, isInsideApp: isInsideApp)
+    }
+    task.run { [self, state] in
+      let result = await run(next, state)
+      task.end()
+      deliver(result)
+    }
+  }
+
+  /// Calls the completion handler on its queue, after the last event, and never before the public call or `cancel()` has
+  /// returned.
   private struct Delivery: Sendable {
     let queue: OperationQueue
     let events: DispatchQueue?
     let completion: @Sendable (CallResult) -> Void
 
-    func callAsFunction(_ result: CallResult) {
+    /// Where the session calls back, the handler is called at once: the session has chosen the queue.
+    func callAsFunction(_ result: CallResult, isInsideApp: Bool = true) {
       if let events {
         events.async { [queue, completion] in queue.addOperation { completion(result) } }
-      } else if OperationQueue.current === queue {
+      } else if !isInsideApp, OperationQueue.current === queue {
         completion(result)
       } else {
         queue.addOperation { [completion] in completion(result) }
@@ -147,7 +160,7 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   private func attemptIfAllowed(_ state: RetryCallState) -> Step {
-    if let reason = transport.validationError(for: request) {
+    if let reason = transport.validationError(for: plan.requestToValidate) {
       return .end(fail(.invalidRequest(reason: reason), .notRetryable, state))
     }
     return isPastDeadline(state) ? .end(stop(.deadline, state)) : .attempt

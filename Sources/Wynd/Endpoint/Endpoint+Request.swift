@@ -9,16 +9,20 @@ public import Foundation
 #endif
 
 nonisolated extension Endpoint {
-  /// The URL, made from scheme, host, port, path and query.
+  /// The URL without the base URL of a client, made from scheme, host, port, path and query.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL, or there is no host, because it
+  ///   is that of the client.
   public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
 
-  /// The request that is sent. A body that is not in memory, such as a file, is added when it is sent.
+  /// The request that is sent, without what a client adds to it. A body that is not in memory, such as a file, is added
+  /// when it is sent.
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
-  public var request: URLRequest { get throws(NetworkError) { try request(requestBody, baseURL: nil, encoder: nil) } }
+  public var request: URLRequest {
+    get throws(NetworkError) { try request(requestBody, NetworkClientSettings()) }
+  }
 
   private var requestBody: RequestBody? {
     get throws(NetworkError) {
@@ -26,18 +30,18 @@ nonisolated extension Endpoint {
     }
   }
 
-  /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func request(
-    _ body: RequestBody?, baseURL: URL?, encoder: JSONEncoder?
+    _ body: RequestBody?, _ settings: NetworkClientSettings
   ) throws(NetworkError) -> URLRequest {
-    var request = URLRequest(url: try url(baseURL: baseURL))
+    var request = URLRequest(url: try url(baseURL: settings.baseURL))
     if method != .get { request.httpMethod = method.rawValue }
     for field in headers { try field.add(to: &request) }
     if let body {
       try body.addContentType(to: &request)
-      request.httpBody = try body.encoded(with: encoder)
+      request.httpBody = try body.encoded(with: settings.encoder)
       if request.value(forHTTPHeaderField: "Content-Type") == nil {
-        request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+        let contentType = settings.contentType ?? "application/octet-stream"
+        request.setValue(contentType, forHTTPHeaderField: "Content-Type")
       }
     }
     // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
@@ -62,7 +66,7 @@ nonisolated extension Endpoint {
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = try requestBody
-    let request = try request(body, baseURL: settings.baseURL, encoder: settings.encoder)
+    let request = try request(body, settings)
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
     var plan = NetworkCallPlan(request, policy: policy)
@@ -76,13 +80,23 @@ nonisolated extension Endpoint {
     return NetworkEndpointCall(plan: plan, upload: upload)
   }
 
+  /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
+    if let address = (self as? any NetworkAddressedEndpoint)?.address {
+      return try NetworkEndpointURL.url(of: address, baseURL: baseURL)
+    }
     let items: [URLQueryItem]
     do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
     return try NetworkEndpointURL.url(
       scheme: scheme, host: host, port: port, path: percentEncodedPath,
       query: items.isEmpty ? nil : NetworkPercentEncoding.query(items), baseURL: baseURL)
   }
+}
+
+/// An endpoint that may be made of a whole URL.
+nonisolated protocol NetworkAddressedEndpoint {
+  /// The URL; nil if the endpoint has a path of its own.
+  var address: URL? { get }
 }
 
 /// A call of an endpoint.
@@ -100,10 +114,24 @@ nonisolated struct NetworkEndpointCall: Sendable {
 
 /// Makes a URL from its components, and validates them.
 nonisolated enum NetworkEndpointURL {
+  /// The URL of a call that is made of a whole URL. The query remains as it is written: encoded once more, a `+` or a
+  /// signature could mean something else.
+  static func url(of address: URL, baseURL: URL?) throws(NetworkError) -> URL {
+    let host = host(of: address)
+    try check(!host.isEmpty || address.scheme == nil, "the URL has no host")
+    let hasUser = address.user != nil || address.password != nil
+    try check(!hasUser, "the URL has a user; write `headers: [.authorization(user:password:)]`")
+    // Without a host, `..` could leave the path of the base URL. A whole URL is valid with it: URLSession resolves it.
+    return try url(
+      scheme: address.scheme ?? "https", host: host, port: address.port, path: address.path(percentEncoded: true),
+      query: address.query(percentEncoded: true), allowsDots: !host.isEmpty, baseURL: baseURL)
+  }
+
   /// `path` and `query` are already percent-encoded. Without a host, scheme, host and port are those of the base URL,
-  /// and the path is appended to its path.
+  /// and the path is appended to its path. `allowsDots`: whether a segment of the path may be “.” or “..”.
   static func url(
-    scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil, baseURL: URL? = nil
+    scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil,
+    allowsDots: Bool = false, baseURL: URL? = nil
   ) throws(NetworkError) -> URL {
     let base = host.isEmpty ? baseURL : nil
     try check(base?.query ?? base?.fragment ?? base?.user == nil, "a base URL has no query, fragment or user")
@@ -115,7 +143,7 @@ nonisolated enum NetworkEndpointURL {
     let port = port ?? base?.port
     try check(1...65_535 ~= port ?? 1, "the port is not one of 1 to 65535")
     let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
-    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
+    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "", allowsDots: allowsDots)
     // Foundation encodes a character that does not belong in a path, or ends the path there.
     guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")), url.path(percentEncoded: true) == path
     else { throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded") }
@@ -167,9 +195,9 @@ nonisolated enum NetworkEndpointURL {
   }
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
-  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+  private static func path(_ path: String, after base: String, allowsDots: Bool) throws(NetworkError) -> String {
     let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
-    try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
+    try check(allowsDots || !hasDots, "a segment of the path is “.” or “..” and would change the path")
     let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
     try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
     try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")

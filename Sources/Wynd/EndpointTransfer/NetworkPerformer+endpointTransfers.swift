@@ -160,9 +160,8 @@ nonisolated private struct EndpointDownload<E: Endpoint>: Sendable {
     self.settings = settings
     let progress = NetworkProgressReporter(options.onProgress)
     download = NetworkDownloadCall(destination: destination, options: options, progress: progress)
-    let call = try endpoint.transferPlan(policy, settings)
-    var plan = download.plan(call.request, call.policy)
-    plan.endpoint = endpoint
+    var plan = try endpoint.transferPlan(policy, settings)
+    download.add(to: &plan)
     self.plan = plan
   }
 

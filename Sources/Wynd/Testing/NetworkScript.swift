@@ -38,7 +38,8 @@ nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPe
 
   /// Where completion handlers are called.
   public let delegateQueue = OperationQueue()
-  /// Supplies the scheme, host and port of requests that have none, as the base URL of a client does.
+  /// Supplies the scheme, host and port of requests that have none, as the base URL of a client does. Its path is
+  /// prepended to theirs.
   public let baseURL: URL?
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))

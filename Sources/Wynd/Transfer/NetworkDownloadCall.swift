@@ -68,11 +68,16 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   func plan(_ request: URLRequest, _ policy: RetryPolicy?) -> NetworkCallPlan {
     var plan = NetworkCallPlan(request, policy: policy)
+    add(to: &plan)
+    return plan
+  }
+
+  /// Makes each attempt of a call write its response to the file.
+  func add(to plan: inout NetworkCallPlan) {
     plan.isTransfer = true
     plan.around = { send in
       { outgoing in await self.attempt(outgoing, send) }
     }
-    return plan
   }
 
   /// The result of the call, after moving the file to its destination if it is a success.
@@ -87,12 +92,22 @@ nonisolated struct NetworkDownloadCall: Sendable {
         partial?.close(isDone: true)
         return .success(download)
       } catch {
-        // A complete file that a middleware rejected must not be resumed.
-        if case .complete = phase, case .failure(let error) = result, !error.isCancellation { try? partial?.cut(to: 0) }
+        if case .complete = phase, case .failure(let error) = result, Self.isRejection(error) {
+          // The next download must not find that nothing is missing.
+          try? partial?.cut(to: 0)
+        }
         partial?.close(isDone: false)
         return .failure(error)
       }
     }
+  }
+
+  /// Whether the error of a call whose file was complete is that of a middleware which rejected the file. A cancellation
+  /// or a deadline that ended the work of a middleware says nothing about the file: it can be resumed, and is complete
+  /// if the server confirms that nothing is missing.
+  private static func isRejection(_ error: NetworkError) -> Bool {
+    let isAtDeadline = error.stopReason == .deadline && error.urlError?.code == .timedOut
+    return !error.isCancellation && !isAtDeadline
   }
 
   private func moved(

@@ -89,16 +89,28 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     try cut(to: offset)
     guard new != state || size == 0 else { return }
     state = new
+    try storeState()
+  }
+
+  private func storeState() throws {
     guard isKept else { return }
     // A state that was only partly written is not valid JSON, so a later download starts over.
     remove(stateURL)
-    try JSONEncoder().encode(new).write(to: stateURL, options: .withoutOverwriting)
+    try JSONEncoder().encode(state).write(to: stateURL, options: .withoutOverwriting)
   }
 
   /// Moves the file to its destination. The state is removed first: if the process is killed in between, no download
-  /// appends to the complete file.
+  /// appends to the complete file. It is stored again if the file cannot be moved, so that a later download needs to
+  /// move it only.
   func move(overwrites: Bool) throws {
     remove(stateURL)
+    do { try moveToDestination(overwrites: overwrites) } catch {
+      try? storeState()
+      throw error
+    }
+  }
+
+  private func moveToDestination(overwrites: Bool) throws {
     if overwrites, rename(url.path, destination.path) == 0 { return }
     if overwrites { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     // Creating a hard link is atomic, and fails if another process creates the file at the same moment.
@@ -107,12 +119,14 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
       // Not every file system supports hard links.
       return try FileManager.default.moveItem(at: url, to: destination)
     }
-    try FileManager.default.removeItem(at: url)
+    // The file is at its destination. A later download removes a second name that remains.
+    remove(url)
   }
 
   /// `isDone`: whether the file is at its destination.
   func close(isDone: Bool) {
-    let canBeResumed = isKept && size > 0 && state.validator != nil
+    let isStored = FileManager.default.fileExists(atPath: stateURL.path)
+    let canBeResumed = isKept && size > 0 && state.validator != nil && isStored
     if !isDone, !canBeResumed { remove(url, stateURL) }
     // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
     _ = Self.lock(handle, LOCK_UN)

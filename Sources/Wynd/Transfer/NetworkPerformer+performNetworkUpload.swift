@@ -16,7 +16,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - request: The request to send. Its own body is ignored, and GET becomes PUT. Without a `Content-Type`, neither
-  ///     its own nor one of the body or the session, the body is declared as `application/octet-stream`.
+  ///     its own nor one of the body, the client or the session, the body is declared as `application/octet-stream`.
   ///   - body: The body to send.
   ///   - onProgress: Receives the progress, on an internal queue. It starts at 0 for each attempt.
   ///   - policy: The retry policy.

@@ -32,8 +32,8 @@ nonisolated extension NetworkPerformer {
   /// an `Idempotency-Key`, too: it lets a server recognize a repetition, but does not say that it continues a stream.
   ///
   /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
-  /// left, or when the iterating task is canceled. Each connection is made like any other call, so Retry-After is
-  /// respected, and a 404 is final. When another user of an ``Authentication`` signs in, or the user signs out, it does
+  /// left, or when the iterating task is canceled. Each connection is made like any other call, with a
+  /// ``NetworkEvent/callID`` of its own, so Retry-After is respected, and a 404 is final. When another user of an ``Authentication`` signs in, or the user signs out, it does
   /// not reconnect, but fails with `URLError.userAuthenticationRequired`. A response that is not an event stream is
   /// ``NetworkError/undecodable(_:_:_:)``, with its status and up to 1 MB of its body.
   ///
@@ -127,6 +127,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private mutating func connect() async throws(NetworkError) {
       var call = try self.call.get()
       if response != nil {
+        call = call.asAnotherCall()
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1

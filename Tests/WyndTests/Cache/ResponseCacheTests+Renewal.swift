@@ -130,4 +130,47 @@ extension ResponseCacheTests {
     #expect(try await Self.becomesTrue { script.requests.count == 2 })
     #expect(try await cached.get().text != "1")
   }
+
+  /// The resource is gone, and the server does not say for how long.
+  @Test func aRefusedRenewalEndsTheWindow() async throws {
+    let script = NetworkScript { _, number in number == 0 ? .ok("one", headers: Self.renewable) : .status(410) }
+    let cached = CachedClient(script)
+    _ = try await cached.get()
+    #expect(try await cached.get(after: 60) == ("one", .cache))
+    var status: Int?
+    let isRefused = try await Self.becomesTrue {
+      status == 410
+    } whileDoing: {
+      do { _ = try await cached.get() } catch let error as NetworkError { status = error.statusCode }
+    }
+    #expect(isRefused)
+  }
+
+  /// Whether the stored response is out of date after the server has responded with this status.
+  @Test(arguments: [
+    (400, true), (401, true), (403, true), (404, true), (410, true), (408, false), (429, false), (500, false),
+    (503, false),
+  ])
+  func aRefusalRemovesTheStoredResponse(_ status: Int, _ isRemoved: Bool) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .status(status)])
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+    var request = try Self.request()
+    request.cachePolicy = .returnCacheDataDontLoad
+    let text = try? await cached.response(request).text
+    #expect(text == (isRemoved ? nil : "one"))
+  }
+
+  /// A success for some calls, and an error for those that need a body.
+  @Test func anEmptyResponseRenewsTheStoredOne() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("", headers: Self.renewable)])
+    let request = try Self.request()
+    _ = try await cached.get()
+    cached.store.pass(60)
+    #expect(try await cached.client.performNetworkRequest(request) == Data("one".utf8))
+    #expect(try await Self.becomesTrue { cached.store.stores == 2 })
+    let error = await #expect(throws: NetworkError.self) { try await cached.client.performNetworkRequest(request) }
+    guard case .noResponseData? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(try await cached.get() == ("", .cache) && cached.script.requests.count == 2)
+  }
 }

@@ -113,4 +113,18 @@ extension ResponseCacheTests {
     _ = try? await cached.get()
     #expect(try await cached.get() == ("two", .network))
   }
+
+  /// From the store and after a 304, as from the network.
+  @Test(arguments: [fresh, tagged]) func servesAnEmptyBodyOnlyToACallThatAcceptsIt(_ fields: [String: String])
+    async throws
+  {
+    let cached = CachedClient([.ok("", headers: fields), .status(304)])
+    _ = try await cached.get()
+    let request = try Self.request()
+    let error = await #expect(throws: NetworkError.self) { try await cached.client.performNetworkRequest(request) }
+    guard case .noResponseData? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(try await cached.get().text.isEmpty)
+    let isValidated = fields == Self.tagged
+    #expect(cached.script.requests.count == (isValidated ? 3 : 1))
+  }
 }

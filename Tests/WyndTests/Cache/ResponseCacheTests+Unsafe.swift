@@ -57,4 +57,15 @@ extension ResponseCacheTests {
     await #expect(throws: NetworkError.self) { try await cached.get(method: "POST") }
     #expect(try await cached.get() == ("new", .network))
   }
+
+  /// A search with POST changes nothing, whatever its outcome.
+  @Test(arguments: [Step.ok("found"), .dropped]) func aReadOnlyPOSTKeepsTheStoredResponse(_ outcome: Step) async throws
+  {
+    let cached = CachedClient([.ok("old", headers: Self.fresh), outcome, .ok(""), .ok("new")])
+    _ = try await cached.get()
+    _ = try? await cached.client.load(.post("/", isReadOnly: true))
+    #expect(try await cached.get() == ("old", .cache))
+    try await cached.client.load(.post("/"))
+    #expect(try await cached.get() == ("new", .network))
+  }
 }

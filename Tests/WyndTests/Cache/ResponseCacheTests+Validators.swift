@@ -93,4 +93,24 @@ extension ResponseCacheTests {
     let second = try? await cached.get()
     #expect(second?.text != "one" && cached.script.requests.count == 3)
   }
+
+  @Test func aRevalidatedResponseHasTheAttemptsOfItsRequest() async throws {
+    let cached = CachedClient(
+      [.ok("one", headers: Self.tagged), .status(503), .status(304)], policy: RetryPolicy(maxRetries: 1))
+    _ = try await cached.get()
+    let response = try await cached.client.networkResponse(for: try Self.request())
+    #expect(response.source == .revalidated)
+    #expect(response.attempts.map(\.error?.statusCode) == [503, nil] && response.attempts.map(\.number) == [1, 2])
+  }
+
+  /// The request without conditions is another call for logs and the retry budget.
+  @Test func aSecondRequestHasEventsOfItsOwn() async throws {
+    let log = EventLog()
+    let cached = CachedClient(
+      [.ok("one", headers: ["ETag": "\"1\""]), .status(304, headers: ["ETag": "\"2\""]), .ok("two")],
+      policy: RetryPolicy(maxRetries: 0, onEvent: log.add))
+    for text in ["one", "two"] { #expect(try await cached.get() == (text, .network)) }
+    let started = log.events.filter { if case .attemptStarted = $0.kind { true } else { false } }
+    #expect(started.map(\.attempt) == [1, 1, 1] && Set(started.map(\.callID)).count == 3)
+  }
 }

@@ -27,6 +27,28 @@ extension AdHocEndpointTests {
     #expect(script.requests.first?.value(forHTTPHeaderField: "Accept") == "application/json")
   }
 
+  /// What `url` and `request` say is what is sent.
+  @Test(arguments: [
+    "https://a.example/x?b=1+2&a=%2B%20c&sig=a/b=", "https://a.example/x?", "http://[::1]:80/x?q=a;b",
+    "https://a.example/a/../b/./c?d=..",
+  ])
+  func endpointHasTheURLAsItIsWritten(_ text: String) throws {
+    let url = try #require(URL(string: text))
+    let endpoint = AdHocEndpoint.get(url, as: Void.self)
+    #expect(try endpoint.url.absoluteString == text && endpoint.request.url?.absoluteString == text)
+  }
+
+  /// A whole URL with `..` is sent as URLSession sends it.
+  @Test func sendsAURLWithDotsAsTheSessionDoes() async throws {
+    let server = try LoopbackServer(script: .ok("x"))
+    let url = try #require(URL(string: server.url().absoluteString + "/a/../b/./c?d=.."))
+    let session = URLSession(configuration: .ephemeral)
+    try await session.load(.get(url, as: Void.self))
+    _ = try await session.performNetworkRequest(url)
+    let targets = server.requests.map(\.target)
+    #expect(targets.count == 2 && Set(targets).count == 1)
+  }
+
   @Test func urlTakesHeadersAndEachTypeOfResponse() async throws {
     let script = NetworkScript([.response(201, headers: [:], body: Data("t".utf8))])
     let client = EndpointTests.client(script)
@@ -40,7 +62,9 @@ extension AdHocEndpointTests {
     #expect(try AdHocEndpoint.get(url, as: Void.self).url == url)
   }
 
-  @Test(arguments: ["https://u:p@a.example/x", "https://u@a.example/x", "ftp://a.example/x", "mailto:a@a.example"])
+  @Test(arguments: [
+    "https://u:p@a.example/x", "https://u@a.example/x", "ftp://a.example/x", "mailto:a@a.example", "../x", "/a/../../x",
+  ])
   func rejectsURLsThatCannotBeSent(_ text: String) async throws {
     let script = NetworkScript([.ok("")])
     let url = try #require(URL(string: text))

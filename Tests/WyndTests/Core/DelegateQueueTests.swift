@@ -110,4 +110,33 @@ import WyndLoopbackServer
     queue.isSuspended = false
     await answers.reaches(2)
   }
+
+  /// The app may hold a lock that the handler takes.
+  @Test func neverCallsHandlerInsideTheCallOrInsideCancel() async throws {
+    let server = try LoopbackServer(script: .hang)
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+    let script = NetworkScript([.ok("x")])
+    script.delegateQueue.maxConcurrentOperationCount = 1
+    let calls: [(OperationQueue, @Sendable (@escaping @Sendable (NetworkResult) -> Void) -> Void)] = [
+      (queue, { session.performNetworkRequest(URLRequest(url: server.url(), method: "GE T"), completionHandler: $0) }),
+      (queue, { session.performNetworkRequest(server.url(), completionHandler: $0).cancel() }),
+      (script.delegateQueue, { script.performNetworkRequest(server.url(), completionHandler: $0) }),
+    ]
+    for (queue, call) in calls {
+      let order = Box<[String]>([])
+      await withCheckedContinuation { continuation in
+        queue.addOperation {
+          call { _ in
+            #expect(OperationQueue.current === queue)
+            order.update { $0.append("handler") }
+            continuation.resume()
+          }
+          order.update { $0.append("returned") }
+        }
+      }
+      #expect(order.value == ["returned", "handler"])
+    }
+  }
 }

@@ -205,4 +205,22 @@ extension DownloadTests {
     _ = try await download(server, to: folder.file(), options).get()
     #expect(hasRestarted())
   }
+
+  /// A server that fails now and then does not end a download that goes on in between.
+  @Test func countsPersistentFailuresSinceTheLastProgress() async throws {
+    let bytes = Data(someBytes(100_000))
+    let script = NetworkScript { request, number in
+      if !number.isMultiple(of: 2) { return .status(500) }
+      let range = request.value(forHTTPHeaderField: "Range")?.dropFirst("bytes=".count).dropLast()
+      let offset = range.flatMap { Int($0) } ?? 0
+      let end = min(offset + 20_000, bytes.count)
+      var fields = ["ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000"]
+      if offset == 0 { fields = ["ETag": "\"1\"", "Content-Length": "100000"] }
+      return .chunks(offset == 0 ? 200 : 206, headers: fields, [bytes[offset..<end]], isCut: end < bytes.count)
+    }
+    let url = try #require(URL(string: "https://a.example/film"))
+    let folder = try Folder()
+    let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file())
+    #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 9)
+  }
 }

@@ -254,4 +254,59 @@ import WyndLoopbackServer
     #expect(chunks == Data("thanks".utf8) && server.requests.count == 8)
     #expect(server.requests.allSatisfy { $0.text == "body" && $0.method == "PUT" })
   }
+
+  /// A POST that only reads is sent again, as by `load`.
+  @Test func downloadsAReadOnlyPOSTAgain() async throws {
+    let script = NetworkScript([.status(503), .ok("found")])
+    let folder = try Folder()
+    let search: AdHocEndpoint<Data> = .post("/search", body: .json(["q": "x"]), isReadOnly: true, as: Data.self)
+    let done = try await script.performNetworkDownload(search, to: folder.file(), policy: RetryPolicy(maxRetries: 1))
+    #expect(done.attempts.count == 2 && folder.text() == "found")
+    #expect(script.requests.map(\.httpMethod) == ["POST", "POST"])
+  }
+
+  /// Each way to send a body without a type declares the type that the client names.
+  @Test func bodyWithoutATypeHasThatOfTheClient() async throws {
+    let script = NetworkScript([.ok("")])
+    let baseURL = URL(string: "https://example.com")
+    let base = NetworkClient(baseURL: baseURL, on: script, headers: [.init("content-type", "image/png")])
+    let photo = RequestBody.data(Data([1]))
+    for client in [base, NetworkClient(on: base)] {
+      try await client.load(.post("/photos", body: photo))
+      try await client.performNetworkUpload(.post("/photos", body: photo))
+      let url = try #require(URL(string: "https://example.com/photos"))
+      _ = try await client.performNetworkUpload(URLRequest(url: url, method: "POST"), from: photo)
+      try await client.load(.post("/photos", body: .json(["n": 1])))
+      try await client.load(.post("/photos", headers: [.init("Content-Type", "image/gif")], body: photo))
+    }
+    try await NetworkClient(baseURL: baseURL, on: script).load(.post("/photos", body: photo))
+    let types = script.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
+    let ofClient = ["image/png", "image/png", "image/png", "application/json", "image/gif"]
+    #expect(types == ofClient + ofClient + ["application/octet-stream"])
+  }
+
+  /// The length belongs to the body, which is added to the request later.
+  @Test func uploadReplacesTheLengthThatAMiddlewareSets() async throws {
+    struct SetsLength: NetworkMiddleware {
+      let stage = MiddlewareStage.call
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> {
+        var request = request
+        request.setValue("4", forHTTPHeaderField: "Content-Length")
+        return try await next(request)
+      }
+    }
+    let server = try LoopbackServer { .ok($0.text) }
+    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [SetsLength()])
+    let request = URLRequest(url: server.url(), method: "PUT")
+    let folder = try Folder()
+    try Data("longer".utf8).write(to: folder.file())
+    let data = Data("longer".utf8)
+    let stream = RequestBody.stream(length: 6) { InputStream(data: data) }
+    for body in [RequestBody.text("longer"), .file(folder.file()), stream] {
+      #expect(try await client.performNetworkUpload(request, from: body).data == data)
+    }
+    #expect(server.requests.allSatisfy { $0.value("Content-Length") == "6" })
+  }
 }

@@ -32,9 +32,10 @@ import WyndLoopbackServer
   }
 
   func download(
-    _ middleware: some NetworkMiddleware, _ options: DownloadOptions = DownloadOptions(resumes: true)
+    _ middleware: some NetworkMiddleware, _ options: DownloadOptions = DownloadOptions(resumes: true),
+    deadline: Duration? = nil
   ) async throws(NetworkError) -> NetworkDownload {
-    try await NetworkClient(policy: RetryPolicy(backoff: .immediate), middleware: [middleware])
+    try await NetworkClient(policy: RetryPolicy(backoff: .immediate, deadline: deadline), middleware: [middleware])
       .performNetworkDownload(URLRequest(url: server.url("/file")), to: folder.file(), options: options)
   }
 
@@ -114,5 +115,39 @@ import WyndLoopbackServer
       return
     }
     #expect(folder.text() == "mine")
+  }
+
+  /// The middleware has not come to an end, so it has not rejected the file.
+  @Test func keepsTheCompleteFileOfADownloadThatEndsAtItsDeadline() async throws {
+    let error = await #expect(throws: NetworkError.self) {
+      try await download(
+        Inspector(stage: .attempt) { response, _, _ in
+          try await Task.sleep(for: .seconds(3_600))
+          return response
+        },
+        deadline: .seconds(1))
+    }
+    #expect(error?.stopReason == .deadline)
+    #expect(folder.partialSize == Self.bytes.count)
+    let done = try await download(Inspector(stage: .call) { response, _, _ in response })
+    #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
+    try expectWholeFile()
+  }
+
+  /// The next download only has to move the file.
+  @Test func keepsACompleteFileThatCannotBeMoved() async throws {
+    let file = folder.file()
+    await #expect(throws: NetworkError.self) {
+      try await download(
+        Inspector(stage: .call) { response, _, _ in
+          try Data("mine".utf8).write(to: file)
+          return response
+        })
+    }
+    #expect(folder.text() == "mine" && folder.partialSize == Self.bytes.count)
+    let options = DownloadOptions(overwrites: true, resumes: true)
+    let done = try await download(Inspector(stage: .call) { response, _, _ in response }, options)
+    #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
+    try expectWholeFile()
   }
 }

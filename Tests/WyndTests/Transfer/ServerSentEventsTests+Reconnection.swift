@@ -207,4 +207,21 @@ extension ServerSentEventsTests {
   @Test func keepsTheWaitShortWhileEventsArrive() async throws {
     #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
   }
+
+  /// Each connection counts its attempts from 1.
+  @Test func eachConnectionHasACallIDOfItsOwn() async throws {
+    let log = EventLog()
+    let fields = ["Content-Type": "text/event-stream"]
+    let script = NetworkScript { _, number in
+      if number == 1 { return .status(503) }
+      return number > 2 ? .status(204) : .chunks(200, headers: fields, [Data("data: a\n\n".utf8)], isCut: false)
+    }
+    let url = try #require(URL(string: "https://a.example/events"))
+    let policy = RetryPolicy(onEvent: log.add)
+    for try await _ in script.serverSentEvents(for: URLRequest(url: url), policy: policy) {}
+    let started = log.events.filter { if case .attemptStarted = $0.kind { true } else { false } }
+    #expect(started.map(\.attempt) == [1, 1, 2, 1])
+    let ids = started.map(\.callID)
+    #expect(Set(ids).count == 3 && ids[1] == ids[2])
+  }
 }
