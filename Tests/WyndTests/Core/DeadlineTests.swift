@@ -35,8 +35,10 @@ import Wynd
       return true
     }
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let result = await script.result(of: request, policy: policy)
-    #expect(result.error?.stopReason == .deadline && questions.value == 0)
+    let error = await #expect(throws: NetworkError.self) {
+      try await script.networkResponse(for: request, policy: policy)
+    }
+    #expect(error?.stopReason == .deadline && questions.value == 0)
   }
 
   @Test func sendsNothingAfterTheDeadline() async throws {
