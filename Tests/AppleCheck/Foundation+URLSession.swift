@@ -93,7 +93,12 @@ public let NSURLAuthenticationMethodServerTrust = ""
 public let NSURLAuthenticationMethodClientCertificate = ""
 public let NSURLAuthenticationMethodNTLM = ""
 public let NSURLAuthenticationMethodNegotiate = ""
-open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {}
+open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
+  open var transactionMetrics: [URLSessionTaskTransactionMetrics] { [] }
+}
+open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
+  open var requestStartDate: Date? { nil }
+}
 extension URLSession {
   @objc public enum AuthChallengeDisposition: Int, Sendable { case useCredential, performDefaultHandling }
   @objc public enum DelayedRequestDisposition: Int, Sendable { case continueLoading, useNewRequest, cancel }

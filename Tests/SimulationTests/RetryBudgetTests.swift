@@ -301,5 +301,72 @@ extension SimulationTests {
       budget.failed(url, call: 7, now: .seconds(30.5))
       #expect(budget.isFailing(url, now: .seconds(30.5)))
     }
+
+    // MARK: Which origin a response counts for
+
+    /// Makes one call to a.example whose request is answered by the server of `responder`.
+    private func call(
+      _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime,
+      middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)? = nil
+    ) async throws {
+      let url = try #require(URL(string: "http://a.example/"))
+      let other = try #require(URL(string: "http://\(responder).example/"))
+      let response = HTTPURLResponse(url: other, statusCode: status, httpVersion: nil, headerFields: nil)
+      let transport = SimulatedTransport { $1(NetworkOutcome(data: Data(), response: response)) }
+      var plan = NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(maxRetries: 0, budget: budget))
+      plan.middleware = middleware
+      let loop = RetryLoop(plan, on: transport, clock: time)
+      // Not in virtual time: the task of a middleware would run beside it.
+      _ = await loop.run()
+    }
+
+    private func isFailing(_ host: String, _ budget: RetryBudget, _ time: VirtualTime) -> Bool {
+      budget.isFailing(URL(string: "http://\(host).example/"), now: time.now)
+    }
+
+    @Test func failureAfterARedirectCountsForTheServerThatFailed() async throws {
+      let budget = RetryBudget()
+      let time = VirtualTime(seed: 1)
+      for _ in 0..<2 { try await call(503, from: "b", budget, time) }
+      #expect(isFailing("b", budget, time) && !isFailing("a", budget, time))
+      // A success of that server ends its outage.
+      try await call(200, from: "b", budget, time)
+      #expect(!isFailing("b", budget, time))
+    }
+
+    /// The server that renews a credential rejects it, while the server of the request is down.
+    @Test func errorOfAnotherServerDoesNotEndAnOutage() async throws {
+      let budget = RetryBudget()
+      let time = VirtualTime(seed: 1)
+      for _ in 0..<2 { try await call(503, from: "a", budget, time) }
+      let tokenURL = try #require(URL(string: "http://token.example/"))
+      let token = try #require(
+        HTTPURLResponse(url: tokenURL, statusCode: 401, httpVersion: nil, headerFields: nil))
+      let rejection = NetworkError.middlewareError(NetworkError.endpointError(token, nil))
+      try await call(200, from: "a", budget, time) { _ in { _ in NetworkOutcome(error: rejection) } }
+      #expect(isFailing("a", budget, time))
+    }
+
+    /// A middleware may respond with what it has kept, without the server or because that failed.
+    @Test(arguments: [true, false]) func aKeptResponseDoesNotEndAnOutage(_ asksServer: Bool) async throws {
+      let budget = RetryBudget()
+      let time = VirtualTime(seed: 1)
+      let url = try #require(URL(string: "http://a.example/"))
+      let kept = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+      let fallback = NetworkOutcome(accepted: NetworkResponse(data: Data(), response: kept))
+      func callWithFallback(_ status: Int) async throws {
+        try await call(status, from: "a", budget, time) { send in
+          { outgoing in
+            if asksServer { _ = await send(outgoing) }
+            return fallback
+          }
+        }
+      }
+      for _ in 0..<2 { try await call(503, from: "a", budget, time) }
+      try await callWithFallback(503)
+      #expect(isFailing("a", budget, time))
+      try await callWithFallback(404)
+      #expect(isFailing("a", budget, time) == !asksServer)
+    }
   }
 }

@@ -11,7 +11,7 @@ import Testing
 extension SimulationTests {
   /// The retry loop with a scripted transport in virtual time, for situations that a socket cannot produce on demand.
   @Suite(.serialized) struct RetryLoopTests {
-    enum Step { case ok, drop, refused, busy, hang }
+    enum Step { case ok, drop, refused, busy, hang, offlineAfterProgress }
 
     final class World: @unchecked Sendable {
       let time: VirtualTime
@@ -41,6 +41,8 @@ extension SimulationTests {
             case .busy: NetworkOutcome(data: Data(), response: responses.response(503))
             case .drop: NetworkOutcome(error: URLError(.networkConnectionLost))
             case .refused: NetworkOutcome(error: URLError(.cannotConnectToHost))
+            case .offlineAfterProgress:
+              NetworkOutcome(error: URLError(.notConnectedToInternet), hasProgressed: true)
             case .hang: nil
             }
           guard let outcome else { return }
@@ -138,6 +140,23 @@ extension SimulationTests {
       let world = World(Array(repeating: .busy, count: 3) + [.refused, .refused])
       #expect(world.run(RetryPolicy(backoff: .constant(.seconds(9))))?.error == nil)
       #expect(world.sends.count == 6)
+    }
+
+    /// A download that has run for a minute has not been unreachable for a minute.
+    @Test func countsUnreachableTimeFromTheEndOfAnAttemptWithProgress() throws {
+      let world = World([.offlineAfterProgress, .ok])
+      world.latency = .seconds(60)
+      let policy = RetryPolicy(backoff: .constant(.seconds(1)), maxRetryTime: nil)
+      let response = try #require(try world.run(policy)?.get())
+      #expect(response.attempts.count == 2)
+      // From then on it counts: the second failure comes a minute after the first.
+      let other = World([.offlineAfterProgress, .refused, .ok])
+      other.latency = .seconds(60)
+      #expect(other.run(policy)?.error?.stopReason == .maxUnreachableTime)
+      // Each loss of the network after new progress counts from its own time.
+      let third = World([.offlineAfterProgress, .offlineAfterProgress, .ok])
+      third.latency = .seconds(60)
+      #expect(third.run(policy)?.error == nil)
     }
 
     @Test func endsAtOnceWhenCanceledDuringAWait() {

@@ -36,7 +36,7 @@ nonisolated extension NetworkClient {
         call.signIns = signedIn.merging(signIns) { began, _ in began }
         var plan = plan
         plan.addMiddlewareOfAttempt(in: call)
-        return try await performer.perform(plan).get()
+        return try await performer.begin(plan).get()
       }
       let performThroughMiddleware = ofCall.reversed().reduce(perform) { perform, middleware in
         middleware.around(perform, in: call)

@@ -19,8 +19,13 @@ nonisolated public struct NetworkAttempt: Sendable {
     /// ended before URLSession did: at the first byte of a stream, at a deadline or after a cancellation. On Linux,
     /// URLSession measures nothing, and there is no such property.
     public internal(set) var metrics: URLSessionTaskMetrics?
+    /// Whether there was a connection to a server. On Linux, an attempt that had one does not fail with an error that says
+    /// that no server was reached.
+    var hasReachedServer: Bool { metrics?.networkHasSentRequest == true }
+  #else
+    var hasReachedServer: Bool { false }
   #endif
   /// Why the request may be repeated after its failure, unless the method or an Idempotency-Key allows that anyway: what
-  /// the failure proves, or that the request only reads. Nil if it may not.
+  /// the failure proves, or ``RepeatSafety/readOnly``, which needs no proof. Nil if it may not.
   var proof: RepeatSafety?
 }

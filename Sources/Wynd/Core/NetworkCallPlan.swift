@@ -25,7 +25,8 @@ nonisolated public struct NetworkCallPlan: Sendable {
 
   /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
   var delay: Duration?
-  /// Whether the first request is sent before the public call returns, so that the session is certainly valid.
+  /// Whether the first request may be sent while the app is inside the public call, so that the session is certainly
+  /// valid. False as soon as something has waited since then, or may have.
   var isInsideCall = true
   /// Who was signed in when an earlier call began that this one continues: a connection of the same event stream.
   var signIns: NetworkSignIns?
@@ -68,9 +69,11 @@ nonisolated extension NetworkCallPlan {
     return request
   }
 
-  /// What carries out an attempt: `send`, inside everything that is put around it. Nil if nothing is.
-  func attempt(through send: @escaping NetworkSend) -> NetworkSend? {
-    if around == nil, middleware == nil { return nil }
+  /// Whether something is put around each request or attempt.
+  var isWrapped: Bool { around != nil || middleware != nil }
+
+  /// What carries out an attempt: `send`, inside everything that is put around it.
+  func attempt(through send: @escaping NetworkSend) -> NetworkSend {
     let request = around?(send) ?? send
     return middleware?(request) ?? request
   }

@@ -27,11 +27,15 @@ nonisolated extension NetworkError {
   }
 
   var attachedAttempts: [NetworkAttempt] {
-    if case .mappedError(_, let cause) = self { return cause.attempts }
-    if case .urlError(let error) = self {
-      return (error.userInfo[Self.attemptsKey] as? NetworkAttempts)?.attempts ?? []
+    switch self {
+    case .mappedError(_, let cause): cause.attempts
+    case .urlError(let error): (error.userInfo[Self.attemptsKey] as? NetworkAttempts)?.attempts ?? []
+    case .endpointError(let response, _), .noResponseData(let response), .undecodable(_, let response, _),
+      .serviceError(_, let response, _):
+      (response as? NetworkRetriedResponse)?.attempts ?? []
+    // A response in one of these is that of another call, such as the renewal of a credential.
+    default: []
     }
-    return (received?.response as? NetworkRetriedResponse)?.attempts ?? []
   }
 
   private static var attemptsKey: String { "Wynd.attempts" }

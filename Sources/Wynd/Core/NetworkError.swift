@@ -98,8 +98,9 @@ nonisolated public enum NetworkError: Error, Sendable {
     return inner?.received
   }
 
-  /// Every attempt of a call that was retried, in order. Empty if there was only one that is returned directly, after a
-  /// cancellation, and for an error of a middleware or a transfer.
+  /// Every attempt of a call that was retried, in order. Empty if there was only one whose error is returned directly,
+  /// after a cancellation, for an error of a middleware or a transfer that is returned directly, and where there is no
+  /// usable response (``noResponse``, ``invalidResponseType(_:)``, ``generalError(_:)``).
   public var attempts: [NetworkAttempt] { failure?.attempts ?? attachedAttempts }
 
   /// Why no further attempt was made; nil for an error that is returned directly.
@@ -140,6 +141,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   var isUnreachable: Bool { Self.unreachable.contains(urlError?.code) }
 
   /// The origin received the request, and probably failed to process it because it is overloaded.
+  /// A 421 comes from the wrong server, and a 425 asks for a completed TLS handshake: neither has to do with the load.
   var indicatesOverload: Bool { shouldRetry && !failedBeforeSending && ![421, 425].contains(statusCode) }
 
   var failedBeforeSending: Bool { isUnreachable || urlError?.code == .secureConnectionFailed }
@@ -198,8 +200,9 @@ nonisolated public struct RetryFailure: Sendable {
 
     /// Whether the call ends with the error of its last attempt, without this reason.
     ///
-    /// An error that no retry can help explains itself, and so does one that was not retried because `maxRetries` is 0.
-    /// The other reasons are reported even after a single attempt, because the error alone does not show them.
+    /// An error that no retry can help explains itself. So does that of a single attempt after which a limit of the policy
+    /// allows no retry. The other reasons are reported even after a single attempt, because the error alone does not show
+    /// them.
     func isReportedDirectly(attempts: Int) -> Bool {
       switch self {
       case .notRetryable: true

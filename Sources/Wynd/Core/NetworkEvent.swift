@@ -21,8 +21,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case attemptFailed(NetworkError, RepeatSafety)
     /// Another attempt will be made after a wait.
     case willRetry(after: Duration, DelaySource)
-    /// The server responded with this status code, and no further attempt is made. A `load` can still fail, because it
-    /// parses the body after this event.
+    /// The call has a response with this status code, of the server or of a middleware, and no further attempt is made. A
+    /// `load` can still fail, because it parses the body after this event.
     case succeeded(statusCode: Int)
     /// The call ended without success.
     case gaveUp(RetryFailure.StopReason)

@@ -58,7 +58,7 @@ nonisolated extension NetworkPerformer {
   /// let data = try await session.performNetworkRequest(request)
   /// ```
   ///
-  /// Canceling the task ends the call at once. The parameters are those of the form with a completion handler.
+  /// Canceling the task ends the call, without waiting for its request. The parameters are those of the form with a completion handler.
   ///
   /// - Returns: The body of the response.
   /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
@@ -83,7 +83,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
-    return perform(plan, completionHandler: completionHandler)
+    return begin(plan, completionHandler: completionHandler)
   }
 
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
@@ -91,6 +91,6 @@ nonisolated extension NetworkPerformer {
     for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let plan = NetworkCallPlan(request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData)
-    return try await perform(plan).get()
+    return try await begin(plan).get()
   }
 }

@@ -62,6 +62,28 @@ nonisolated extension NetworkPerformer {
   /// A background queue.
   public var delegateQueue: OperationQueue { NetworkCallPlan.defaultDelegateQueue }
 
+  /// Begins a call of the app.
+  func begin(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+    await perform(begun(plan))
+  }
+
+  /// The same with a completion handler.
+  func begin(
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    perform(begun(plan), completionHandler: completionHandler)
+  }
+
+  /// A performer of the app may wait before it passes the plan on, and the app may invalidate its session meanwhile:
+  /// creating a task on it would crash.
+  private func begun(_ plan: NetworkCallPlan) -> NetworkCallPlan {
+    guard plan.isInsideCall, !(self is any SessionPerformer) else { return plan }
+    var plan = plan
+    plan.isInsideCall = false
+    return plan
+  }
+
   /// Runs async work, and calls the completion handler with its result on the delegate queue.
   func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
@@ -100,12 +122,13 @@ nonisolated extension NetworkPerformer {
 }
 
 nonisolated extension URLSession: SessionPerformer {
-  /// Carries out a call on this session.
+  /// Carries out a call with the configuration and the delegate of this session. Its first request runs on the session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     await RetryLoop(plan, on: NetworkSessionTransport(session: self)).run()
   }
 
-  /// Carries out a call on this session. The first request of a plain call has been handed to it when this returns.
+  /// The same with a completion handler. The first request of a plain call has been handed to the session when this
+  /// returns.
   public func perform(
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void

@@ -34,7 +34,8 @@ nonisolated enum NetworkRequestValidation {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
     guard let length = request.value(forHTTPHeaderField: "Content-Length"), request.httpBodyStream == nil
     else { return nil }
-    return Int(length) == request.httpBody?.count ?? 0 ? nil : "Content-Length differs from httpBody"
+    let size = Int64(request.httpBody?.count ?? 0)
+    return NetworkDigits.number(length) == size ? nil : "Content-Length differs from httpBody"
   }
 
   /// Why a session with this configuration cannot send any request; nil if it can.

@@ -9,6 +9,10 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   let session: URLSession
   /// Captured when the call begins, because a session releases its delegate when it is invalidated. Without it, a retry
   /// would be made without the certificate pinning of the app.
+  ///
+  /// On Apple's platforms, a session that was invalidated before the call looks like one that never had a delegate. Only a
+  /// task that is created on it would tell, with an exception. So a call that runs on a session of ours from its start has
+  /// no delegate then.
   private let callersDelegate: (any URLSessionDelegate)?
   /// Whether the session is known to have been invalidated before a call that sends its first request later.
   private var wasInvalidated = false

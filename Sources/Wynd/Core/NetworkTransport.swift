@@ -24,6 +24,10 @@ nonisolated struct NetworkOutgoing: Sendable {
   var placeholder: NetworkPlaceholder?
   /// Whether the request may be repeated whatever has happened to it.
   var isSafeToRepeat: Bool { isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil }
+  var hasBody: Bool {
+    if bodies?.file != nil || bodies?.stream != nil { return true }
+    return request.httpBodyStream != nil || request.httpBody?.isEmpty == false
+  }
   #if !canImport(FoundationNetworking)
     /// Receives what URLSession measures.
     var metrics: NetworkLock<URLSessionTaskMetrics?>?

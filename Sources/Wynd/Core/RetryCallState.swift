@@ -14,11 +14,15 @@ nonisolated struct RetryCallState: Sendable {
     /// Those of the current attempt. Not part of its outcome, which a middleware or a transfer may replace.
     var metrics = NetworkLock<URLSessionTaskMetrics?>(nil)
   #endif
+  /// Whether the origin responded to the latest request of the current attempt. Nil without middleware or a transfer
+  /// around the request: then the outcome of the attempt shows it.
+  var isResponding: NetworkLock<Bool>?
   /// The attempts that failed.
   var history: [NetworkAttempt] = []
   /// The time from the start of the call to the latest decision about it.
   var elapsed = Duration.zero
-  /// When the first of the latest consecutive attempts began that reached no server.
+  /// Since when no server is reached: when the first of the latest consecutive attempts began that reached none, or when
+  /// the first of them ended, if the network was lost after it had reached one.
   var unreachableSince: Duration?
 
   // MARK: Since the last progress
@@ -34,7 +38,7 @@ nonisolated struct RetryCallState: Sendable {
   var askedFor = Duration.zero
   /// The number of retries that the budget skipped.
   var skippedRetries = 0
-  /// The next retry is the last one, and must be sent.
+  /// The time for skipped retries is used up: the budget must not skip the next retry.
   var mustNotSkip = false
 
   var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
@@ -43,12 +47,28 @@ nonisolated struct RetryCallState: Sendable {
   var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
   var unreachableTime: Duration { elapsed - (unreachableSince ?? elapsed) }
 
-  /// Why the latest failure proves that its request was not applied; nil if it does not.
+  /// Why the request may be repeated after the latest failure, unless the method or an Idempotency-Key allows that anyway.
+  /// See ``NetworkAttempt/proof``.
   var proof: RepeatSafety? { history.last?.proof }
-  /// A server may have received the request in an attempt before the latest one.
-  var mayHaveReachedServer: Bool { history.dropLast().contains { $0.proof != .nothingSent } }
+  /// A server may still be processing the request of an attempt before the latest one: nothing proves that it was not
+  /// sent, or was refused.
+  var mayBeInProgress: Bool {
+    history.dropLast().contains { $0.proof != .nothingSent && $0.proof != .refusedBeforeProcessing }
+  }
 
-  /// Counts from now on.
+  /// Keeps since when no server is reached, after a failure at `elapsed`.
+  mutating func noteReachability(after error: NetworkError, hasReachedServer: Bool) {
+    if !error.isUnreachable {
+      unreachableSince = nil
+    } else if hasReachedServer {
+      // A long transfer that loses the network has not been unreachable for all that time.
+      unreachableSince = elapsed
+    } else if unreachableSince == nil {
+      unreachableSince = attemptStart
+    }
+  }
+
+  /// Counts from now on. The attempt that made progress is the first one that counts.
   mutating func startOver() {
     attemptsBeforeProgress = attempts - 1
     progressedAt = elapsed

@@ -181,25 +181,42 @@ nonisolated final class RetryLoop: Sendable {
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics
     #endif
-    if let attempt = plan.attempt(through: { [transport] in await transport.send($0) }) {
-      if isInsideCall, plan.isTransfer {
-        do {
-          outgoing.placeholder = try transport.placeholder()
-        } catch {
-          return reply.end(NetworkOutcome(error: error))
-        }
-      }
-      // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-      let work = Task { [outgoing] in
-        reply.end(await attempt(outgoing))
-      }
-      reply.onCancel { work.cancel() }
+    if plan.isWrapped {
+      let isResponding = NetworkLock(false)
+      state.isResponding = isResponding
+      let attempt = plan.attempt(through: { [self] in await send($0, isResponding) })
+      startWrapped(attempt, outgoing, needsPlaceholder: isInsideCall && plan.isTransfer, reply)
     } else {
       outgoing.isInsideCall = isInsideCall
       transport.start(outgoing, reply)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
     emit(.attemptStarted, state, at: state.attemptStart)
+  }
+
+  /// Starts an attempt that middleware or a transfer carries out, perhaps with several requests.
+  private func startWrapped(
+    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, needsPlaceholder: Bool, _ reply: NetworkReply
+  ) {
+    var outgoing = outgoing
+    do {
+      if needsPlaceholder { outgoing.placeholder = try transport.placeholder() }
+    } catch {
+      return reply.end(NetworkOutcome(error: error))
+    }
+    // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
+    let work = Task { [outgoing] in
+      reply.end(await attempt(outgoing))
+    }
+    reply.onCancel { work.cancel() }
+  }
+
+  /// Sends a request of such an attempt, and notes whether its origin responds.
+  private func send(_ outgoing: NetworkOutgoing, _ isResponding: NetworkLock<Bool>) async -> NetworkOutcome {
+    let outcome = await transport.send(outgoing)
+    let isToOrigin = NetworkOrigin(outgoing.request.url) == NetworkOrigin(request.url)
+    if isToOrigin { isResponding.withLock { $0 = outcome.showsResponsiveServer } }
+    return outcome
   }
 
   // MARK: - After an attempt
@@ -227,7 +244,7 @@ nonisolated final class RetryLoop: Sendable {
     attempt.proof = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
     state.history.append(attempt)
     state.elapsed = elapsed(state)
-    state.unreachableSince = error.isUnreachable ? state.unreachableSince ?? state.attemptStart : nil
+    state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
     emit(.attemptFailed(error, policy.safety(of: request, provenBy: attempt.proof)), state)
   }
 
@@ -243,11 +260,15 @@ nonisolated final class RetryLoop: Sendable {
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
     guard let budget = policy.budget else { return }
     if !outcome.hasProgressed, error.indicatesOverload {
-      budget.failed(request.url, call: plan.id, now: clock.now)
+      budget.failed(server(of: error), call: plan.id, now: clock.now)
     } else if outcome.hasProgressed || error.response != nil {
-      budget.responded(request.url, now: clock.now)
+      budget.responded(server(of: error), now: clock.now)
     }
   }
+
+  /// The server that the failure concerns. After a redirect, or in a request of a middleware's own, that is not the one
+  /// that the request names. Without a response it is not known.
+  private func server(of error: NetworkError?) -> URL? { error?.response?.url ?? request.url }
 
   /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
   private func verdict(about error: NetworkError) async -> Bool? {
@@ -275,13 +296,14 @@ nonisolated final class RetryLoop: Sendable {
     var delay = delay
     var source = source
     let last = state.history.count - 1
-    let indicatesOverload = state.history[last].error?.indicatesOverload == true
+    let error = state.history[last].error
+    let indicatesOverload = error?.indicatesOverload == true
     while !Task.isCancelled {
       emit(.willRetry(after: delay, source), state)
       state.waited += delay
       state.history[last].delay = (state.history[last].delay ?? .zero) + delay
       do { try await clock.sleep(for: delay) } catch { return }
-      let isFailing = policy.budget?.isFailing(request.url, now: clock.now) == true
+      let isFailing = policy.budget?.isFailing(server(of: error), now: clock.now) == true
       guard indicatesOverload, isFailing else { return }
       state.elapsed = elapsed(state)
       guard let next = policy.delayOfSkippedRetry(&state, random: clock.random()) else { return }
@@ -308,12 +330,23 @@ nonisolated final class RetryLoop: Sendable {
   // MARK: - The end
 
   private func succeed(_ response: NetworkResponse<Data>, _ state: RetryCallState) -> CallResult {
-    policy.budget?.responded(request.url, now: clock.now)
+    noteResponse(response, state)
     emit(.succeeded(statusCode: response.statusCode), state)
     var response = response
     response.failures = state.history
     response.success = endedAttempt(state)
     return .success(response)
+  }
+
+  private func noteResponse(_ response: NetworkResponse<Data>, _ state: RetryCallState) {
+    guard let budget = policy.budget else { return }
+    // A response that a middleware has made or kept does not show that the server is back. A transfer succeeds only with
+    // that of the server, whose end has not been noted if the bytes are still being read.
+    let isFromServer = plan.isTransfer || state.isResponding?.withLock { $0 } != false
+    guard isFromServer else { return }
+    budget.responded(request.url, now: clock.now)
+    // After a redirect.
+    budget.responded(response.response.url, now: clock.now)
   }
 
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.

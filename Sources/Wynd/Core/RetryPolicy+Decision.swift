@@ -32,6 +32,7 @@ nonisolated extension RetryPolicy {
     // Canceled by the app, perhaps with its session.
     if error.isCancellation { return .notRetryable }
     let mayHelp = verdict ?? (error.shouldRetry || isInProgress(error, request, state))
+    // If the app alone decides against a retry, the next rule comes first.
     if !mayHelp, !error.shouldRetry { return .notRetryable }
     // Reported even if the caller decides against a retry, because people must not be told to try again.
     let isSafe = safety(of: request, provenBy: state.proof).isSafe
@@ -45,7 +46,7 @@ nonisolated extension RetryPolicy {
 
   /// Whether the server, which supports the Idempotency-Key, reports that an earlier attempt is still in progress.
   private func isInProgress(_ error: NetworkError, _ request: URLRequest, _ state: RetryCallState) -> Bool {
-    error.statusCode == 409 && RepeatSafety.hasIdempotencyKey(request) && state.mayHaveReachedServer
+    error.statusCode == 409 && RepeatSafety.hasIdempotencyKey(request) && state.mayBeInProgress
   }
 
   /// The wait before the next attempt, or the limit that it would pass. The first rule that applies decides.
@@ -85,7 +86,7 @@ nonisolated extension RetryPolicy {
     return false
   }
 
-  /// Whether it is safe to repeat the request after a failure. `proof` is what that failure proves.
+  /// Whether it is safe to repeat the request after a failure. `proof` is that of its attempt.
   func safety(of request: URLRequest, provenBy proof: RepeatSafety?) -> RepeatSafety {
     if let safety = RepeatSafety.regardlessOfFailure(request) { return safety }
     if let proof { return proof }

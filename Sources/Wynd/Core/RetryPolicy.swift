@@ -29,7 +29,7 @@ nonisolated public struct RetryPolicy: Sendable {
   private var fields = Fields()
   private var listeners: [NetworkEventListener] = []
 
-  /// Makes a policy that sets the fields that are passed.
+  /// Makes a policy that sets the fields that are passed. A `nil` for one of the limits is passed too: no limit.
   public init(
     maxRetries: Int? = nil,
     backoff: Backoff = .inherited,
@@ -59,15 +59,15 @@ nonisolated public struct RetryPolicy: Sendable {
   public static let `default` = RetryPolicy()
   /// One attempt.
   public static let never = RetryPolicy(maxRetries: 0)
-  /// Ten retries without a wait. A server that asks for a wait ends the call.
+  /// At most ten retries, without a wait. A failure whose response asks for a wait ends the call.
   public static let immediate = RetryPolicy(maxRetries: 10, backoff: .immediate, maxRetryAfter: .zero, budget: nil)
   /// For work that nobody waits for: retries for two minutes even if no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxRetryTime: .seconds(120), maxUnreachableTime: nil)
 }
 
 nonisolated extension RetryPolicy {
-  /// The number of retries after the first attempt: with `n`, at most n + 1 requests are sent. 0 or less sends one. The
-  /// default is 10.
+  /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one. A
+  /// download that received data counts anew from there. The default is 10.
   public var maxRetries: Int {
     get { fields.maxRetries ?? 10 }
     set { fields.maxRetries = newValue }
@@ -87,16 +87,16 @@ nonisolated extension RetryPolicy {
     set { fields.maxRetryAfter = newValue }
   }
 
-  /// No retry starts later than this after the start of the call, so that time-outs do not add up. `nil` is no limit.
-  /// The default is 120 s. One exception: after an app was suspended, its connection is lost, and the first retry is
+  /// No retry starts later than this after the start of the call, so that time-outs do not add up. A download that
+  /// received data counts anew from the end of that attempt. `nil` is no limit. The default is 120 s. One exception: after an app was suspended, its connection is lost, and the first retry is
   /// made however late.
   public var maxRetryTime: Duration? {
     get { fields.maxRetryTime ?? .seconds(120) }
     set { fields.maxRetryTime = newValue }
   }
 
-  /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the first of
-  /// consecutive ones. The default is 10 s, because a person may be waiting, in airplane mode or after mistyping the
+  /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the start of the
+  /// first of consecutive ones, or from the loss of the network if it had reached the server before. The default is 10 s, because a person may be waiting, in airplane mode or after mistyping the
   /// host. `nil` is as long as ``maxRetryTime``.
   public var maxUnreachableTime: Duration? {
     get { fields.maxUnreachableTime ?? .seconds(10) }
@@ -128,13 +128,16 @@ nonisolated extension RetryPolicy {
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
   /// case. A slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`,
   /// whatever it decides.
+  ///
+  /// To assign `nil` sets it: the call does without that of the client. To pass `nil` to the initializer does not.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)? {
     get { fields.shouldRetry ?? nil }
     set { fields.shouldRetry = newValue }
   }
 
   /// Receives the events of a call, one at a time and before its result, on a queue of its own. It does not replace that
-  /// of the client or of the endpoint, which receives the events too.
+  /// of the client or of the endpoint, which receives the events too. So assign your own closure only, and do not call
+  /// that of a client's policy from it, which would receive each event twice.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)? {
     get {
       guard let first = listeners.first else { return nil }

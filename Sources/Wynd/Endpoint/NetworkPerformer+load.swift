@@ -55,7 +55,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let settings = NetworkClientSettings(baseURL: ownBaseURL)
     if endpointContext == nil, let call = try? endpoint.call(policy, settings) {
-      return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
+      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
     }
     // The async method runs a client's calls, and throws the error of a request that cannot be made.
     return start(completionHandler) { [atCallStart] in
@@ -86,7 +86,7 @@ nonisolated extension NetworkPerformer {
   func response<E: Endpoint>(
     of call: NetworkEndpointCall, _ endpoint: E, _ settings: NetworkClientSettings
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let result = call.end(await perform(call.plan))
+    let result = call.end(await begin(call.plan))
     var parsed = try endpoint.parsed(result, settings).get()
     try await endpointContext?.pass(&parsed, of: endpoint)
     return parsed

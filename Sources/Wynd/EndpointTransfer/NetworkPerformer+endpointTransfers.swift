@@ -25,7 +25,7 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> NetworkDownload {
     let settings = endpointSettings
     let call = try EndpointDownload(endpoint, to: destination, options, policy, settings)
-    return try call.end(await perform(call.plan)).get()
+    return try call.end(await begin(call.plan)).get()
   }
 
   /// Downloads the response of an endpoint to a file, with a completion handler that is called on the session's
@@ -38,7 +38,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     do throws(NetworkError) {
       let call = try EndpointDownload(endpoint, to: destination, options, policy, endpointSettings)
-      return perform(call.plan) { completionHandler(call.end($0)) }
+      return begin(call.plan) { completionHandler(call.end($0)) }
     } catch {
       return start(completionHandler) { .failure(error) }
     }
@@ -83,7 +83,7 @@ nonisolated extension NetworkPerformer {
       return start(completionHandler) { .failure(error) }
     }
     if endpointContext == nil {
-      return perform(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
+      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
     }
     return start(completionHandler) { [atCallStart] in
       do throws(NetworkError) {

@@ -92,7 +92,7 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> NetworkDownload {
     let download = NetworkDownloadCall(
       destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
-    return try download.end(await perform(download.plan(request, policy))).get()
+    return try download.end(await begin(download.plan(request, policy))).get()
   }
 
   /// Like `performNetworkDownload(_:to:options:policy:)`, with a completion handler that is called on the
@@ -105,6 +105,6 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let download = NetworkDownloadCall(
       destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
-    return perform(download.plan(request, policy)) { completionHandler(download.end($0)) }
+    return begin(download.plan(request, policy)) { completionHandler(download.end($0)) }
   }
 }

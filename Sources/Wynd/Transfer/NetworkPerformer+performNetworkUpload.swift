@@ -28,7 +28,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let (plan, upload) = upload(request, body, onProgress, policy)
-    return try upload.end(await perform(plan)).get()
+    return try upload.end(await begin(plan)).get()
   }
 
   /// Like ``performNetworkUpload(_:from:onProgress:policy:)``, with a completion handler that is called on the
@@ -40,7 +40,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let (plan, upload) = upload(request, body, onProgress, policy)
-    return perform(plan) { completionHandler(upload.end($0)) }
+    return begin(plan) { completionHandler(upload.end($0)) }
   }
 
   private func upload(

@@ -104,6 +104,56 @@ import WyndLoopbackServer
     }
   }
 
+  /// URLSession counts no byte of it as sent, but its header fields were, and a request without a body is complete then.
+  @Test(arguments: [true, false], ["POST", "DELETE"])
+  func requestWithoutABodyThatWasSentIsSentAgainOnlyIfSafe(_ isClient: Bool, _ method: String) async throws {
+    let server = try LoopbackServer(script: .hang, .ok("the response"))
+    let session = URLSession(configuration: .ephemeral)
+    let client = NetworkClient(on: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
+    let performer: any NetworkPerformer = isClient ? client : session
+    let policy = RetryPolicy(
+      backoff: .immediate, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
+    let request = URLRequest(url: server.url(), method: method)
+    let result = Task { () -> NetworkError? in
+      do throws(NetworkError) {
+        _ = try await performer.performNetworkRequest(request, policy: policy)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    await until { server.requests.first?.isComplete == true }
+    session.goOffline()
+    let error = await result.value
+    if method == "DELETE" {
+      #expect(error == nil && server.requests.count == 2)
+    } else {
+      #expect(error?.urlError?.code == .notConnectedToInternet && server.requests.count == 1)
+      #expect(error?.stopReason == .notSafeToRepeat(method: "POST"))
+    }
+  }
+
+  /// The time before does not count as time without a server.
+  @Test func retriesALongAttemptThatLosesTheNetwork() async throws {
+    let server = try LoopbackServer(script: .hang, .ok("the response"))
+    let session = URLSession(configuration: .ephemeral)
+    let log = EventLog()
+    let policy = RetryPolicy(
+      backoff: .immediate, maxUnreachableTime: .milliseconds(300), budget: nil,
+      onEvent: {
+        log.add($0)
+        if case .willRetry = $0.kind { session.goOnline() }
+      })
+    let request = URLRequest(url: server.url())
+    let result = Task { await session.result(of: request, policy: policy) }
+    await until { server.requests.first?.isComplete == true }
+    let began = ContinuousClock.now
+    await until { ContinuousClock.now - began > .milliseconds(400) }
+    session.goOffline()
+    #expect(await result.value.error == nil)
+    #expect(log.delays.count == 1)
+  }
+
   @Test func doesNotRetryInLowDataMode() async throws {
     let session = URLSession(configuration: .ephemeral)
     session.goOffline(.constrained)

@@ -1,7 +1,9 @@
 import Foundation
 import Testing
-import Wynd
 import WyndLoopbackServer
+
+@testable import AppleURLSession
+@testable import Wynd
 
 /// Transfers on a URLSession that serves from its cache, takes a truncated body for whole, and counts suspensions.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleTransferTests {
@@ -97,6 +99,65 @@ import WyndLoopbackServer
     let body = RequestBody.stream(length: length) { InputStream(data: Data("body".utf8)) }
     #expect(try await session.performNetworkUpload(request, from: body).response.statusCode == 200)
     #expect(server.requests.map(\.text) == ["body", "body"])
+  }
+
+  /// Provides a new body whenever URLSession asks for one.
+  private final class Provider: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) { completionHandler(InputStream(data: Data("body".utf8))) }
+  }
+
+  /// URLSession has the first `httpBodyStream`, so the first one that it asks for is that of a repetition. It asks for the
+  /// first one of an upload.
+  @Test func providesNoBodyForARepetitionThatIsNotSafe() throws {
+    let url = try #require(URL(string: "http://127.0.0.1:9/"))
+    let rows: [(method: String, isUpload: Bool, expected: [Bool])] = [
+      ("POST", false, [false, false]), ("PUT", false, [true, true]), ("POST", true, [true, false]),
+      ("PUT", true, [true, true]),
+    ]
+    for row in rows {
+      var request = URLRequest(url: url, method: row.method)
+      if !row.isUpload { request.httpBodyStream = InputStream(data: Data("body".utf8)) }
+      var outgoing = NetworkOutgoing(request: request)
+      if row.isUpload {
+        outgoing.bodies = NetworkBodies(stream: { InputStream(data: Data("body".utf8)) }, onData: { _ in })
+      }
+      let session = URLSession(configuration: .ephemeral)
+      let delegate = AppleTaskDelegate(outgoing, for: session, Provider(), NetworkReply())
+      let task = session.dataTask(with: url)
+      let provided = Box<[Bool]>([])
+      for _ in row.expected {
+        delegate.urlSession(session, task: task) { body in provided.update { $0.append(body != nil) } }
+      }
+      #expect(provided.value == row.expected, "\(row)")
+      // After a redirect, the request has not been applied where it is sent next.
+      let redirect = try #require(HTTPURLResponse(url: url, statusCode: 307, httpVersion: nil, headerFields: nil))
+      delegate.urlSession(
+        session, task: task, willPerformHTTPRedirection: redirect, newRequest: request, completionHandler: { _ in })
+      delegate.urlSession(session, task: task) { body in provided.update { $0.append(body != nil) } }
+      #expect(provided.value?.last == true, "\(row)")
+    }
+  }
+
+  /// The server would read the rest as the next request on the connection.
+  @Test(arguments: [true, false], [3, 10, nil] as [Int?])
+  func aBodyStreamLongerThanItsLengthFails(_ isClient: Bool, _ length: Int?) async throws {
+    let server = try LoopbackServer { _ in .ok("the response") }
+    let session = URLSession(configuration: .ephemeral)
+    let client = NetworkClient(on: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
+    let performer: any NetworkPerformer = isClient ? client : session
+    var request = URLRequest(url: server.url(), method: "POST")
+    request.httpBodyStream = InputStream(data: Data("0123456789".utf8))
+    if let length { request.setValue("\(length)", forHTTPHeaderField: "Content-Length") }
+    if length == 3 {
+      let error = await #expect(throws: NetworkError.self) { try await performer.performNetworkRequest(request) }
+      #expect(error?.urlError?.code == .dataLengthExceedsMaximum && error?.attempts.isEmpty == true)
+    } else {
+      #expect(try await performer.performNetworkRequest(request) == Data("the response".utf8))
+      #expect(server.requests.map(\.text) == ["0123456789"])
+    }
   }
 
   // MARK: Queues

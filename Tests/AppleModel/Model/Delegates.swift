@@ -242,11 +242,15 @@ public final class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendab
   public let request: URLRequest
   public let response: URLResponse?
   public let isReusedConnection: Bool
+  // [doc] urlsessiontasktransactionmetrics/requeststartdate: when the task started to request the resource, which is nil if
+  // it did not get that far.
+  public let requestStartDate: Date?
 
-  init(_ request: URLRequest, _ response: URLResponse?, isReusedConnection: Bool) {
+  init(_ request: URLRequest, _ response: URLResponse?, isReusedConnection: Bool, _ requestStartDate: Date?) {
     self.request = request
     self.response = response
     self.isReusedConnection = isReusedConnection
+    self.requestStartDate = requestStartDate
   }
 }
 

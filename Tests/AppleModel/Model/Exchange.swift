@@ -159,6 +159,7 @@ final class Exchange {
     fields.add("Connection", "keep-alive")
     let path = url?.percentEncodedPath ?? ""
     let target = (path.isEmpty ? "/" : path) + (url?.percentEncodedQuery.map { "?" + $0 } ?? "")
+    loader.requestStartDate = Date()
     try write(Data("\(method) \(target) HTTP/1.1\r\n\(fields.lines)\r\n".utf8), loader, connection)
     do { try send(body, isChunked: isChunked, loader, connection) } catch Connection.Loss.reset {
       // The server may have responded before it closed.

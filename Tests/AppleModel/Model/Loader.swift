@@ -7,6 +7,8 @@ final class Loader: @unchecked Sendable {
   private let began = DispatchTime.now()
   private let metrics = URLSessionTaskMetrics()
   private let startDate = Date()
+  /// When the header fields of the latest request began to be sent; nil if they were not.
+  var requestStartDate: Date?
   private var timeout: TimeInterval = 60
   private var received = Data()
   /// What the cache would keep.
@@ -132,10 +134,17 @@ final class Loader: @unchecked Sendable {
     var challenges = 0
     while true {
       task.update { $0.currentRequest = request }
-      let exchange = try Exchange(self, request, &body, credential)
+      requestStartDate = nil
+      let exchange: Exchange
+      do { exchange = try Exchange(self, request, &body, credential) } catch {
+        metrics.transactionMetrics.append(
+          URLSessionTaskTransactionMetrics(request, nil, isReusedConnection: false, requestStartDate))
+        throw error
+      }
       let response = exchange.head
       metrics.transactionMetrics.append(
-        URLSessionTaskTransactionMetrics(request, response, isReusedConnection: exchange.isReused))
+        URLSessionTaskTransactionMetrics(
+          request, response, isReusedConnection: exchange.isReused, requestStartDate))
       if let next = Self.redirect(from: request, response), let chosen = try redirected(response, next) {
         exchange.end()
         body = chosen.httpMethod == request.httpMethod ? try newBody(body, chosen) : .none

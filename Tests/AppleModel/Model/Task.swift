@@ -66,13 +66,17 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
   public var countOfBytesExpectedToReceive: Int64 { locked { values.countOfBytesExpectedToReceive } }
   public var countOfBytesExpectedToSend: Int64 {
     switch body {
+    case .request where originalRequest?.httpBodyStream != nil: lengthOfStream
     case .request: Int64(originalRequest?.httpBody?.count ?? 0)
     case .data(let data): Int64(data.count)
     case .file(let file): Int64((try? file.resourceValues(forKeys: [.fileSizeKey]).fileSize) ?? 0)
-    // [doc] urlsessiontask/countofbytesexpectedtosend: the Content-Length of the request, or else
-    // NSURLSessionTransferSizeUnknown.
-    case .stream: originalRequest?.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) } ?? -1
+    case .stream: lengthOfStream
     }
+  }
+  // [doc] urlsessiontask/countofbytesexpectedtosend: the Content-Length of the request, or else
+  // NSURLSessionTransferSizeUnknown.
+  private var lengthOfStream: Int64 {
+    originalRequest?.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) } ?? -1
   }
 
   // [hdr] delegate: «Can only be set before the task is resumed», «not supported on background session», held strongly

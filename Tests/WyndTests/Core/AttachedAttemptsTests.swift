@@ -61,6 +61,30 @@ import WyndLoopbackServer
     #expect(empty?.attempts.count == 2)
   }
 
+  /// A middleware renews a credential, and throws the error of that call, which was retried.
+  struct Renewal: NetworkMiddleware {
+    let renewal: NetworkScript
+    let wraps: Bool
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      do {
+        return try await renewal.networkResponse(for: request, policy: AttachedAttemptsTests.policy)
+      } catch {
+        throw wraps ? NetworkError.middlewareError(error) : NetworkError.transferFailed(error)
+      }
+    }
+  }
+
+  @Test(arguments: [true, false]) func theAttemptsOfAnotherCallAreNotThoseOfThisOne(_ wraps: Bool) async {
+    let renewal = NetworkScript([.status(503), .status(503), .status(401)])
+    let error = await error([.ok("x")]) { script in
+      let client = NetworkClient(on: script, middleware: [Renewal(renewal: renewal, wraps: wraps)])
+      _ = try await client.performNetworkRequest(Self.request)
+    }
+    #expect(error?.statusCode == 401 && error?.attempts.isEmpty == true && renewal.requests.count == 3)
+  }
+
   @Test func theOnlyAttemptOfADirectErrorIsNotAttached() async {
     let error = await error([.status(404)]) { _ = try await $0.performNetworkRequest(Self.request) }
     #expect(error?.statusCode == 404 && error?.attempts.isEmpty == true)

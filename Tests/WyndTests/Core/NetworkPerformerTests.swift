@@ -81,6 +81,38 @@ import WyndLoopbackServer
     #expect(try data.get() == Data("[1]".utf8))
   }
 
+  /// Does something before it passes the call on, while the app invalidates its session.
+  struct Waiting: NetworkPerformer {
+    let session: URLSession
+    func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+      await Task.yield()
+      session.finishTasksAndInvalidate()
+      return await session.perform(plan)
+    }
+  }
+
+  /// On Apple's platforms, creating a task on the session would raise an exception.
+  @Test(arguments: ["request", "client", "download", "upload", "stream"])
+  func aPerformerMayWaitWhileTheSessionEnds(_ kind: String) async throws {
+    let server = try LoopbackServer(script: .ok("the response"))
+    let performer = Waiting(session: URLSession(configuration: .ephemeral))
+    let request = URLRequest(url: server.url(), method: kind == "upload" ? "POST" : "GET")
+    let expected = Data("the response".utf8)
+    switch kind {
+    case "request": #expect(try await performer.performNetworkRequest(request) == expected)
+    case "client": #expect(try await NetworkClient(on: performer).performNetworkRequest(request) == expected)
+    case "download":
+      let folder = try Folder()
+      try await performer.performNetworkDownload(request, to: folder.file())
+      #expect(try Data(contentsOf: folder.file()) == expected)
+    case "upload": #expect(try await performer.performNetworkUpload(request, from: .text("a")).data == expected)
+    default:
+      var received = Data()
+      for try await data in try await performer.networkBytes(for: request) { received += data }
+      #expect(received == expected)
+    }
+  }
+
   /// The decorator sends the request after the public call has returned, and the app may have invalidated its session by
   /// then: the request must not be sent on that session, which would raise an exception on Apple's platforms.
   @Test func aDecoratedCallSurvivesTheEndOfItsSession() async throws {

@@ -105,6 +105,7 @@ import Testing
     request.httpBody = Data("abc".utf8)
     for (name, value, isValid) in [
       ("Content-Length", "3", true), ("Content-Length", "2", false), ("Content-Length", "4", false),
+      ("Content-Length", "+3", false), ("Content-Length", "-3", false), ("Content-Length", "3 3", false),
       ("Transfer-Encoding", "chunked", false),
     ] {
       var sent = request

@@ -186,6 +186,24 @@ import Testing
     #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))
   }
 
+  /// An attempt that was refused before it was processed is not in progress, so the conflict is a real one.
+  @Test(arguments: [413, 421, 425, 429, 503])
+  func retriesAConflictOnlyAfterAnAttemptThatMayHaveBeenProcessed(_ status: Int) async throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let refusal = HTTPURLResponse(
+      url: url, statusCode: status, httpVersion: nil, headerFields: ["Retry-After": "0"])
+    let transport = Scripted(outcomes: [
+      NetworkOutcome(data: Data(), response: refusal), NetworkOutcome(data: Data(), response: try response(409)),
+      NetworkOutcome(data: Data(), response: try response(200)),
+    ])
+    var request = URLRequest(url: url, method: "POST")
+    request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
+    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .immediate, budget: nil))
+    let result = await RetryLoop(plan, on: transport).run()
+    #expect(transport.prepared.value == (status == 503 ? 3 : 2))
+    #expect(result.error?.statusCode == (status == 503 ? nil : 409))
+  }
+
   // MARK: A wait before the first attempt
 
   /// Notes when the app is inside the call that sends a request.

@@ -24,6 +24,12 @@
     }
 
     private func taskOnCallersSession() -> URLSessionTask {
+      // The delegate sees to it that a body stream is not longer than its Content-Length, and is not sent again on its own.
+      if outgoing.request.httpBodyStream != nil {
+        let task = session.dataTask(with: outgoing.request)
+        task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
+        return task
+      }
       let redirects = AppleRedirectHandler(outgoing, callersDelegate)
       let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
         reply.end(redirects.outcome(data, response, error))
@@ -60,9 +66,11 @@
       var hasFollowed = false
       // Weak, because the task retains its delegate.
       weak var task: URLSessionTask?
+      var metrics: URLSessionTaskMetrics?
     }
     private let state: NetworkLock<State>
     private let secretFields: Set<String>
+    private let hasBody: Bool
     private let callersDelegate: (any URLSessionDelegate)?
 
     private let received: NetworkLock<URLSessionTaskMetrics?>?
@@ -70,6 +78,7 @@
     init(_ outgoing: NetworkOutgoing, _ callersDelegate: (any URLSessionDelegate)?) {
       state = NetworkLock(State(request: outgoing.request))
       secretFields = outgoing.secretFields
+      hasBody = outgoing.hasBody
       received = outgoing.metrics
       self.callersDelegate = callersDelegate
     }
@@ -83,12 +92,21 @@
 
     func outcome(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) -> NetworkOutcome {
       // Without the task it is not known, and a POST must not be sent twice.
-      let mayHaveSent = task.map { $0.countOfBytesSent > 0 } ?? true
+      let mayHaveSent = task.map(mayHaveSent) ?? true
       return NetworkOutcome(
         data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: mayHaveSent)
     }
 
+    /// Whether a server may have received the whole request. `countOfBytesSent` does not count the header fields, with
+    /// which a request without a body is complete. An error such as `.notConnectedToInternet` can follow them.
+    func mayHaveSent(_ task: URLSessionTask) -> Bool {
+      if task.countOfBytesSent > 0 { return true }
+      guard let metrics = state.withLock({ $0.metrics }) else { return !hasBody }
+      return metrics.networkHasSentRequest
+    }
+
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+      state.withLock { $0.metrics = metrics }
       received?.withLock { $0 = metrics }
       (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, task: task, didFinishCollecting: metrics)
     }
@@ -113,5 +131,11 @@
         session, task: task, willPerformHTTPRedirection: response, newRequest: next, completionHandler: follow)
       if asked == nil { follow(next) }
     }
+  }
+
+  // This extends a type of Foundation, so the name must not collide with one of the app.
+  nonisolated extension URLSessionTaskMetrics {
+    /// Whether a connection existed on which the header fields of a request were sent, or began to be.
+    var networkHasSentRequest: Bool { transactionMetrics.contains { $0.requestStartDate != nil } }
   }
 #endif

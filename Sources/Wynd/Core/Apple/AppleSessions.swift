@@ -3,7 +3,7 @@
 
   /// The sessions for attempts that begin when the caller's session may have been invalidated: one for each session of
   /// the caller, with the same configuration and delegate queue. It has no delegate of its own: the delegates of its
-  /// tasks pass everything to that of the caller's session.
+  /// tasks pass to that of the caller's session what it would be asked and told for a task with a completion handler.
   nonisolated struct AppleSessions: Sendable {
     private static let known = NetworkLock<[AppleSessions]>([])
 

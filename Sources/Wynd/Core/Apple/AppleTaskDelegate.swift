@@ -1,22 +1,24 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task on a session of ours. It receives the response, and passes what the session's delegate would
-  /// be asked to the delegate of the caller's session, with that session as argument. URLSession calls the methods for
-  /// one task serially, even on a concurrent delegate queue.
+  /// The delegate of a task on a session of ours, or of one with a body stream on the caller's session. It receives the
+  /// response, and passes what the session's delegate would be asked to the delegate of the caller's session, with that
+  /// session as argument. URLSession calls the methods for one task serially, even on a concurrent delegate queue.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State: Sendable {
       /// The body of the response, unless the closures of a transfer receive it.
       var data = Data()
       /// An error of those closures.
       var failure: (any Error)?
-      /// Whether the request may be sent: it is the first one, or follows a challenge or a redirect.
-      var mayProvideBody = true
+      /// Whether the next body that URLSession asks for is not that of a repetition of its own: it is the first one of an
+      /// upload, or follows a challenge or a redirect. The first one of an `httpBodyStream` is not asked for.
+      var mayProvideBody: Bool
       /// The number of bytes that were sent of the latest body.
       var bytesSent = Int64(0)
     }
-    private let state = NetworkLock(State())
+    private let state: NetworkLock<State>
     private let bodies: NetworkBodies?
+    private let sendsStream: Bool
     private let isRepeatable: Bool
     private let redirects: AppleRedirectHandler
     private let caller: URLSession
@@ -28,6 +30,8 @@
       _ reply: NetworkReply
     ) {
       bodies = outgoing.bodies
+      state = NetworkLock(State(mayProvideBody: outgoing.bodies?.stream != nil))
+      sendsStream = outgoing.bodies?.stream != nil || outgoing.request.httpBodyStream != nil
       isRepeatable = outgoing.isSafeToRepeat
       redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
@@ -69,7 +73,7 @@
       reply.end(
         NetworkOutcome(
           data: data, response: task.response, error: failure ?? error, hasFollowedRedirect: redirects.hasFollowed,
-          mayHaveSent: task.countOfBytesSent > 0))
+          mayHaveSent: redirects.mayHaveSent(task)))
     }
 
     // MARK: The body of the request
@@ -81,14 +85,13 @@
       taskDelegate?.urlSession?(
         caller, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
         totalBytesExpectedToSend: totalBytesExpectedToSend)
-      guard let bodies else { return }
-      bodies.onSent(totalBytesSent)
+      bodies?.onSent(totalBytesSent)
       // URLSession trusts a Content-Length: the server would read the rest of a longer stream as the next request.
       let sent = state.withLock { state in
         state.bytesSent += bytesSent
         return state.bytesSent
       }
-      let isLengthKnown = bodies.stream != nil && totalBytesExpectedToSend >= 0
+      let isLengthKnown = sendsStream && totalBytesExpectedToSend >= 0
       if isLengthKnown, sent > totalBytesExpectedToSend {
         state.withLock { $0.failure = URLError(.dataLengthExceedsMaximum) }
         task.cancel()

@@ -159,7 +159,8 @@
       task.resume()
     }
 
-    /// Whether there is no body, or such a small one that a silence after it is that of the server.
+    /// Whether there is no body, or such a small one that a silence after it is that of the server: 16 KiB fit into the send
+    /// buffer of a socket, and libcurl reads that much of a body at a time.
     private func isSentAtOnce(_ outgoing: URLRequest) -> Bool {
       // A body in memory may be sent as a stream, so its size is that in the request before that.
       if let body = state.withLock({ $0.request.httpBody }) { return body.count <= 16_384 }

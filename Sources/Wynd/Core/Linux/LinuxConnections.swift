@@ -44,7 +44,8 @@
       return lastResponses.withLock { $0[place].map { isFresh($0, now) } ?? false }
     }
 
-    /// libcurl does not reuse a connection that was idle for more than 118 s.
+    /// libcurl does not reuse a connection that was idle for more than 118 s. Rounded up: a value that is too high costs the
+    /// retry of a POST, one that is too low could send it twice.
     private static func isFresh(_ response: ContinuousClock.Instant, _ now: ContinuousClock.Instant) -> Bool {
       now - response < .seconds(150)
     }

@@ -16,7 +16,8 @@
       fileprivate let origin: NetworkOrigin
       let session: LinuxOwnSession
 
-      /// To be called when the response has begun: a long response does not keep other requests waiting.
+      /// To be called when the response of a transfer has begun: a long response does not keep other requests waiting. For
+      /// other requests it is not known, and `end()` comes at once.
       func respond() { owner.release(self, hasEnded: false) }
 
       /// To be called when the task has completed or was canceled.
@@ -55,7 +56,8 @@
       var uses = 0
     }
 
-    /// The number of sessions that are kept.
+    /// The number of sessions that are kept: several times the six connections that URLSession makes to an origin, so that
+    /// requests to several origins find theirs again. Each one that is kept costs memory and its idle connections.
     private static let limit = 32
     private let make: @Sendable () -> LinuxOwnSession
     /// The number of requests to one origin that wait for their response at the same time.
@@ -101,9 +103,9 @@
       return unconnected
     }
 
-    /// The index of a new session. Beyond the limit, it replaces another one. One that has used TLS is never released,
-    /// because that can crash (swift-corelibs-foundation#5203). If all have, the one whose last use is the longest ago
-    /// has to do.
+    /// The index of a new session. Beyond the limit, it replaces an unused one, but never one that has used TLS, because
+    /// releasing that can crash (swift-corelibs-foundation#5203). If there is none, the one has to do whose last use is the
+    /// longest ago and that runs no request to the origin. If all do, there is one more session.
     private func addMember(for origin: NetworkOrigin, _ state: inout State) -> Int {
       if state.members.count >= Self.limit {
         if let index = leastRecentlyUsed(in: state, where: { $0.origins.isEmpty && !$0.hasUsedTLS }) {

@@ -35,6 +35,7 @@
         .cannotDecodeContentData
       ),
       (.unknown, ["chunked-encoding", "Failed writing header", "Header without colon"], .cannotParseResponse),
+      // "Out of memory" is libcurl's text for a header field that is too long (300 KB).
       (.unknown, ["Nul byte", "Invalid Content-Length", "Out of memory", "Too large response"], .cannotParseResponse),
       (.unknown, ["SSL certificate problem: certificate has expired"], .serverCertificateHasBadDate),
       (.unknown, ["SSL certificate problem: certificate is not yet valid"], .serverCertificateNotYetValid),

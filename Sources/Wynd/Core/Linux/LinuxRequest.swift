@@ -86,8 +86,8 @@
     /// The number of bytes that the request says its body has; nil if it says none.
     private func declaredLength() throws -> Int? {
       guard let field = value(forHTTPHeaderField: "Content-Length") else { return nil }
-      guard let length = Int(field), length >= 0 else { throw CocoaError(.fileReadUnknown) }
-      return length
+      guard let length = NetworkDigits.number(field) else { throw CocoaError(.fileReadUnknown) }
+      return Int(clamping: length)
     }
 
     private static func size(of file: URL) throws -> Int {
@@ -99,8 +99,8 @@
     }
 
     /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
-    /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL.
-    /// `secretFields` are the fields that a client knows to be secret.
+    /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL, or if
+    /// URLSession would send a secure cookie without TLS. `secretFields` are the fields that a client knows to be secret.
     func following(
       _ response: HTTPURLResponse, in configuration: URLSessionConfiguration, secretFields: Set<String> = []
     ) -> URLRequest? {
