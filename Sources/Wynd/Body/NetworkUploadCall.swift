@@ -31,8 +31,9 @@ nonisolated struct NetworkUploadCall: Sendable {
   func add(to plan: inout NetworkCallPlan) {
     // The request's own stream could not be sent twice. With a wrong Content-Length, the server would read the rest of
     // the body as the next request.
-    plan.request.httpBody = nil
     plan.request.httpBodyStream = nil
+    // A body in memory is part of the request, so that a middleware can sign it.
+    plan.request.httpBody = try? data.get()
     for name in ["Content-Length", "Transfer-Encoding"] { plan.request.setValue(nil, forHTTPHeaderField: name) }
     plan.isTransfer = true
     plan.addsBody = true
@@ -54,7 +55,10 @@ nonisolated struct NetworkUploadCall: Sendable {
         throw NetworkError.invalidRequest(reason: "HEAD cannot have a body")
       }
       var outgoing = outgoing
-      outgoing.request.httpBody = try data.get()
+      let isInMemory = try data.get() != nil
+      let bodyInMemory = isInMemory ? outgoing.request.httpBody : nil
+      outgoing.request.httpBodyStream = nil
+      outgoing.request.httpBody = bodyInMemory
       let assembled = try await assembledFile()
       let file = assembled?.url ?? fileOfBody
       let length = try await length(of: file, outgoing.request.httpBody)

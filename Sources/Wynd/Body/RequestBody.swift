@@ -96,20 +96,6 @@ nonisolated public struct RequestBody: Sendable {
   }
 }
 
-/// What a client supplies to the calls that are made on it.
-nonisolated struct NetworkClientSettings: Sendable {
-  var baseURL: URL?
-  var encoder: JSONEncoder?
-  var decoder: JSONDecoder?
-  /// The `Content-Type` among the header fields of the client, for a body that has none.
-  var contentType: String?
-}
-
-/// A performer that has settings of its own.
-nonisolated protocol NetworkBodyContext: Sendable {
-  var settings: NetworkClientSettings { get }
-}
-
 nonisolated extension NetworkError {
   /// The error for a value that cannot be encoded, with its coding path.
   static func unencodable(_ error: any Error, as part: String) -> NetworkError {

@@ -8,10 +8,10 @@ import Foundation
 /// what it receives.
 nonisolated struct NetworkCacheExchange: Sendable {
   private let cache: ResponseCache
-  private let plan: NetworkCallPlan
+  private let request: URLRequest
   private let wishes: NetworkCacheWishes
   private let call: NetworkCall
-  private let perform: NetworkPerform
+  private let next: NetworkMiddlewareNext
   /// The key of the request when the call began, without a variant.
   private let key: ResponseKey
   /// Which header fields select a variant, if the responses to this URL have some.
@@ -22,15 +22,14 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private let stored: StoredResponse?
 
   init(
-    _ cache: ResponseCache, _ plan: NetworkCallPlan, _ wishes: NetworkCacheWishes, _ call: NetworkCall,
-    _ perform: @escaping NetworkPerform
+    _ cache: ResponseCache, _ request: URLRequest, _ wishes: NetworkCacheWishes, _ call: NetworkCall,
+    _ next: @escaping NetworkMiddlewareNext
   ) {
     self.cache = cache
-    self.plan = plan
+    self.request = request
     self.wishes = wishes
     self.call = call
-    self.perform = perform
-    let request = plan.request
+    self.next = next
     key = ResponseCache.key(request, call)
     let found = cache.store.response(for: key)
     if let found, found.isVariantIndex {
@@ -45,8 +44,6 @@ nonisolated struct NetworkCacheExchange: Sendable {
       stored = found
     }
   }
-
-  private var request: URLRequest { plan.request }
 
   func respond() async throws -> NetworkResponse<Data> {
     if let stored = usableStored {
@@ -79,7 +76,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private func served(
     _ stored: StoredResponse, as source: NetworkResponseSource, because error: NetworkError? = nil
   ) -> Result<NetworkResponse<Data>, NetworkError>? {
-    stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
+    stored.served(as: source, allowEmptyData: call.allowEmptyData, because: error)
   }
 
   // MARK: Requests
@@ -88,8 +85,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private func load(ifChanged stored: StoredResponse?) async throws -> NetworkResponse<Data> {
     let mayReplaceError = cache.servesStaleIfError && stored?.mayReplaceError == true
     let fallback = mayReplaceError ? stored : nil
+    call.changes.withLock { $0.maxRetries = fallback == nil ? nil : 0 }
     do {
-      return try await validated(stored, maxRetries: fallback == nil ? plan.maxRetries : 0)
+      return try await validated(stored)
     } catch let error as NetworkError where error.isOutage && isOfSameUser {
       guard let fallback, let stale = served(fallback, as: .cache, because: error) else { throw error }
       return try stale.get()
@@ -97,12 +95,12 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   /// Requests the response. A 304 serves the stored one.
-  private func validated(_ stored: StoredResponse?, maxRetries: Int?) async throws -> NetworkResponse<Data> {
-    guard let stored, stored.canBeValidated else { return try await received(unconditional, plan, maxRetries) }
+  private func validated(_ stored: StoredResponse?) async throws -> NetworkResponse<Data> {
+    guard let stored, stored.canBeValidated else { return try await received(unconditional) }
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await send(conditional, plan, maxRetries)
+    let response = try await send(conditional)
     if response.statusCode != 304 {
       keep(response)
       return response
@@ -116,7 +114,8 @@ nonisolated struct NetworkCacheExchange: Sendable {
     }
     // The 304 is about another version or another user, so there is no body for it. The second request has attempts and
     // events of its own, numbered from 1, and counts separately for the retry budget.
-    return try await received(unconditional, plan.asAnotherCall(), maxRetries)
+    call.changes.withLock { $0.isAnotherCall = true }
+    return try await received(unconditional)
   }
 
   private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
@@ -137,22 +136,15 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return request
   }
 
-  private func received(
-    _ request: URLRequest, _ plan: NetworkCallPlan, _ maxRetries: Int?
-  ) async throws -> NetworkResponse<Data> {
-    let response = try await send(request, plan, maxRetries)
+  private func received(_ request: URLRequest) async throws -> NetworkResponse<Data> {
+    let response = try await send(request)
     keep(response)
     return response
   }
 
-  private func send(
-    _ request: URLRequest, _ plan: NetworkCallPlan, _ maxRetries: Int?
-  ) async throws -> NetworkResponse<Data> {
-    var plan = plan
-    plan.request = request
-    plan.maxRetries = maxRetries
+  private func send(_ request: URLRequest) async throws -> NetworkResponse<Data> {
     do {
-      return try await perform(plan)
+      return try await next(request)
     } catch let error as NetworkError {
       store(error)
       throw error
@@ -165,7 +157,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     if !isFirst { return }
     Task {
       // The stored response remains if this fails, and the next call renews it.
-      _ = try? await validated(stored, maxRetries: plan.maxRetries)
+      _ = try? await validated(stored)
       _ = cache.renewals.withLock { $0.remove(storedKey) }
     }
   }

@@ -28,10 +28,14 @@ public import Foundation
 /// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set before the
 /// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
 ///
+/// A client whose ``NetworkClient/performer`` is one of the app does not use its cache: it is not known whether that
+/// performer adds a credential. Give the cache to the client inside the performer. An error that another middleware
+/// threw in place of a response is not stored, because it could not be served again.
+///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
 /// server refused it with an error status, or it was not sent. One that is declared to only read
 /// (``Endpoint/isReadOnly``) removes nothing.
-nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddleware {
+nonisolated public struct ResponseCache: NetworkMiddleware {
   let store: any ResponseStore
   let servesStaleIfError: Bool
   /// The responses that are renewed in the background.
@@ -56,30 +60,24 @@ nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddlewar
   public func respond(
     to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
-    try await respond(to: NetworkCallPlan(request), in: call) { try await next($0.request) }
-  }
-
-  func respond(
-    to plan: NetworkCallPlan, in call: NetworkCall, next perform: @escaping NetworkPerform
-  ) async throws -> NetworkResponse<Data> {
-    let wishes = NetworkCacheWishes(plan.request, isTransfer: call.isTransfer)
-    if wishes.isCacheable {
-      return try await NetworkCacheExchange(self, plan, wishes, call, perform).respond()
+    let wishes = NetworkCacheWishes(request, isTransfer: call.isTransfer)
+    if wishes.isCacheable, call.client.isPerformerKnown {
+      return try await NetworkCacheExchange(self, request, wishes, call, next).respond()
     }
     if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
-    if isSafeMethod || call.isReadOnly { return try await perform(plan) }
-    return try await sendUnsafe(plan, perform)
+    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod)
+    if isSafeMethod || call.isReadOnly { return try await next(request) }
+    return try await sendUnsafe(request, next)
   }
 
   /// A successful unsafe request invalidates the stored responses (RFC 9111 §4.4), and so does one that may have been
   /// applied although its response is missing.
   private func sendUnsafe(
-    _ plan: NetworkCallPlan, _ perform: NetworkPerform
+    _ request: URLRequest, _ next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
-    let url = Self.url(of: plan.request)
+    let url = Self.url(of: request)
     do {
-      let response = try await perform(plan)
+      let response = try await next(request)
       store.removeAll(for: url)
       return response
     } catch {
@@ -105,8 +103,8 @@ nonisolated public struct ResponseCache: NetworkMiddleware, NetworkPlanMiddlewar
 
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
   static func key(_ request: URLRequest, _ call: NetworkCall) -> ResponseKey {
-    var scope = call.client.allMiddleware.compactMap { $0.cacheScope(of: request) }
-    let secretFields = call.client.secretFields
+    var scope = call.allMiddleware.compactMap { $0.cacheScope(of: request) }
+    let secretFields = call.secretFields
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
       let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }

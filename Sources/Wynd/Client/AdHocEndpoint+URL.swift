@@ -8,8 +8,8 @@ nonisolated extension Endpoint {
   /// ```
   ///
   /// The query is sent as it is written in the URL. The base URL of the client applies to a URL without a host only.
-  /// Header fields of the client that look like credentials, and the credential of an ``Authentication``, are not sent
-  /// to another origin.
+  /// Header fields of the client that look like credentials are sent only to the origin of its base URL, if it has one,
+  /// and the credential of an ``Authentication`` only to its own origin.
   public static func get<Value: Decodable & Sendable>(
     _ url: URL, headers: [NetworkHeader] = [], as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self

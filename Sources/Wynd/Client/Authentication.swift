@@ -90,13 +90,14 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 ///   ``credential`` becomes nil.
 /// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and not beyond its deadline.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
-/// - The client that is passed to the closure has neither this middleware nor a retry budget. All other requests of the
-///   closure, with any client, are sent without the credential and never wait for the renewal. (Those of a detached task
-///   do wait, until their `timeoutInterval`.)
+/// - The client that is passed to the closure has neither this middleware nor a retry budget, unless they are those of a
+///   client that it is made on. All other requests of the closure, with any client, are sent without the credential and
+///   never wait for the renewal; a cache treats them as those of nobody. (Those of a detached task do wait, until their
+///   `timeoutInterval`.)
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 /// - It belongs in the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
-///   ``cacheScope(of:)`` and ``secretFields``, and cannot bind a call to its user beyond one attempt.
+///   ``cacheScope(of:)`` and ``secretFields``, and binds a call to its user with the first attempt only.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
   private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential
 
@@ -216,8 +217,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ) async throws -> NetworkResponse<Data> {
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
-    // A middleware of the app may contain this one, which the client does not know then.
-    let signIn = call.signIns[ObjectIdentifier(self)] ?? known.currentSignIn
+    let signIn = call.signIns.number(of: ObjectIdentifier(self), current: known.currentSignIn)
     if signIn == 0 { return try await next(request) }
     guard let credential = known.credential, signIn == known.signIn else {
       throw URLError(.userAuthenticationRequired)
@@ -229,7 +229,10 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if renew != nil, credential.hasExpired { return try await sendRenewed() }
     do {
       return try await next(signed(request, credential))
-    } catch NetworkError.endpointError(let response, _) where mayRenew(credential, after: response, to: request, call) {
+    } catch let error as NetworkError {
+      // Also if a middleware has thrown an error of its own in place of the response.
+      guard let response = error.errorResponse, mayRenew(credential, after: response, to: request, call)
+      else { throw error }
       return try await sendRenewed()
     }
   }
@@ -251,8 +254,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     // The rejection has to come from the service itself, not from another server after a redirect.
     if NetworkOrigin(response.url) != origin { return false }
     if request.httpBodyStream != nil { return false }
-    if call.isReadOnly { return true }
-    if RepeatSafety.regardlessOfFailure(request) != nil { return true }
+    if call.isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil { return true }
     // A server before a redirect may have applied the request. Of a call with all its attempts, that is not known.
     return call.attempt?.hasFollowedRedirect == false
   }
@@ -266,6 +268,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Identifies the user, so that cached responses are not served to another user.
   public func cacheScope(of request: URLRequest) -> String? {
     if NetworkOrigin(request.url) != origin { return nil }
+    // Requests of a renewal are sent without the credential.
+    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return nil }
     return state.withLock { $0.account ?? $0.signInHeader }
   }
 
@@ -383,10 +387,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Whether the service refuses to renew the credential: by its status, or the closure says so.
   private static func isRefused(_ error: any Error) -> Bool {
     if let error = error as? URLError { return error.code == .userAuthenticationRequired }
-    guard let error = error as? NetworkError else { return false }
-    if [400, 401, 403].contains(error.statusCode) { return true }
-    // The error of the request itself: one that another `Authentication` threw is about its credential.
-    return error.inner == nil && error.urlError?.code == .userAuthenticationRequired
+    guard let thrown = error as? NetworkError else { return false }
+    let error = (thrown.failure?.lastError ?? thrown).unmapped
+    // An error that another `Authentication` threw is about its credential.
+    if case .middlewareError = error { return false }
+    return [400, 401, 403].contains(error.statusCode) || error.urlError?.code == .userAuthenticationRequired
   }
 }
 

@@ -9,9 +9,6 @@ public import Foundation
 //     complete the request ─ the middleware of the call ─ the performer: the retry loop ─ the middleware of the attempt
 //     ─ the attempt
 
-/// Carries out a call, and returns its response or throws its error.
-typealias NetworkPerform = @Sendable (NetworkCallPlan) async throws -> NetworkResponse<Data>
-
 nonisolated extension NetworkClient {
   /// Carries out a call with the settings and the middleware of this client.
   #if compiler(>=6.2)
@@ -20,28 +17,30 @@ nonisolated extension NetworkClient {
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     do {
       let client = beginningCall()
+      let call = NetworkCall(client: client, plan)
+      call.signIns.begin(with: signIns)
       var plan = plan
-      try complete(&plan.request)
+      try complete(&plan.request, in: call)
       plan.policy = plan.policy?.inheriting(from: policy) ?? policy
-      // A middleware of the call may sign a user in before it sends the request.
-      let signedIn = plan.signIns ?? signIns.filter { $0.value != 0 }
+      plan.signIns = call.signIns
+      let outerMiddleware = call.outerMiddleware + middleware
+      if !outerMiddleware.isEmpty { plan.outerMiddleware = outerMiddleware }
       let ofCall = middleware.filter { $0.stage == .call }
       // Without them, the request is sent at once. Otherwise the app may invalidate its session while they work.
       let performer = ofCall.isEmpty ? performerInForce : client.performerInForce
-      let endpoint = plan.endpoint as? any Endpoint
-      let call = NetworkCall(
-        client: client, endpoint: endpoint, isTransfer: plan.isTransfer, isReadOnly: plan.isReadOnly, signIns: signedIn)
-      let perform: NetworkPerform = { plan in
-        var call = call
-        call.signIns = signedIn.merging(signIns) { began, _ in began }
+      let perform: NetworkMiddlewareNext = { [plan] request in
         var plan = plan
+        plan.request = request
         plan.addMiddlewareOfAttempt(in: call)
+        let changes = call.changes.withLock { $0 }
+        if let maxRetries = changes.maxRetries { plan.maxRetries = maxRetries }
+        if changes.isAnotherCall { plan = plan.asAnotherCall() }
         return try await performer.begin(plan).get()
       }
-      let performThroughMiddleware = ofCall.reversed().reduce(perform) { perform, middleware in
-        middleware.around(perform, in: call)
+      let performThroughMiddleware = ofCall.reversed().reduce(perform) { next, middleware in
+        middleware.around(next, in: call)
       }
-      return .success(try await performThroughMiddleware(plan))
+      return .success(try await performThroughMiddleware(plan.request))
     } catch {
       return .failure(NetworkError(thrown: error))
     }
@@ -57,13 +56,15 @@ nonisolated extension NetworkClient {
   }
 
   /// Adds the base URL and the header fields.
-  private func complete(_ request: inout URLRequest) throws(NetworkError) {
+  private func complete(_ request: inout URLRequest, in call: NetworkCall) throws(NetworkError) {
     if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
       let path = url.path(percentEncoded: true)
       let query = url.query(percentEncoded: true)
       request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: settings.baseURL)
     }
+    let baseURL = settings.baseURL
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
+    let secretFields = headers.isEmpty ? [] : call.secretFields
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A credential for this service must not be sent to another origin.
       let isSecret = NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields)
@@ -73,27 +74,7 @@ nonisolated extension NetworkClient {
 }
 
 nonisolated extension NetworkMiddleware {
-  /// Puts this middleware around a call.
-  fileprivate func around(_ perform: @escaping NetworkPerform, in call: NetworkCall) -> NetworkPerform {
-    { plan in
-      let cause = NetworkErrorCause()
-      let perform = cause.observing(perform)
-      do {
-        if let own = self as? any NetworkPlanMiddleware {
-          return try await own.respond(to: plan, in: call, next: perform)
-        }
-        return try await respond(to: plan.request, in: call) { request in
-          var plan = plan
-          plan.request = request
-          return try await perform(plan)
-        }
-      } catch {
-        throw NetworkError(thrown: error, inPlaceOf: cause.last)
-      }
-    }
-  }
-
-  /// Puts this middleware around an attempt.
+  /// Puts this middleware around a call, or around an attempt.
   fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
       let cause = NetworkErrorCause()
@@ -106,20 +87,13 @@ nonisolated extension NetworkMiddleware {
   }
 }
 
-/// A middleware of the call that may also change how the call is retried.
-nonisolated protocol NetworkPlanMiddleware: NetworkMiddleware {
-  func respond(
-    to plan: NetworkCallPlan, in call: NetworkCall, next: @escaping NetworkPerform
-  ) async throws -> NetworkResponse<Data>
-}
-
 nonisolated extension NetworkCallPlan {
   /// Puts the client's middleware of the attempt around each attempt. For the retry loop it is still one attempt: the
   /// deadline and a cancellation apply to the middleware too, and additional requests that a middleware sends do not
   /// count as retries.
   fileprivate mutating func addMiddlewareOfAttempt(in call: NetworkCall) {
     let ofAttempt = call.client.middleware.filter { $0.stage == .attempt }
-    if ofAttempt.isEmpty, call.client.secretFields.isEmpty { return }
+    if ofAttempt.isEmpty, call.secretFields.isEmpty { return }
     // That of a client that is made on this one.
     let outer = middleware
     let allowEmptyData = allowEmptyData
@@ -135,15 +109,11 @@ nonisolated extension NetworkCallPlan {
 
 /// An attempt that middleware carries out, perhaps with several requests.
 nonisolated struct NetworkMiddlewareAttempt: Sendable {
-  private struct State: Sendable {
-    /// Combines what the retry decision has to know about all requests of the attempt.
-    var combined = NetworkOutcome()
-    var hasLatestFollowedRedirect = false
-  }
   private let outgoing: NetworkOutgoing
   private let allowEmptyData: Bool
   private let send: NetworkSend
-  private let state = NetworkLock(State())
+  /// Combines what the retry decision has to know about all requests of the attempt.
+  private let combined = NetworkLock(NetworkOutcome())
 
   fileprivate init(_ outgoing: NetworkOutgoing, allowEmptyData: Bool, _ send: @escaping NetworkSend) {
     self.outgoing = outgoing
@@ -152,7 +122,7 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   }
 
   /// Whether the latest response is to a redirected request, whose URL and method may differ from the original.
-  var hasFollowedRedirect: Bool { state.withLock { $0.hasLatestFollowedRedirect } }
+  var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
 
   fileprivate func run(through middleware: [any NetworkMiddleware], in call: NetworkCall) async -> NetworkOutcome {
     var call = call
@@ -162,11 +132,11 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
     }
     do {
       let response = try await next(outgoing.request)
-      var outcome = state.withLock { $0.combined }
+      var outcome = combined.withLock { $0 }
       outcome.accepted = response
       return outcome
     } catch {
-      var outcome = state.withLock { $0.combined }
+      var outcome = combined.withLock { $0 }
       outcome.error = NetworkError(thrown: error)
       return outcome
     }
@@ -177,7 +147,7 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
     { request in
       var outgoing = outgoing
       outgoing.request = request
-      outgoing.secretFields.formUnion(call.client.secretFields)
+      outgoing.secretFields.formUnion(call.secretFields)
       let outcome = await send(outgoing)
       let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: allowEmptyData)
       note(outcome, mayBeApplied: mayBeApplied(outcome, result))
@@ -186,11 +156,11 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   }
 
   private func note(_ outcome: NetworkOutcome, mayBeApplied: Bool) {
-    state.withLock { state in
-      state.hasLatestFollowedRedirect = outcome.hasFollowedRedirect
-      if outcome.hasProgressed { state.combined.hasProgressed = true }
-      // Once a request may have been applied, a later failure does not prove otherwise, as after a redirect.
-      if outcome.hasFollowedRedirect || mayBeApplied { state.combined.hasFollowedRedirect = true }
+    combined.withLock { combined in
+      combined.hasFollowedRedirect = outcome.hasFollowedRedirect
+      if outcome.hasProgressed { combined.hasProgressed = true }
+      // Once a request may have been applied, a later failure does not prove otherwise.
+      if outcome.hasFollowedRedirect || outcome.mayBeApplied || mayBeApplied { combined.mayBeApplied = true }
     }
   }
 

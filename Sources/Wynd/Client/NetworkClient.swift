@@ -34,9 +34,12 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// var client = AppNetwork.client                      // as the app has made it
   /// client.performer = NetworkScript([.status(503), .dropped, .ok("{}")])
   /// ```
+  ///
+  /// What a performer of the app contains is not known, also if it contains a client: its base URL and coders are not
+  /// used, and a ``ResponseCache`` of this client passes every request on.
   public var performer: any NetworkPerformer { didSet { begun = nil } }
-  /// Header fields for every request that does not already have them. If ``baseURL`` is set, fields that look like
-  /// credentials are sent only to its origin.
+  /// Header fields for every request that does not already have them. If there is a ``baseURL``, its own or that of the
+  /// client that this one is made on, fields that look like credentials are sent only to its origin.
   public var headers: [NetworkHeader]
   /// The retry policy of all calls, in which an endpoint or a call may set other fields. What it does not set is that
   /// of the client that this one is made on, or the default.
@@ -109,7 +112,7 @@ nonisolated extension NetworkClient: SessionPerformer {
     return client
   }
 
-  var signIns: NetworkSignIns {
+  var signIns: NetworkSignIns.Numbers {
     var signIns = base?.signIns ?? [:]
     for case let middleware as any NetworkSignInMiddleware in middleware {
       signIns[ObjectIdentifier(middleware)] = middleware.currentSignIn
@@ -127,8 +130,12 @@ nonisolated extension NetworkClient {
   /// The middleware that a call passes, also that of the client that this one is made on.
   var allMiddleware: [any NetworkMiddleware] { middleware + (base?.allMiddleware ?? []) }
 
-  /// The names of the header fields in which middleware sends a secret.
-  var secretFields: Set<String> { allMiddleware.reduce(into: []) { $0.formUnion($1.secretFields) } }
+  /// Whether it is known who adds a credential to the requests, or header fields: not in a performer of the app, which
+  /// may contain a client.
+  var isPerformerKnown: Bool {
+    if let base { return base.isPerformerKnown }
+    return performer is any SessionPerformer || performer is any NetworkSettingsPerformer
+  }
 
   /// The header fields that the session adds to every request.
   var headersOfSession: [AnyHashable: Any] {
@@ -139,6 +146,7 @@ nonisolated extension NetworkClient {
 
 nonisolated extension NetworkClient: NetworkEndpointContext {
   var settings: NetworkClientSettings {
+    // Not those of a script: a test should find a client whose base URL is missing.
     let inherited = base?.settings
     let contentType = headers.first { $0.name.lowercased() == "content-type" }?.value
     return NetworkClientSettings(
@@ -146,9 +154,9 @@ nonisolated extension NetworkClient: NetworkEndpointContext {
       decoder: decoder ?? inherited?.decoder, contentType: contentType ?? inherited?.contentType)
   }
 
-  func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError) {
-    try await base?.pass(&response, of: endpoint)
-    let call = NetworkCall(client: self, endpoint: endpoint, isTransfer: false)
+  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {
+    try await base?.pass(&response, of: plan)
+    let call = NetworkCall(client: self, plan)
     let received = response.withValue(response.data)
     let ordered = middleware.filter { $0.stage == .call } + middleware.filter { $0.stage == .attempt }
     for middleware in ordered.reversed() {

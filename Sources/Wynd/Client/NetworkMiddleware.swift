@@ -25,8 +25,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``, unless it is a ``NetworkError``. If
-/// it throws it in place of an error of `next`, it is ``NetworkError/mappedError(_:_:)``, which keeps that error.
+/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``. If it throws it in place of an
+/// error of `next`, it is ``NetworkError/mappedError(_:_:)``, which keeps that error. A ``NetworkError`` reaches the
+/// caller as it is.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Whether it runs once per call, or once per attempt (the default).
   var stage: MiddlewareStage { get }
@@ -99,14 +100,44 @@ nonisolated public struct NetworkCall: Sendable {
   public let client: NetworkClient
   /// The endpoint that is loaded, or nil for a `URLRequest`.
   public let endpoint: (any Endpoint)?
-  /// Whether this is a download, an upload or a stream. The ``NetworkResponse`` has only the response body of an upload.
+  /// Whether this is a download, an upload or a stream; also a call of an endpoint whose body is not in memory. The
+  /// ``NetworkResponse`` of an upload has the body of the response, that of a download or a stream has none.
   public let isTransfer: Bool
   /// Whether the request only reads, although its method does not say so.
-  var isReadOnly = false
-  /// Who was signed in when the call began.
-  var signIns: NetworkSignIns = [:]
+  let isReadOnly: Bool
+  /// The middleware of the clients that are made on this one, whose attempts are outside those of this one.
+  let outerMiddleware: [any NetworkMiddleware]
+  /// Who is signed in for this call.
+  let signIns: NetworkSignIns
+  /// Whether a 2xx response with an empty body is a success.
+  let allowEmptyData: Bool
+  /// What a cache changes for the next request.
+  let changes = NetworkLock(Changes())
   /// The current attempt; nil in the ``MiddlewareStage/call`` stage.
   var attempt: NetworkMiddlewareAttempt?
+
+  struct Changes: Sendable {
+    /// Replaces the `maxRetries` of the call, if there is a stored response to serve in place of an error.
+    var maxRetries: Int?
+    /// The request has attempts and events of its own.
+    var isAnotherCall = false
+  }
+
+  init(client: NetworkClient, _ plan: NetworkCallPlan) {
+    self.client = client
+    endpoint = plan.endpoint as? any Endpoint
+    isTransfer = plan.isTransfer
+    isReadOnly = plan.isReadOnly
+    allowEmptyData = plan.allowEmptyData
+    outerMiddleware = plan.outerMiddleware as? [any NetworkMiddleware] ?? []
+    signIns = plan.signIns ?? NetworkSignIns()
+  }
+
+  /// The middleware of all clients that the call passes.
+  var allMiddleware: [any NetworkMiddleware] { outerMiddleware + client.allMiddleware }
+
+  /// The names of the header fields in which any of these clients sends a secret.
+  var secretFields: Set<String> { allMiddleware.reduce(into: []) { $0.formUnion($1.secretFields) } }
 
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
@@ -142,7 +173,7 @@ nonisolated extension NetworkError {
       self = error
     } else if error is CancellationError, Task.isCancelled {
       self = .cancelled
-    } else if let cause, !(error is URLError) {
+    } else if let cause {
       // A cancellation is not a failure to show, whatever a middleware makes of it.
       if case .cancelled = cause { self = cause } else { self = .mappedError(error, cause) }
     } else {

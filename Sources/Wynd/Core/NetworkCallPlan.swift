@@ -28,8 +28,12 @@ nonisolated public struct NetworkCallPlan: Sendable {
   /// Whether the first request may be sent while the app is inside the public call, so that the session is certainly
   /// valid. False as soon as something has waited since then, or may have.
   var isInsideCall = true
-  /// Who was signed in when an earlier call began that this one continues: a connection of the same event stream.
+  /// The sign-ins of the call that this one belongs to: that of a client that is made on this one, or an earlier
+  /// connection of the same event stream.
   var signIns: NetworkSignIns?
+  /// The middleware of the clients that are made on the performer of this call. A credential of theirs is added below
+  /// the cache of that performer.
+  var outerMiddleware: (any Sendable)?
   /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
   /// Whether this is a download, an upload or a stream.
@@ -49,8 +53,28 @@ nonisolated public struct NetworkCallPlan: Sendable {
   }()
 }
 
-/// For each `Authentication`, the number of the sign-in whose credential a call uses; 0 without a credential.
-typealias NetworkSignIns = [ObjectIdentifier: Int]
+/// For each `Authentication`, the number of the sign-in whose credential a call uses; 0 without a credential. All parts
+/// of a call share it, so that none is sent with the credential of another user.
+nonisolated struct NetworkSignIns: Sendable {
+  typealias Numbers = [ObjectIdentifier: Int]
+  private let numbers = NetworkLock<Numbers>([:])
+
+  /// Notes who is signed in when a call begins. A middleware of the call may still sign in a user where nobody is.
+  func begin(with current: Numbers) {
+    let signedIn = current.filter { $0.value != 0 }
+    if signedIn.isEmpty { return }
+    numbers.withLock { $0.merge(signedIn) { began, _ in began } }
+  }
+
+  /// The number that the call uses. With the first request, it is the current one, also if that is 0.
+  func number(of authentication: ObjectIdentifier, current: Int) -> Int {
+    numbers.withLock { numbers in
+      let number = numbers[authentication] ?? current
+      numbers[authentication] = number
+      return number
+    }
+  }
+}
 
 nonisolated extension NetworkCallPlan {
   /// The plan of another call with the same settings, such as the next connection of an event stream. Its events must

@@ -91,11 +91,17 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   private var sentence: String {
     // A log never asks for the text of an app's error, because that runs code of the app.
-    if let text = ownText ?? inner?.sentence { return text }
+    if let text = ownText ?? shown?.sentence { return text }
     #if !canImport(FoundationNetworking)
       if let urlError { return urlError.localizedDescription }
     #endif
     return summary
+  }
+
+  /// The error inside that people read about: the one that a middleware threw in place of another, if it has a text.
+  private var shown: Self? {
+    if case .mappedError(let error as URLError, _) = self { return .urlError(error) }
+    return inner
   }
 
   /// The text of an error of the app or of its service, which people read in place of this library's.
@@ -107,7 +113,9 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   }
 
   private var advice: String {
-    switch stopReason {
+    // Such an error decides in place of the one of the request.
+    if case .mappedError(let error as any RetryableError, _) = self, !error.shouldRetry { return "" }
+    return switch stopReason {
     case .retryAfterTooLong(let asked): " Please try again in \(Self.roundedUp(asked))."
     case .notSafeToRepeat: " The server may have received the request. Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
@@ -119,7 +127,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   private var adviceToRetry: String {
     if ownText != nil { return "" }
-    if let inner { return inner.advice }
+    if let inner, !(thrown is any RetryableError) { return inner.advice }
     return shouldRetry ? " Please try again later." : ""
   }
 

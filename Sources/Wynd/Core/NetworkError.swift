@@ -16,8 +16,9 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The properties look through every wrapping: ask for ``statusCode``, ``urlError`` or ``serviceError(as:)`` rather than
-/// for a case.
+/// The properties look through ``inaccessible(_:)``, ``mappedError(_:_:)`` and ``middlewareError(_:)``: ask for
+/// ``statusCode``, ``urlError`` or ``serviceError(as:)`` rather than for a case. Those of a `middlewareError` may be about
+/// another request, such as the one that renews a credential.
 ///
 /// A minor version may add cases. A `switch` over the cases therefore needs a `default`, or better an `@unknown default`,
 /// with which the compiler lists the cases that are missing.
@@ -106,8 +107,14 @@ nonisolated public enum NetworkError: Error, Sendable {
   /// Why no further attempt was made; nil for an error that is returned directly.
   public var stopReason: RetryFailure.StopReason? { failure?.stopReason }
 
-  /// The `URLError` behind it, if there is one.
-  public var urlError: URLError? { if case .urlError(let error) = self { error } else { inner?.urlError } }
+  /// The `URLError` behind it, if there is one. If a middleware threw one in place of another error, it is that one.
+  public var urlError: URLError? {
+    switch self {
+    case .urlError(let error): error
+    case .mappedError(let error, let cause): error as? URLError ?? cause.urlError
+    default: inner?.urlError
+    }
+  }
 
   var failure: RetryFailure? {
     switch self {
@@ -137,17 +144,26 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
   }
 
+  /// The error of the request, whatever a middleware threw in its place.
+  var unmapped: Self { if case .mappedError(_, let cause) = self { cause.unmapped } else { self } }
+
+  /// The response with a status of 400 and up that the request failed with, whatever a middleware threw in its place.
+  /// Not that of another request, such as one that renews a credential.
+  var errorResponse: HTTPURLResponse? {
+    if case .endpointError(let response, _) = unmapped { response } else { nil }
+  }
+
   /// No server was reached: the user's connection, or a host that does not exist or does not listen.
-  var isUnreachable: Bool { Self.unreachable.contains(urlError?.code) }
+  var isUnreachable: Bool { Self.unreachable.contains(unmapped.urlError?.code) }
 
   /// The origin received the request, and probably failed to process it because it is overloaded.
   /// A 421 comes from the wrong server, and a 425 asks for a completed TLS handshake: neither has to do with the load.
   var indicatesOverload: Bool { shouldRetry && !failedBeforeSending && ![421, 425].contains(statusCode) }
 
-  var failedBeforeSending: Bool { isUnreachable || urlError?.code == .secureConnectionFailed }
+  var failedBeforeSending: Bool { isUnreachable || unmapped.urlError?.code == .secureConnectionFailed }
 
   /// Unlikely to go away: a bug in the server, a port without TLS, a response that is not HTTP or is damaged.
-  var isPersistent: Bool { statusCode == 500 || Self.persistent.contains(urlError?.code) }
+  var isPersistent: Bool { statusCode == 500 || Self.persistent.contains(unmapped.urlError?.code) }
 
   var isCancellation: Bool { if case .cancelled = self { true } else { urlError?.code == .cancelled } }
 

@@ -20,8 +20,10 @@ nonisolated struct NetworkOutcome: Sendable {
   var response: URLResponse?
   var error: (any Error)?
   var end = End.finished
-  /// The attempt followed a redirect, so its error concerns the last server only.
+  /// The latest request of the attempt followed a redirect, so its error or response is that of the last server only.
   var hasFollowedRedirect = false
+  /// A server may have applied an earlier request of the attempt, which a later failure does not disprove.
+  var mayBeApplied = false
   /// The request may have been sent, even if the error usually proves that it was not.
   var mayHaveSent = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.

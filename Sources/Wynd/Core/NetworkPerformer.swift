@@ -95,9 +95,19 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-/// A performer that supplies the scheme, host and port of requests that have none.
-nonisolated protocol NetworkBaseURLPerformer: NetworkPerformer {
-  var baseURL: URL? { get }
+/// A performer with settings for the calls that are made on it: a client or a script.
+nonisolated protocol NetworkSettingsPerformer: NetworkPerformer {
+  var settings: NetworkClientSettings { get }
+}
+
+/// What a client supplies to the calls that are made on it.
+nonisolated struct NetworkClientSettings: Sendable {
+  /// Supplies the scheme, host and port of requests that have none.
+  var baseURL: URL?
+  var encoder: JSONEncoder?
+  var decoder: JSONDecoder?
+  /// The `Content-Type` among the header fields of the client, for a body that has none.
+  var contentType: String?
 }
 
 /// A performer whose session an app may invalidate after the beginning of a call.
@@ -106,11 +116,11 @@ nonisolated protocol SessionPerformer: NetworkPerformer {
   /// Carries out requests of a call that begins now, whenever they are sent.
   func beginningCall() -> CallPerformer
   /// Who is signed in.
-  var signIns: NetworkSignIns { get }
+  var signIns: NetworkSignIns.Numbers { get }
 }
 
 nonisolated extension SessionPerformer {
-  var signIns: NetworkSignIns { [:] }
+  var signIns: NetworkSignIns.Numbers { [:] }
 }
 
 nonisolated extension NetworkPerformer {
@@ -118,7 +128,11 @@ nonisolated extension NetworkPerformer {
   var atCallStart: any NetworkPerformer { (self as? any SessionPerformer)?.beginningCall() ?? self }
 
   /// Who is signed in, for a call that begins now.
-  var signInsAtCallStart: NetworkSignIns { (self as? any SessionPerformer)?.signIns ?? [:] }
+  var signInsAtCallStart: NetworkSignIns {
+    let signIns = NetworkSignIns()
+    if let performer = self as? any SessionPerformer { signIns.begin(with: performer.signIns) }
+    return signIns
+  }
 }
 
 nonisolated extension URLSession: SessionPerformer {

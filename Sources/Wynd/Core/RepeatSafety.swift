@@ -56,6 +56,7 @@ nonisolated extension RepeatSafety {
   static func proven(by error: NetworkError, in outcome: NetworkOutcome) -> RepeatSafety? {
     // The error concerns the last server only: a POST may have been applied before the redirect.
     if outcome.hasFollowedRedirect { return nil }
+    if outcome.mayBeApplied { return nil }
     switch error {
     // The error of another request, or of another call with attempts of its own.
     case .middlewareError, .inaccessible: return nil

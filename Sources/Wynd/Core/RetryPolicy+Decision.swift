@@ -117,7 +117,7 @@ nonisolated extension RetryPolicy {
     let timeWithoutProgress = state.elapsed - state.progressedAt
     // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
     let hasPassed = timeWithoutProgress > maxRetryTime && maxRetryTime > .zero
-    let isFirstLoss = state.attemptsWithoutProgress == 1 && error.urlError?.code == .networkConnectionLost
+    let isFirstLoss = state.attemptsWithoutProgress == 1 && error.unmapped.urlError?.code == .networkConnectionLost
     if hasPassed && isFirstLoss { return false }
     return timeWithoutProgress + delay > maxRetryTime
   }

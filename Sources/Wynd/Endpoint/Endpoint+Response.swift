@@ -74,6 +74,7 @@ nonisolated extension Endpoint {
     case .inaccessible(var failure):
       failure.lastError = typed(failure.lastError)
       return .inaccessible(failure)
+    case .mappedError(let own, let cause): return .mappedError(own, typed(cause))
     default: return error
     }
   }

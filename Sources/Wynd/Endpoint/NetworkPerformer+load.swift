@@ -53,7 +53,7 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let settings = NetworkClientSettings(baseURL: ownBaseURL)
+    let settings = endpointSettings
     if endpointContext == nil, let call = try? endpoint.call(policy, settings) {
       return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
     }
@@ -88,21 +88,20 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let result = call.end(await begin(call.plan))
     var parsed = try endpoint.parsed(result, settings).get()
-    try await endpointContext?.pass(&parsed, of: endpoint)
+    try await endpointContext?.pass(&parsed, of: call.plan)
     return parsed
   }
 
-  private var ownBaseURL: URL? { (self as? any NetworkBaseURLPerformer)?.baseURL }
   var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
 
   /// The settings of a client, or of a script.
   var endpointSettings: NetworkClientSettings {
-    endpointContext?.settings ?? NetworkClientSettings(baseURL: ownBaseURL)
+    (self as? any NetworkSettingsPerformer)?.settings ?? NetworkClientSettings()
   }
 }
 
 /// A performer that takes part in the calls of endpoints: a client.
-nonisolated protocol NetworkEndpointContext: NetworkBodyContext {
+nonisolated protocol NetworkEndpointContext: NetworkSettingsPerformer {
   /// Passes the parsed value through the middleware.
-  func pass(_ response: inout NetworkResponse<some Sendable>, of endpoint: any Endpoint) async throws(NetworkError)
+  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError)
 }

@@ -12,7 +12,7 @@ public import Foundation
 /// let users = try await script.load(.get("/users", as: [User].self))
 /// #expect(script.requests.count == 3)
 /// ```
-nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPerformer {
+nonisolated public final class NetworkScript: NetworkSettingsPerformer {
   /// The outcome of one request.
   public enum Step: Sendable {
     /// A response with its complete body.
@@ -39,8 +39,10 @@ nonisolated public final class NetworkScript: NetworkPerformer, NetworkBaseURLPe
   /// Where completion handlers are called.
   public let delegateQueue = OperationQueue()
   /// Supplies the scheme, host and port of requests that have none, as the base URL of a client does. Its path is
-  /// prepended to theirs.
+  /// prepended to theirs. A client that is made on the script does not use it, so that a test finds a client whose own
+  /// base URL is missing.
   public let baseURL: URL?
+  var settings: NetworkClientSettings { NetworkClientSettings(baseURL: baseURL) }
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
 

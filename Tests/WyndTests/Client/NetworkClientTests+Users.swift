@@ -1,0 +1,197 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A credential stays with its user and its origin, whichever of several clients adds it.
+extension NetworkClientTests {
+  typealias Closure = NetworkMiddlewareTests.Closure
+
+  /// Answers with the credential of a request, which a cache may serve for a minute.
+  static func echo(_ field: String = "Authorization") -> NetworkScript {
+    NetworkScript { request, _ in
+      .ok(request.value(forHTTPHeaderField: field) ?? "nobody", headers: ["Cache-Control": "max-age=60"])
+    }
+  }
+  static func authentication(_ token: String?, as account: String? = nil) throws -> Authentication<BearerToken> {
+    Authentication(for: try #require(service), token.map { BearerToken($0) }, as: account)
+  }
+  static func tokens(_ script: NetworkScript) -> [String?] {
+    script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+  }
+
+  // MARK: A cache
+
+  @Test func cacheSeparatesTheUsersOfTheClientThatIsMadeOnIt() async throws {
+    let script = Self.echo()
+    let cached = NetworkClient(baseURL: Self.service, on: script, middleware: [ResponseCache(MemoryStore())])
+    let authentication = try Self.authentication("a", as: "anna")
+    let client = NetworkClient(on: NetworkClient(on: cached), middleware: [authentication])
+    #expect(try await client.load(Item()) == "Bearer a")
+    authentication.signIn(BearerToken("b"), as: "bert")
+    #expect(try await client.load(Item()) == "Bearer b")
+    authentication.signIn(BearerToken("a2"), as: "anna")
+    #expect(try await client.load(Item()) == "Bearer a" && script.requests.count == 2)
+  }
+
+  /// The same through a performer of the app.
+  @Test func cacheInsideAPerformerOfTheAppSeparatesUsers() async throws {
+    let cached = NetworkClient(baseURL: Self.service, on: Self.echo(), middleware: [ResponseCache(MemoryStore())])
+    let authentication = try Self.authentication("a")
+    let client = NetworkClient(
+      baseURL: Self.service, on: Counting(base: cached, calls: Counter()), middleware: [authentication])
+    #expect(try await client.load(Item()) == "Bearer a")
+    authentication.signIn(BearerToken("b"))
+    #expect(try await client.load(Item()) == "Bearer b")
+  }
+
+  /// A field that holds a secret only because a middleware of the outer client says so.
+  @Test func cacheSeparatesTheSecretsOfTheClientThatIsMadeOnIt() async throws {
+    struct Naming: NetworkMiddleware {
+      var secretFields: Set<String> { ["X-Member"] }
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> { try await next(request) }
+    }
+    let cached = NetworkClient(
+      baseURL: Self.service, on: Self.echo("X-Member"), middleware: [ResponseCache(MemoryStore())])
+    let client = NetworkClient(on: cached, middleware: [Naming()])
+    for name in ["anna", "bert"] {
+      #expect(try await client.load(Item(headers: [NetworkHeader("X-Member", name)])) == name)
+    }
+  }
+
+  /// The performer may add any credential, so nothing is stored.
+  @Test func cacheDoesNotStoreResponsesOfAPerformerOfTheApp() async throws {
+    let authentication = try Self.authentication("a")
+    let inner = NetworkClient(baseURL: Self.service, on: Self.echo(), middleware: [authentication])
+    let performer = Counting(base: inner, calls: Counter())
+    for performer in [performer, NetworkClient(on: performer)] as [any NetworkPerformer] {
+      let client = NetworkClient(baseURL: Self.service, on: performer, middleware: [ResponseCache(MemoryStore())])
+      for name in ["a", "b"] {
+        authentication.signIn(BearerToken(name))
+        #expect(try await client.load(Item()) == "Bearer \(name)")
+      }
+      var stored = URLRequest(url: try #require(Self.service))
+      stored.cachePolicy = .returnCacheDataDontLoad
+      await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(stored) }
+    }
+  }
+
+  /// The request of a renewal has no credential, so its response is not that of the user.
+  @Test func cacheDoesNotStoreTheResponsesOfARenewalForTheUser() async throws {
+    let app = Box<NetworkClient>()
+    let authentication = Authentication(for: try #require(Self.service), BearerToken("old"), as: "anna") { _, _ in
+      if let client = app.value { _ = try await client.load(Item(path: "/config")) }
+      return BearerToken("new")
+    }
+    let script = NetworkScript { request, _ in
+      let token = request.value(forHTTPHeaderField: "Authorization") ?? "nobody"
+      return token == "Bearer old" ? .status(401) : .ok(token, headers: ["Cache-Control": "max-age=60"])
+    }
+    let client = NetworkClient(
+      baseURL: Self.service, on: script, middleware: [ResponseCache(MemoryStore()), authentication])
+    app.value = client
+    #expect(try await client.load(Item()) == "Bearer new")
+    #expect(try await client.load(Item(path: "/config")) == "Bearer new")
+    #expect(Self.tokens(script) == ["Bearer old", nil, "Bearer new", "Bearer new"])
+    authentication.signOut()
+    #expect(try await client.load(Item(path: "/config")) == "nobody" && script.requests.count == 4)
+  }
+
+  // MARK: Another origin
+
+  @Test func keyOfAClientStaysAtTheOriginOfTheClientThatItIsMadeOn() async throws {
+    let script = Self.echo()
+    let base = NetworkClient(baseURL: Self.service, on: script)
+    let client = NetworkClient(on: NetworkClient(on: base), headers: [.authorization(bearer: "secret")])
+    let other = try #require(URL(string: "https://b.example/next"))
+    #expect(try await client.load(.get(other, as: String.self)) == "nobody")
+    #expect(try await client.load(Item()) == "Bearer secret")
+    // A client without a base URL sends its fields everywhere, also on a script that has one.
+    let free = NetworkClient(on: script, headers: [.authorization(bearer: "secret")])
+    #expect(try await free.load(.get(other, as: String.self)) == "Bearer secret")
+  }
+
+  // MARK: Another user
+
+  @Test func userOfTheClientThatACallIsMadeOnMayNotChange() async throws {
+    for isFlat in [true, false] {
+      let script = Self.echo()
+      let authentication = try Self.authentication("a")
+      let switching = Closure(stage: .call) { request, next in
+        authentication.signIn(BearerToken("b"))
+        return try await next(request)
+      }
+      let base = NetworkClient(baseURL: Self.service, on: script, middleware: [authentication])
+      let flat = NetworkClient(baseURL: Self.service, on: script, middleware: [switching, authentication])
+      let client = isFlat ? flat : NetworkClient(on: base, middleware: [switching])
+      let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+      #expect(error?.urlError?.code == .userAuthenticationRequired && script.requests.isEmpty)
+    }
+  }
+
+  @Test func middlewareOfEitherClientCanSignInFirst() async throws {
+    let authentication = try Self.authentication(nil)
+    let signingIn = Closure(stage: .call) { request, next in
+      authentication.signIn(BearerToken("a"))
+      return try await next(request)
+    }
+    for inside in [true, false] {
+      authentication.signOut()
+      let base = NetworkClient(
+        baseURL: Self.service, on: Self.echo(), middleware: inside ? [signingIn, authentication] : [authentication])
+      let client = NetworkClient(on: base, middleware: inside ? [] : [signingIn])
+      #expect(try await client.load(Item()) == "Bearer a")
+    }
+  }
+
+  /// The user who is signed in with the first connection is that of all later ones.
+  @Test(arguments: ["a", nil]) func eventsKeepTheUserOfTheFirstConnection(_ token: String?) async throws {
+    let script = NetworkScript { _, _ in
+      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: x\n\n".utf8)], isCut: false)
+    }
+    let authentication = try Self.authentication(nil)
+    let signingIn = Closure(stage: .call) { request, next in
+      if let token, authentication.credential == nil { authentication.signIn(BearerToken(token)) }
+      return try await next(request)
+    }
+    let client = NetworkClient(baseURL: Self.service, on: script, middleware: [signingIn, authentication])
+    var count = 0
+    let url = try #require(Self.service)
+    var failure: NetworkError?
+    do {
+      for try await _ in client.serverSentEvents(for: URLRequest(url: url)) {
+        count += 1
+        if count == 2 { authentication.signIn(BearerToken("b")) }
+        if count == 3 { break }
+      }
+    } catch let error as NetworkError { failure = error }
+    // A stream of nobody goes on as that of nobody, and one of a user ends.
+    #expect(Self.tokens(script) == (token == nil ? [nil, nil, nil] : ["Bearer a", "Bearer a"]))
+    #expect(failure?.urlError?.code == (token == nil ? nil : .userAuthenticationRequired))
+  }
+
+  /// A credential that a 403 rejects.
+  private struct Token: NetworkCredential {
+    let text: String
+    var header: NetworkHeader { .authorization(bearer: text) }
+    func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 403 }
+  }
+
+  @Test func rejectedCredentialIsRenewedForTheClientThatItIsMadeOn() async throws {
+    let script = NetworkScript([.status(403), .ok("placed")])
+    let authentication = Authentication(for: try #require(Self.service), Token(text: "old")) { _, _ in
+      Token(text: "new")
+    }
+    let passing = Closure { request, next in try await next(request) }
+    let base = NetworkClient(baseURL: Self.service, on: script, middleware: [passing])
+    let client = NetworkClient(on: base, middleware: [authentication])
+    #expect(try await client.load(.post("/orders", as: String.self)) == "placed")
+    #expect(Self.tokens(script) == ["Bearer old", "Bearer new"])
+  }
+}

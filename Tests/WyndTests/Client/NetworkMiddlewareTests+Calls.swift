@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What a middleware sees of a call.
+extension NetworkMiddlewareTests {
+  /// Keeps what it sees of a call and its request.
+  private struct Watching: NetworkMiddleware {
+    let responding = Box<Bool>()
+    let parsing = Box<Bool>()
+    let bodies = Box<[String]>([])
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      responding.value = call.isTransfer
+      bodies.update { $0.append(String(decoding: request.httpBody ?? Data(), as: UTF8.self)) }
+      return try await next(request)
+    }
+    func parsed<Value: Sendable>(
+      _ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall
+    ) async throws -> Value {
+      parsing.value = call.isTransfer
+      return value
+    }
+  }
+
+  @Test func parsedValueBelongsToTheSameCall() async throws {
+    let script = NetworkScript([.ok("x")])
+    let (outer, inner) = (Watching(), Watching())
+    let client = NetworkClient(
+      baseURL: NetworkClientTests.service, on: NetworkClient(on: script, middleware: [inner]), middleware: [outer])
+    let endpoint = AdHocEndpoint<String>.post(
+      "/photos", body: .data(Data("photo".utf8), contentType: "image/png"), as: String.self)
+    for isUpload in [true, false] {
+      if isUpload { try await client.performNetworkUpload(endpoint) } else { _ = try await client.load(endpoint) }
+      for middleware in [outer, inner] {
+        #expect(middleware.responding.value == isUpload && middleware.parsing.value == isUpload)
+      }
+    }
+  }
+
+  /// A middleware that signs the body needs it.
+  @Test func middlewareSeesAndChangesTheBodyOfAnUpload() async throws {
+    let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok("x") }
+    let watching = Watching()
+    let changing = Closure { request, next in
+      var request = request
+      request.httpBody = Data("changed".utf8)
+      return try await next(request)
+    }
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let client = NetworkClient(baseURL: server.url(), policy: policy, middleware: [watching, changing])
+    try await client.performNetworkUpload(URLRequest(url: server.url()), from: .data(Data("photo".utf8)))
+    #expect(watching.bodies.value == ["photo", "photo"])
+    // A body that is not in memory is sent as it is.
+    let folder = try Folder()
+    let file = folder.file()
+    try Data("file".utf8).write(to: file)
+    try await client.performNetworkUpload(URLRequest(url: server.url()), from: .file(file))
+    #expect(watching.bodies.value == ["photo", "photo", ""])
+    #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["changed", "changed", "file"])
+  }
+
+  /// A middleware of the app that contains a cache.
+  private struct Containing: NetworkMiddleware {
+    let cache: ResponseCache
+    var stage: MiddlewareStage { .call }
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> { try await cache.respond(to: request, in: call, next: next) }
+  }
+
+  @Test func containedCacheReplacesAnErrorAfterOneAttempt() async throws {
+    let script = NetworkScript([.ok("old", headers: ["ETag": "\"1\""]), .status(503)])
+    let cache = ResponseCache(MemoryStore(), servesStaleIfError: true)
+    let service = NetworkClientTests.service
+    let inner = NetworkClient(baseURL: service, on: script)
+    for client in [
+      NetworkClient(baseURL: service, on: script, middleware: [Containing(cache: cache)]),
+      NetworkClient(on: inner, middleware: [Containing(cache: cache)]),
+    ] {
+      let before = script.requests.count
+      #expect(try await client.load(NetworkClientTests.Item()) == "old")
+      #expect(script.requests.count == before + 1)
+    }
+    // One of another call is retried.
+    let other = NetworkClient(baseURL: service, on: script, middleware: [Containing(cache: cache)])
+    await #expect(throws: NetworkError.self) { try await other.load(NetworkClientTests.Item(path: "/other")) }
+    #expect(script.requests.count > 4)
+  }
+}
