@@ -42,7 +42,7 @@ nonisolated extension NetworkError {
 }
 
 /// The attempts in a `userInfo`. A class, because that of a struct would be printed with all that they contain.
-nonisolated private final class NetworkAttempts: Sendable {
+nonisolated final class NetworkAttempts: Sendable {
   let attempts: [NetworkAttempt]
   init(_ attempts: [NetworkAttempt]) { self.attempts = attempts }
 }
