@@ -101,6 +101,8 @@ extension NetworkClientTests {
     #expect(Self.tokens(script) == ["Bearer old", nil, "Bearer new", "Bearer new"])
     authentication.signOut()
     #expect(try await client.load(Item(path: "/config")) == "nobody" && script.requests.count == 4)
+    // The client holds the authentication, whose closure holds the box.
+    app.value = nil
   }
 
   // MARK: Another origin
