@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// The error of a call that was retried has every attempt, also if it is not wrapped.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AttachedAttemptsTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AttachedAttemptsTests {
   static let policy = RetryPolicy(backoff: .immediate, budget: nil)
 
   func error(_ steps: [NetworkScript.Step], _ call: (NetworkScript) async throws -> Void) async -> NetworkError? {

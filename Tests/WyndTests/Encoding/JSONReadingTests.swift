@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// JSON of no type is read in one pass.
-@Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct JSONReadingTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct JSONReadingTests {
   static let valid = [
     "null", " \t\r\n1 \n", #""""#, #""a\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00\u0000""#, #""Bélla 😀 \uFFFF""#,
     #"[1,"a",true,false,null,{},[],[[]],{"a":{"b":[1.5e-3,-0,0.5,1E+2]}}]"#, "[ 1 , 2 ]", #"{ "a" : 1 , "b" : [ ] }"#,
