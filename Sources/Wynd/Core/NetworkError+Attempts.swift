@@ -48,6 +48,7 @@ nonisolated final class NetworkAttempts: Sendable {
 }
 
 /// The response to the last attempt of a call that was retried.
+// Unchecked, because its class is not final. Neither changes after its initialization.
 nonisolated private final class NetworkRetriedResponse: HTTPURLResponse, @unchecked Sendable {
   let attempts: [NetworkAttempt]
 

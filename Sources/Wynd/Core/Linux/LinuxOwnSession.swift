@@ -116,6 +116,7 @@
 
   /// A delegate queue with room for 1,024 chunks of at most 16 KB. When it is full, URLSession waits. Otherwise every
   /// chunk that arrives faster than the disk takes it would be held in memory.
+  // Unchecked, because a subclass of an unchecked class has to say so again.
   nonisolated private final class BoundedQueue: OperationQueue, @unchecked Sendable {
     private let room = DispatchSemaphore(value: 1024)
 
