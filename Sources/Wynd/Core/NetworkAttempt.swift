@@ -25,7 +25,7 @@ nonisolated public struct NetworkAttempt: Sendable {
   #else
     var hasReachedServer: Bool { false }
   #endif
-  /// Why the request may be repeated after its failure, unless the method or an Idempotency-Key allows that anyway: what
-  /// the failure proves, or ``RepeatSafety/readOnly``, which needs no proof. Nil if it may not.
-  var proof: RepeatSafety?
+  /// Why it is safe to repeat the request after this failure, where the method or an Idempotency-Key does not say so: what
+  /// the failure proves, or ``RepeatSafety/readOnly``. Nil if nothing is known that makes it safe.
+  var repeatSafety: RepeatSafety?
 }

@@ -47,13 +47,14 @@ nonisolated struct RetryCallState: Sendable {
   var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
   var unreachableTime: Duration { elapsed - (unreachableSince ?? elapsed) }
 
-  /// Why the request may be repeated after the latest failure, unless the method or an Idempotency-Key allows that anyway.
-  /// See ``NetworkAttempt/proof``.
-  var proof: RepeatSafety? { history.last?.proof }
+  /// Why it is safe to repeat the request after the latest failure; see ``NetworkAttempt/repeatSafety``.
+  var repeatSafety: RepeatSafety? { history.last?.repeatSafety }
   /// A server may still be processing the request of an attempt before the latest one: nothing proves that it was not
   /// sent, or was refused.
   var mayBeInProgress: Bool {
-    history.dropLast().contains { $0.proof != .nothingSent && $0.proof != .refusedBeforeProcessing }
+    history.dropLast().contains {
+      $0.repeatSafety != .nothingSent && $0.repeatSafety != .refusedBeforeProcessing
+    }
   }
 
   /// Keeps since when no server is reached, after a failure at `elapsed`.

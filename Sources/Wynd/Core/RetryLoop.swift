@@ -44,7 +44,7 @@ nonisolated final class RetryLoop: Sendable {
   func run() async -> CallResult {
     let state = RetryCallState(callStart: clock.now)
     let first: Step = Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : firstStep(state)
-    let result = await run(first, state)
+    let result = await runSteps(from: first, state)
     await eventsAreDelivered()
     return result
   }
@@ -52,10 +52,7 @@ nonisolated final class RetryLoop: Sendable {
   /// For a completion handler, which is called once, on `queue`. The first request of a plain call is handed to the
   /// session before this returns, so the app may finish its session then.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
-    start(Delivery(queue: queue, events: events, completion: completion))
-  }
-
-  private func start(_ deliver: Delivery) -> NetworkTask {
+    let deliver = Delivery(queue: queue, events: events, completion: completion)
     let state = RetryCallState(callStart: clock.now)
     switch firstStep(state) {
     case .end(let result):
@@ -64,7 +61,7 @@ nonisolated final class RetryLoop: Sendable {
     case .attempt:
       return startWithAttempt(state, deliver)
     case let first:
-      return NetworkTask { [self] in deliver(await run(first, state)) }
+      return NetworkTask { [self] in deliver(await runSteps(from: first, state)) }
     }
   }
 
@@ -88,14 +85,14 @@ nonisolated final class RetryLoop: Sendable {
     isInsideApp: Bool
   ) {
     var state = stateBefore
-    let next = step(after: outcome, &state)
+    let next = stepAfterAttempt(outcome, &state)
     // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
     if case .end(let result) = next {
       task.end()
       return deliver(result, isInsideApp: isInsideApp)
     }
     task.run { [self, state] in
-      let result = await run(next, state)
+      let result = await runSteps(from: next, state)
       task.end()
       deliver(result)
     }
@@ -122,7 +119,7 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The loop
 
-  private func run(_ first: Step, _ stateBefore: RetryCallState) async -> CallResult {
+  private func runSteps(from first: Step, _ stateBefore: RetryCallState) async -> CallResult {
     var state = stateBefore
     var next = first
     while true {
@@ -141,13 +138,13 @@ nonisolated final class RetryLoop: Sendable {
     case .attempt:
       let reply = NetworkReply()
       let outcome = await reply.outcome { startAttempt(reply, &state) }
-      return self.step(after: outcome, &state)
+      return stepAfterAttempt(outcome, &state)
     case .consultApp(let error):
       let verdict = await verdict(about: error)
       state.elapsed = elapsed(state)
       return decide(error, verdict, &state)
     case .wait(let delay, let source):
-      await pause(delay, source, &state)
+      await waitBeforeRetry(delay, source, &state)
       return stepAfterWait(state)
     case .end:
       return step
@@ -173,7 +170,7 @@ nonisolated final class RetryLoop: Sendable {
   private func startAttempt(_ reply: NetworkReply, _ state: inout RetryCallState) {
     state.attempts += 1
     state.attemptStart = elapsed(state)
-    if let timeLeft = timeLeft(state) { reply.setDeadline(timeLeft, clock) }
+    if let time = timeUntilDeadline(state) { reply.setDeadline(time, clock) }
     let isAtCallStart = state.attempts == 1 && plan.delay == nil
     let isInsideCall = plan.isInsideCall && isAtCallStart
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
@@ -221,14 +218,16 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - After an attempt
 
-  private func step(after outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
+  private func stepAfterAttempt(_ outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
     switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
     case .success(let response): .end(succeed(response, state))
-    case .failure(let error): step(after: error, outcome, &state)
+    case .failure(let error): stepAfterFailure(error, outcome, &state)
     }
   }
 
-  private func step(after error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
+  private func stepAfterFailure(
+    _ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState
+  ) -> Step {
     if outcome.end == .cancelled { return .end(fail(.cancelled, .cancelled, state)) }
     record(error, outcome, &state)
     if outcome.end == .deadline { return .end(stop(.deadline, state)) }
@@ -241,11 +240,11 @@ nonisolated final class RetryLoop: Sendable {
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
     var attempt = endedAttempt(state)
     attempt.error = error
-    attempt.proof = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
+    attempt.repeatSafety = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
     state.history.append(attempt)
     state.elapsed = elapsed(state)
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
-    emit(.attemptFailed(error, policy.safety(of: request, provenBy: attempt.proof)), state)
+    emit(.attemptFailed(error, policy.safety(of: request, after: attempt.repeatSafety)), state)
   }
 
   private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
@@ -292,7 +291,9 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
   /// next backoff step. Ends early when the call is canceled.
-  private func pause(_ delay: Duration, _ source: NetworkEvent.DelaySource, _ state: inout RetryCallState) async {
+  private func waitBeforeRetry(
+    _ delay: Duration, _ source: NetworkEvent.DelaySource, _ state: inout RetryCallState
+  ) async {
     var delay = delay
     var source = source
     let last = state.history.count - 1
@@ -315,13 +316,13 @@ nonisolated final class RetryLoop: Sendable {
   // MARK: - The deadline
 
   /// What is left of the time until the deadline; nil without one.
-  private func timeLeft(_ state: RetryCallState) -> Duration? {
+  private func timeUntilDeadline(_ state: RetryCallState) -> Duration? {
     policy.deadline.map { $0 - elapsed(state) }
   }
 
   private func isPastDeadline(_ state: RetryCallState) -> Bool {
-    guard let timeLeft = timeLeft(state) else { return false }
-    return timeLeft <= .zero
+    guard let time = timeUntilDeadline(state) else { return false }
+    return time <= .zero
   }
 
   /// The time since the call began.

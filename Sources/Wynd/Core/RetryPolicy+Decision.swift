@@ -35,7 +35,7 @@ nonisolated extension RetryPolicy {
     // If the app alone decides against a retry, the next rule comes first.
     if !mayHelp, !error.shouldRetry { return .notRetryable }
     // Reported even if the caller decides against a retry, because people must not be told to try again.
-    let isSafe = safety(of: request, provenBy: state.proof).isSafe
+    let isSafe = safety(of: request, after: state.repeatSafety).isSafe
     if !isSafe { return .notSafeToRepeat(method: request.networkMethod) }
     if !mayHelp { return .notRetryable }
     if request.httpBodyStream != nil { return .bodyNotReplayable }
@@ -60,11 +60,11 @@ nonisolated extension RetryPolicy {
       if isTooLong(asked, state) { return .stop(.retryAfterTooLong(asked)) }
       // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
       // do not return together, but no more of it than the call has time for.
-      let timeForBackoff = (timeLeft(state) - asked) / 2
+      let timeForBackoff = (timeUntilFirstLimit(state) - asked) / 2
       delay = asked + max(.zero, min(ownDelay, timeForBackoff))
     }
     // The retries that the budget skipped have used up the waits that the call's own retries could have taken.
-    if ownDelay > waitLeft(state) { return .stop(.maxRetries) }
+    if ownDelay > remainingWait(state) { return .stop(.maxRetries) }
 
     if error.isUnreachable, let maxUnreachableTime {
       let left = maxUnreachableTime - state.unreachableTime
@@ -86,10 +86,10 @@ nonisolated extension RetryPolicy {
     return false
   }
 
-  /// Whether it is safe to repeat the request after a failure. `proof` is that of its attempt.
-  func safety(of request: URLRequest, provenBy proof: RepeatSafety?) -> RepeatSafety {
+  /// Whether it is safe to repeat the request after a failed attempt. `repeatSafety` is that of the attempt.
+  func safety(of request: URLRequest, after repeatSafety: RepeatSafety?) -> RepeatSafety {
     if let safety = RepeatSafety.regardlessOfFailure(request) { return safety }
-    if let proof { return proof }
+    if let repeatSafety { return repeatSafety }
     return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
   }
 
@@ -98,7 +98,7 @@ nonisolated extension RetryPolicy {
   /// The call continues for as long as its own retries could have taken with the longest jitter. The last wait ends at
   /// a random moment before that, and is followed by a retry that is not skipped.
   func delayOfSkippedRetry(_ state: inout RetryCallState, random: Double) -> Duration? {
-    let left = min(waitLeft(state), timeLeft(state))
+    let left = min(remainingWait(state), timeUntilFirstLimit(state))
     // Without waits, retries cannot be spread.
     if state.mustNotSkip || left <= .zero { return nil }
     state.skippedRetries += 1
@@ -123,12 +123,12 @@ nonisolated extension RetryPolicy {
   }
 
   /// What is left of the time that the waits of the call's own retries can take, with the longest jitter.
-  private func waitLeft(_ state: RetryCallState) -> Duration {
+  private func remainingWait(_ state: RetryCallState) -> Duration {
     backoff.longest(retries: maxRetries) + state.askedFor - state.waited
   }
 
   /// The time until the first limit.
-  private func timeLeft(_ state: RetryCallState) -> Duration {
+  private func timeUntilFirstLimit(_ state: RetryCallState) -> Duration {
     let end = min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + state.progressedAt)
     return end - state.elapsed
   }

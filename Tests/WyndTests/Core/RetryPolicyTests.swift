@@ -32,9 +32,9 @@ import Testing
     _ error: NetworkError, _ persistent: Int, _ mayHaveReachedServer: Bool
   ) -> [NetworkAttempt] {
     var history = failures(persistent)
-    for index in history.indices { history[index].proof = mayHaveReachedServer ? nil : .nothingSent }
+    for index in history.indices { history[index].repeatSafety = mayHaveReachedServer ? nil : .nothingSent }
     history.append(.init(number: persistent + 1, startedAt: .zero, duration: .zero))
-    history[persistent].proof = RepeatSafety.proven(by: error, in: NetworkOutcome())
+    history[persistent].repeatSafety = RepeatSafety.proven(by: error, in: NetworkOutcome())
     return history
   }
 
@@ -130,13 +130,13 @@ import Testing
     for (error, got, expected) in rows {
       let outcome = NetworkOutcome(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
       let proof = RepeatSafety.proven(by: error, in: outcome)
-      #expect(policy.safety(of: post, provenBy: proof) == expected, "\(error) \(got)")
+      #expect(policy.safety(of: post, after: proof) == expected, "\(error) \(got)")
     }
     #expect(
-      policy.safety(of: Self.request("POST", key: true), provenBy: nil)
+      policy.safety(of: Self.request("POST", key: true), after: nil)
         == .idempotencyKey)
     let bold = RetryPolicy(retriesNonIdempotent: true)
-    #expect(bold.safety(of: post, provenBy: nil) == .allowedByPolicy)
+    #expect(bold.safety(of: post, after: nil) == .allowedByPolicy)
   }
 
   @Test func shouldRetryDoesNotAllowUnsafeRepetition() {
