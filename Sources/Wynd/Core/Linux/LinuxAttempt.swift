@@ -107,7 +107,7 @@
       }
       outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
       switch hop == 0 ? firstRoute : .afterRedirect(request, isReadOnly: isReadOnly) {
-      case .callersSession: send(outgoing, hop, on: nil)
+      case .callersSession: sendOnCallersSession(outgoing, hop)
       case .ourSession: send(outgoing, hop, on: LinuxOwnSession.of(session, handlesCookies: handlesCookies))
       case .exclusiveSession: sendOnExclusiveSession(outgoing, hop)
       }
@@ -125,30 +125,44 @@
       }
     }
 
-    /// Sends the request on a session of ours, or on the caller's if that is nil.
-    private func send(
-      _ outgoing: URLRequest, _ hop: Int, on active: LinuxOwnSession?, _ lease: LinuxExclusiveSessions.Lease? = nil
-    ) {
-      // A task that is not resumed within a microsecond is slow: URLSession has begun to work on it on another thread.
-      // On the caller's session it is created under the lock, so that a cancellation waits for it: the app may invalidate
-      // its session afterwards. A later one must not be, because a callback for the previous task may wait for the lock.
-      let ourTask = active.map { makeTask(outgoing, hop, on: $0) }
+    private func sendOnCallersSession(_ outgoing: URLRequest, _ hop: Int) {
+      // Created under the lock, so that a cancellation waits for it: the app may invalidate its session afterwards.
       let task = state.withLock { state -> URLSessionTask? in
         if state.hasEnded { return nil }
-        state.task = ourTask ?? makeTaskOnCallersSession(outgoing)
-        state.active = active
-        state.lease = lease
+        state.task = makeTaskOnCallersSession(outgoing)
         state.sendsStream = outgoing.httpBodyStream != nil
         return state.task
       }
-      guard let task else {
-        // Does nothing if the attempt has ended already.
-        end(URLError(.cancelled))
+      // Does nothing if the attempt has ended already.
+      guard let task else { return end(URLError(.cancelled)) }
+      resume(task, outgoing, hop)
+    }
+
+    /// Sends the request on a session of ours. `lease` is its use for this request, if no other one may run there.
+    private func send(
+      _ outgoing: URLRequest, _ hop: Int, on ours: LinuxOwnSession, _ lease: LinuxExclusiveSessions.Lease? = nil
+    ) {
+      // Not created under the lock, because a callback for the task before a redirect may wait for it.
+      let task = makeTask(outgoing, hop, on: ours)
+      let hasEnded = state.withLock { state in
+        if state.hasEnded { return true }
+        state.task = task
+        state.active = ours
+        state.lease = lease
+        state.sendsStream = outgoing.httpBodyStream != nil
+        return false
+      }
+      if hasEnded {
         return Self.queue.async {
-          ourTask?.cancel()
+          task.cancel()
           lease?.end()
         }
       }
+      resume(task, outgoing, hop)
+    }
+
+    /// At once: a task is slow if URLSession has begun to work on it on another thread before it is resumed.
+    private func resume(_ task: URLSessionTask, _ outgoing: URLRequest, _ hop: Int) {
       // URLSession counts whole seconds, so a fraction needs a timer. While a body is sent, only URLSession knows whether
       // it makes progress. The counter is 0 until the headers of the response have arrived. After that, URLSession's own
       // timer applies.
@@ -226,9 +240,7 @@
       }
     }
 
-    private func end(_ error: URLError, hop: Int? = nil) {
-      end(NetworkOutcome(error: error), hop: hop)
-    }
+    private func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
 
     /// The state at the end, for the one who ends the attempt; nil for all others. A `hop` of nil is the current one.
     private func endState(ofHop hop: Int?) -> State? {
