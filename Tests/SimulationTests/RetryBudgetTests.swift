@@ -334,14 +334,16 @@ extension SimulationTests {
       #expect(!isFailing("b", budget, time))
     }
 
-    /// The server that renews a credential rejects it, while the server of the request is down.
-    @Test func errorOfAnotherServerDoesNotEndAnOutage() async throws {
+    /// The credential cannot be renewed while the server of the request is down: the server that renews it rejects it,
+    /// or is the same one.
+    @Test(arguments: [("token", 401), ("a", 503)])
+    func errorOfAnotherRequestDoesNotEndAnOutage(_ host: String, _ status: Int) async throws {
       let budget = RetryBudget()
       let time = VirtualTime(seed: 1)
       for _ in 0..<2 { try await call(503, from: "a", budget, time) }
-      let tokenURL = try #require(URL(string: "http://token.example/"))
+      let tokenURL = try #require(URL(string: "http://\(host).example/"))
       let token = try #require(
-        HTTPURLResponse(url: tokenURL, statusCode: 401, httpVersion: nil, headerFields: nil))
+        HTTPURLResponse(url: tokenURL, statusCode: status, httpVersion: nil, headerFields: nil))
       let rejection = NetworkError.middlewareError(NetworkError.endpointError(token, nil))
       try await call(200, from: "a", budget, time) { _ in { _ in NetworkOutcome(error: rejection) } }
       #expect(isFailing("a", budget, time))

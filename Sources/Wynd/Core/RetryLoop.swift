@@ -258,9 +258,12 @@ nonisolated final class RetryLoop: Sendable {
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
     guard let budget = policy.budget else { return }
+    // What a middleware makes of an error does not change what the response says about its server.
+    let original = error.inner ?? error
+    let hasResponded = error.response != nil && !original.indicatesOverload
     if !outcome.hasProgressed, error.indicatesOverload {
       budget.failed(server(of: error), call: plan.id, now: clock.now)
-    } else if outcome.hasProgressed || error.response != nil {
+    } else if outcome.hasProgressed || hasResponded {
       budget.responded(server(of: error), now: clock.now)
     }
   }
