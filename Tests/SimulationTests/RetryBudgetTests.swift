@@ -306,7 +306,7 @@ extension SimulationTests {
 
     /// Makes one call to a.example whose request is answered by the server of `responder`.
     private func call(
-      _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime,
+      _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime, isTransfer: Bool = false,
       middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)? = nil
     ) async throws {
       let url = try #require(URL(string: "http://a.example/"))
@@ -314,6 +314,7 @@ extension SimulationTests {
       let response = HTTPURLResponse(url: other, statusCode: status, httpVersion: nil, headerFields: nil)
       let transport = SimulatedTransport { $1(NetworkOutcome(data: Data(), response: response)) }
       var plan = NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(maxRetries: 0, budget: budget))
+      plan.isTransfer = isTransfer
       plan.middleware = middleware
       let loop = RetryLoop(plan, on: transport, clock: time)
       // Not in virtual time: the task of a middleware would run beside it.
@@ -350,14 +351,15 @@ extension SimulationTests {
     }
 
     /// A middleware may respond with what it has kept, without the server or because that failed.
-    @Test(arguments: [true, false]) func aKeptResponseDoesNotEndAnOutage(_ asksServer: Bool) async throws {
+    @Test(arguments: [true, false], [true, false])
+    func aKeptResponseDoesNotEndAnOutage(_ asksServer: Bool, isTransfer: Bool) async throws {
       let budget = RetryBudget()
       let time = VirtualTime(seed: 1)
       let url = try #require(URL(string: "http://a.example/"))
       let kept = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
       let fallback = NetworkOutcome(accepted: NetworkResponse(data: Data(), response: kept))
       func callWithFallback(_ status: Int) async throws {
-        try await call(status, from: "a", budget, time) { send in
+        try await call(status, from: "a", budget, time, isTransfer: isTransfer) { send in
           { outgoing in
             if asksServer { _ = await send(outgoing) }
             return fallback
@@ -369,6 +371,29 @@ extension SimulationTests {
       #expect(isFailing("a", budget, time))
       try await callWithFallback(404)
       #expect(isFailing("a", budget, time) == !asksServer)
+    }
+
+    /// The bytes that follow are still being read.
+    @Test func theFirstByteOfAStreamEndsAnOutage() async throws {
+      let budget = RetryBudget()
+      let time = VirtualTime(seed: 1)
+      let url = try #require(URL(string: "http://a.example/"))
+      let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+      for _ in 0..<2 { try await call(503, from: "a", budget, time) }
+      let begun = NetworkReply()
+      let sending = NetworkLock<Task<NetworkOutcome, Never>?>(nil)
+      let transport = SimulatedTransport { _, _ in begun.end(NetworkOutcome(response: head)) }
+      var plan = NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(maxRetries: 0, budget: budget))
+      plan.isTransfer = true
+      plan.around = { send in
+        { outgoing in
+          sending.withLock { $0 = Task { await send(outgoing) } }
+          return await begun.outcome()
+        }
+      }
+      _ = await RetryLoop(plan, on: transport, clock: time).run()
+      #expect(!isFailing("a", budget, time))
+      sending.withLock { $0 }?.cancel()
     }
   }
 }

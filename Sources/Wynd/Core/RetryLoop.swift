@@ -210,9 +210,12 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Sends a request of such an attempt, and notes whether its origin responds.
   private func send(_ outgoing: NetworkOutgoing, _ isResponding: NetworkLock<Bool>) async -> NetworkOutcome {
-    let outcome = await transport.send(outgoing)
     let isToOrigin = NetworkOrigin(outgoing.request.url) == NetworkOrigin(request.url)
-    if isToOrigin { isResponding.withLock { $0 = outcome.showsResponsiveServer } }
+    if !isToOrigin { return await transport.send(outgoing) }
+    // Until its end shows otherwise: a stream succeeds with its first byte.
+    isResponding.withLock { $0 = true }
+    let outcome = await transport.send(outgoing)
+    isResponding.withLock { $0 = outcome.showsResponsiveServer }
     return outcome
   }
 
@@ -344,10 +347,8 @@ nonisolated final class RetryLoop: Sendable {
 
   private func noteResponse(_ response: NetworkResponse<Data>, _ state: RetryCallState) {
     guard let budget = policy.budget else { return }
-    // A response that a middleware has made or kept does not show that the server is back. A transfer succeeds only with
-    // that of the server, whose end has not been noted if the bytes are still being read.
-    let isFromServer = plan.isTransfer || state.isResponding?.withLock { $0 } != false
-    guard isFromServer else { return }
+    // A response that a middleware has made or kept does not show that the server is back.
+    if let isResponding = state.isResponding, !isResponding.withLock({ $0 }) { return }
     budget.responded(request.url, now: clock.now)
     // After a redirect.
     budget.responded(response.response.url, now: clock.now)
