@@ -168,7 +168,8 @@ nonisolated struct NetworkCacheExchange: Sendable {
   /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
   private func store(_ error: NetworkError) {
     if !isOfSameUser { return }
-    switch error.failure?.lastError ?? error {
+    let lastError = error.failure?.lastError ?? error
+    switch lastError {
     case .endpointError(let head, let data):
       let response = NetworkResponse(data: data ?? Data(), response: head)
       let failure = StoredResponse(response, isFailure: true, to: request)
@@ -178,8 +179,10 @@ nonisolated struct NetworkCacheExchange: Sendable {
       return keep(NetworkResponse(data: Data(), response: head))
     default: break
     }
-    // A server that is failing or busy says nothing about the response.
-    let isRefused = 400..<500 ~= error.statusCode ?? 0 && !error.isOutage
+    // A server that is failing or busy says nothing about the response. Neither does the response to another request,
+    // such as the renewal of a credential.
+    let isClientError = 400..<500 ~= lastError.errorResponse?.statusCode ?? 0
+    let isRefused = isClientError && !error.isOutage
     if isRefused { cache.store.remove(storedKey) }
   }
 

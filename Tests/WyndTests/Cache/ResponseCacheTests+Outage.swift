@@ -100,6 +100,26 @@ extension ResponseCacheTests {
     await #expect(throws: NetworkError.self) { try await cached.get() }
   }
 
+  /// The response to another request, such as the renewal of a credential, says nothing about the stored one.
+  @Test func keepsTheStoredResponseIfARenewalFails() async throws {
+    let script = NetworkScript { request, number in
+      if request.url?.path == "/token" { return .status(404) }
+      return number == 0 ? .ok("ann's", headers: Self.tagged) : .ok("unexpected")
+    }
+    let origin = try #require(Self.origin)
+    let authentication = Authentication(for: origin, BearerToken("old"), as: "ann") { _, client in
+      let token = try await client.performNetworkRequest(URLRequest(url: origin.appending(path: "token")))
+      return BearerToken(String(decoding: token, as: UTF8.self))
+    }
+    let cached = CachedClient(script, attempt: [authentication])
+    #expect(try await cached.get().text == "ann's")
+    authentication.signIn(BearerToken("old", expiresAt: .distantPast), as: "ann")
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+    var stored = try Self.request()
+    stored.cachePolicy = .returnCacheDataDontLoad
+    #expect(try await cached.response(stored) == ("ann's", .cache))
+  }
+
   @Test func retriesWhenNothingIsStored() async throws {
     let cached = CachedClient(
       [.dropped, .dropped, .ok("new", headers: Self.tagged)], stale: true, policy: RetryPolicy())
