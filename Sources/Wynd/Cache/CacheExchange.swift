@@ -85,9 +85,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private func load(ifChanged stored: StoredResponse?) async throws -> NetworkResponse<Data> {
     let mayReplaceError = cache.servesStaleIfError && stored?.mayReplaceError == true
     let fallback = mayReplaceError ? stored : nil
-    call.changes.withLock { $0.maxRetries = fallback == nil ? nil : 0 }
+    let changes = NetworkCacheChanges(callID: call.id, maxRetries: fallback == nil ? nil : 0)
     do {
-      return try await validated(stored)
+      return try await validated(stored, changes)
     } catch let error as NetworkError where error.isOutage && isOfSameUser {
       guard let fallback, let stale = served(fallback, as: .cache, because: error) else { throw error }
       return try stale.get()
@@ -95,12 +95,14 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   /// Requests the response. A 304 serves the stored one.
-  private func validated(_ stored: StoredResponse?) async throws -> NetworkResponse<Data> {
-    guard let stored, stored.canBeValidated else { return try await received(unconditional) }
+  private func validated(
+    _ stored: StoredResponse?, _ changes: NetworkCacheChanges
+  ) async throws -> NetworkResponse<Data> {
+    guard let stored, stored.canBeValidated else { return try await received(unconditional, changes) }
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await send(conditional)
+    let response = try await send(conditional, changes)
     if response.statusCode != 304 {
       keep(response)
       return response
@@ -114,8 +116,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
     }
     // The 304 is about another version or another user, so there is no body for it. The second request has attempts and
     // events of its own, numbered from 1, and counts separately for the retry budget.
-    call.changes.withLock { $0.isAnotherCall = true }
-    return try await received(unconditional)
+    var changes = changes
+    changes.isAnotherCall = true
+    return try await received(unconditional, changes)
   }
 
   private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
@@ -136,15 +139,17 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return request
   }
 
-  private func received(_ request: URLRequest) async throws -> NetworkResponse<Data> {
-    let response = try await send(request)
+  private func received(
+    _ request: URLRequest, _ changes: NetworkCacheChanges
+  ) async throws -> NetworkResponse<Data> {
+    let response = try await send(request, changes)
     keep(response)
     return response
   }
 
-  private func send(_ request: URLRequest) async throws -> NetworkResponse<Data> {
+  private func send(_ request: URLRequest, _ changes: NetworkCacheChanges) async throws -> NetworkResponse<Data> {
     do {
-      return try await next(request)
+      return try await NetworkCacheChanges.current.withValue(changes) { try await next(request) }
     } catch let error as NetworkError {
       store(error)
       throw error
@@ -157,7 +162,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     if !isFirst { return }
     Task {
       // The stored response remains if this fails, and the next call renews it.
-      _ = try? await validated(stored)
+      _ = try? await validated(stored, NetworkCacheChanges(callID: call.id))
       _ = cache.renewals.withLock { $0.remove(storedKey) }
     }
   }

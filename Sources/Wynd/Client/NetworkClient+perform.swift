@@ -32,9 +32,10 @@ nonisolated extension NetworkClient {
         var plan = plan
         plan.request = request
         plan.addMiddlewareOfAttempt(in: call)
-        let changes = call.changes.withLock { $0 }
-        if let maxRetries = changes.maxRetries { plan.maxRetries = maxRetries }
-        if changes.isAnotherCall { plan = plan.asAnotherCall() }
+        if let changes = NetworkCacheChanges.current.get(), changes.callID == call.id {
+          if let maxRetries = changes.maxRetries { plan.maxRetries = maxRetries }
+          if changes.isAnotherCall { plan = plan.asAnotherCall() }
+        }
         return try await performer.begin(plan).get()
       }
       let performThroughMiddleware = ofCall.reversed().reduce(perform) { next, middleware in

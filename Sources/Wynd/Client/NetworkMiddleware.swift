@@ -111,20 +111,14 @@ nonisolated public struct NetworkCall: Sendable {
   let signIns: NetworkSignIns
   /// Whether a 2xx response with an empty body is a success.
   let allowEmptyData: Bool
-  /// What a cache changes for the next request.
-  let changes = NetworkLock(Changes())
+  /// The `id` of the plan of this call.
+  let id: Int
   /// The current attempt; nil in the ``MiddlewareStage/call`` stage.
   var attempt: NetworkMiddlewareAttempt?
 
-  struct Changes: Sendable {
-    /// Replaces the `maxRetries` of the call, if there is a stored response to serve in place of an error.
-    var maxRetries: Int?
-    /// The request has attempts and events of its own.
-    var isAnotherCall = false
-  }
-
   init(client: NetworkClient, _ plan: NetworkCallPlan) {
     self.client = client
+    id = plan.id
     endpoint = plan.endpoint as? any Endpoint
     isTransfer = plan.isTransfer
     isReadOnly = plan.isReadOnly
@@ -142,6 +136,18 @@ nonisolated public struct NetworkCall: Sendable {
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
+}
+
+/// What a cache changes for a request that the current task sends. Other requests of the call are not concerned, such as
+/// one that a middleware around the cache sends, and neither are those of other calls.
+nonisolated struct NetworkCacheChanges: Sendable {
+  let callID: Int
+  /// Replaces the `maxRetries` of the call, if there is a stored response to serve in place of an error.
+  var maxRetries: Int?
+  /// The request has attempts and events of its own.
+  var isAnotherCall = false
+
+  static let current = TaskLocal<NetworkCacheChanges?>(wrappedValue: nil)
 }
 
 /// Remembers what `next` threw last: a middleware may replace it with an error of its own.

@@ -120,6 +120,31 @@ extension ResponseCacheTests {
     #expect(try await cached.response(stored) == ("ann's", .cache))
   }
 
+  /// The limit of one attempt is that of the request with a stored response.
+  @Test func retriesAnotherRequestOfTheSameCall() async throws {
+    struct ReadsBeforeWriting: NetworkMiddleware {
+      let stage = MiddlewareStage.call
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> {
+        var read = request
+        read.httpMethod = "GET"
+        _ = try await next(read)
+        return try await next(request)
+      }
+    }
+    let script = NetworkScript([
+      .ok("old", headers: Self.tagged), .ok("written"), .status(304), .status(503), .ok("written"),
+    ])
+    let client = Self.client(
+      script, [ReadsBeforeWriting(), ResponseCache(MemoryStore(), servesStaleIfError: true)],
+      policy: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil))
+    let write = try Self.request(path: "/", method: "OPTIONS")
+    for _ in 0..<2 {
+      #expect(String(decoding: try await client.performNetworkRequest(write), as: UTF8.self) == "written")
+    }
+  }
+
   @Test func retriesWhenNothingIsStored() async throws {
     let cached = CachedClient(
       [.dropped, .dropped, .ok("new", headers: Self.tagged)], stale: true, policy: RetryPolicy())
