@@ -90,13 +90,20 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   /// Whether each attempt was refused with an error status, or was not sent.
   private static func changedNothing(_ error: NetworkError, at url: String) -> Bool {
     if case .invalidRequest = error { return true }
-    let errors = error.attempts.isEmpty ? [error] : error.attempts.compactMap(\.error)
-    return errors.allSatisfy { error in
-      guard let response = error.response else { return error.failedBeforeSending }
-      // After a redirect, the first server may have applied the request.
-      let isOfThisURL = response.url?.networkAddress?.absoluteString == url
-      return response.statusCode >= 400 && isOfThisURL
+    let attempts = error.attempts
+    // A single attempt, whose error is returned directly.
+    if attempts.isEmpty { return isRefusal(error, at: url) || error.failedBeforeSending }
+    return attempts.allSatisfy { attempt in
+      guard let error = attempt.error else { return false }
+      return isRefusal(error, at: url) || attempt.repeatSafety == .nothingSent
     }
+  }
+
+  /// Whether this is an error status of this URL. After a redirect, the first server may have applied the request.
+  private static func isRefusal(_ error: NetworkError, at url: String) -> Bool {
+    guard let response = error.errorResponse else { return false }
+    let isOfThisURL = response.url?.networkAddress?.absoluteString == url
+    return isOfThisURL && response.statusCode >= 400
   }
 
   // MARK: Keys

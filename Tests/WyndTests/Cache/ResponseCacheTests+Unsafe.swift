@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -56,6 +57,24 @@ extension ResponseCacheTests {
     _ = try await cached.get()
     await #expect(throws: NetworkError.self) { try await cached.get(method: "POST") }
     #expect(try await cached.get() == ("new", .network))
+  }
+
+  /// The POST was applied, and the server that it led to cannot be reached.
+  @Test(arguments: [(303, "POST"), (307, "PUT")])
+  func anUnreachableServerAfterARedirectRemovesTheStoredResponse(_ status: Int, _ method: String) async throws {
+    let unreachable = try LoopbackServer(isListening: false) { _ in .ok() }
+    let server = try LoopbackServer { request in
+      if request.method != "GET" { return .redirect(status, to: unreachable.url().absoluteString) }
+      return .ok(Array("\(request.index)".utf8), [("Cache-Control", "max-age=600")])
+    }
+    let client = NetworkClient(
+      on: URLSession(configuration: .ephemeral), policy: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil),
+      middleware: [ResponseCache(MemoryStore())])
+    let read = URLRequest(url: server.url())
+    for _ in 0..<2 { #expect(try await client.performNetworkRequest(read) == Data("0".utf8)) }
+    let change = URLRequest(url: server.url(), method: method)
+    await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(change) }
+    #expect(try await client.networkResponse(for: read).source == .network)
   }
 
   /// A search with POST changes nothing, whatever its outcome.
