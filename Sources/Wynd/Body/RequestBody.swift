@@ -32,7 +32,7 @@ nonisolated public struct RequestBody: Sendable {
     case chunks(@Sendable ((Data) throws -> Void) throws -> Void)
   }
   let content: Content
-  /// Nil means that of the client's header fields, or `application/octet-stream`.
+  /// Nil means that of the header fields of the client or the session, or `application/octet-stream`.
   let contentType: String?
 
   /// Whether the body is in the request itself.
@@ -40,7 +40,7 @@ nonisolated public struct RequestBody: Sendable {
     if case .memory = content { true } else { false }
   }
 
-  /// Bytes in memory. Without a type, they have the `Content-Type` of the client's header fields, or
+  /// Bytes in memory. Without a type, they have the `Content-Type` of the header fields of the client or the session, or
   /// `application/octet-stream`.
   public static func data(_ data: Data, contentType: String? = nil) -> RequestBody {
     RequestBody(content: .memory { _ in data }, contentType: contentType)

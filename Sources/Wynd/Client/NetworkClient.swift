@@ -151,7 +151,8 @@ nonisolated extension NetworkClient: NetworkEndpointContext {
     let contentType = headers.first { $0.name.lowercased() == "content-type" }?.value
     return NetworkClientSettings(
       baseURL: baseURL ?? inherited?.baseURL, encoder: encoder ?? inherited?.encoder,
-      decoder: decoder ?? inherited?.decoder, contentType: contentType ?? inherited?.contentType)
+      decoder: decoder ?? inherited?.decoder, contentType: contentType ?? inherited?.contentType,
+      session: inherited?.session ?? performer as? URLSession)
   }
 
   func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {

@@ -100,14 +100,23 @@ nonisolated protocol NetworkSettingsPerformer: NetworkPerformer {
   var settings: NetworkClientSettings { get }
 }
 
-/// What a client supplies to the calls that are made on it.
+/// What a performer supplies to the calls that are made on it.
 nonisolated struct NetworkClientSettings: Sendable {
   /// Supplies the scheme, host and port of requests that have none.
   var baseURL: URL?
   var encoder: JSONEncoder?
   var decoder: JSONDecoder?
-  /// The `Content-Type` among the header fields of the client, for a body that has none.
+  /// The `Content-Type` among the header fields of the client.
   var contentType: String?
+  /// The session that sends the calls. Its configuration is read only if it is needed, because it is copied each time.
+  var session: URLSession?
+
+  /// The type of a body that names none.
+  var defaultContentType: String {
+    if let contentType { return contentType }
+    let fields = session?.configuration.httpAdditionalHeaders
+    return NetworkAdditionalField.value(of: "Content-Type", in: fields) ?? "application/octet-stream"
+  }
 }
 
 /// A performer whose session an app may invalidate after the beginning of a call.

@@ -40,8 +40,7 @@ nonisolated extension Endpoint {
       try body.addContentType(to: &request)
       request.httpBody = try body.encoded(with: settings.encoder)
       if request.value(forHTTPHeaderField: "Content-Type") == nil {
-        let contentType = settings.contentType ?? "application/octet-stream"
-        request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+        request.setValue(settings.defaultContentType, forHTTPHeaderField: "Content-Type")
       }
     }
     // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.

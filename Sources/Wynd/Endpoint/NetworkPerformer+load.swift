@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension NetworkPerformer {
   /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and calls the handler once with the
   /// parsed response or an error.
@@ -94,9 +98,10 @@ nonisolated extension NetworkPerformer {
 
   var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
 
-  /// The settings of a client, or of a script.
+  /// The settings of a client, a script or a session.
   var endpointSettings: NetworkClientSettings {
-    (self as? any NetworkSettingsPerformer)?.settings ?? NetworkClientSettings()
+    if let session = self as? URLSession { return NetworkClientSettings(session: session) }
+    return (self as? any NetworkSettingsPerformer)?.settings ?? NetworkClientSettings()
   }
 }
 

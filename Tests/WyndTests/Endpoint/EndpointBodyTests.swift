@@ -46,6 +46,30 @@ import WyndLoopbackServer
     }
   }
 
+  /// A body without a type has that of the session, also if a client is made on it that names none.
+  @Test(arguments: [false, true]) func bodyWithoutATypeHasThatOfTheSession(_ isClient: Bool) async throws {
+    let folder = try Folder()
+    try Data("x".utf8).write(to: folder.file())
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["content-type": "a/b"]
+    let session = URLSession(configuration: configuration)
+    let performer: any NetworkPerformer =
+      isClient ? NetworkClient(on: NetworkClient(on: session, headers: [.userAgent("App/1")])) : session
+    let bodies: [RequestBody] = [
+      .data(Data("x".utf8)), .file(folder.file()), .data(Data("x".utf8), contentType: "c/d"),
+    ]
+    let server = try LoopbackServer(script: .ok("done"))
+    for body in bodies {
+      for method in [NetworkMethod.post, .put] {
+        _ = try await performer.load(Call(server: server, method: method, body: body))
+      }
+    }
+    let types = server.requests.map { request in
+      request.headers.filter { $0.name.lowercased() == "content-type" }.map(\.value)
+    }
+    #expect(types == [["a/b"], ["a/b"], ["a/b"], ["a/b"], ["c/d"], ["c/d"]])
+  }
+
   @Test func sendsAFileWithACompletionHandler() async throws {
     let folder = try Folder()
     try Data("the file".utf8).write(to: folder.file())
