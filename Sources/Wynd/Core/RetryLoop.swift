@@ -98,8 +98,7 @@ nonisolated final class RetryLoop: Sendable {
     }
   }
 
-  /// Calls the completion handler on its queue, after the last event, and never before the public call or `cancel()` has
-  /// returned.
+  /// Calls the completion handler on its queue, after the last event, and never inside the public call or `cancel()`.
   private struct Delivery: Sendable {
     let queue: OperationQueue
     let events: DispatchQueue?

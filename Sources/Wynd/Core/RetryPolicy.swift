@@ -88,16 +88,16 @@ nonisolated extension RetryPolicy {
   }
 
   /// No retry starts later than this after the start of the call, so that time-outs do not add up. A download that
-  /// received data counts anew from the end of that attempt. `nil` is no limit. The default is 120 s. One exception: after an app was suspended, its connection is lost, and the first retry is
-  /// made however late.
+  /// received data counts anew from the end of that attempt. `nil` is no limit. The default is 120 s. One exception: after
+  /// an app was suspended, its connection is lost, and the first retry is made however late.
   public var maxRetryTime: Duration? {
     get { fields.maxRetryTime ?? .seconds(120) }
     set { fields.maxRetryTime = newValue }
   }
 
   /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the start of the
-  /// first of consecutive ones, or from the loss of the network if it had reached the server before. The default is 10 s, because a person may be waiting, in airplane mode or after mistyping the
-  /// host. `nil` is as long as ``maxRetryTime``.
+  /// first of consecutive ones, or from the loss of the network if it had reached the server before. The default is 10 s,
+  /// because a person may be waiting, in airplane mode or after mistyping the host. `nil` is as long as ``maxRetryTime``.
   public var maxUnreachableTime: Duration? {
     get { fields.maxUnreachableTime ?? .seconds(10) }
     set { fields.maxUnreachableTime = newValue }

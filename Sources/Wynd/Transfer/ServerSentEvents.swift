@@ -33,8 +33,9 @@ nonisolated extension NetworkPerformer {
   ///
   /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
   /// left, or when the iterating task is canceled. Each connection is made like any other call, with a
-  /// ``NetworkEvent/callID`` of its own, so Retry-After is respected, and a 404 is final. When another user of an ``Authentication`` signs in, or the user signs out, it does
-  /// not reconnect, but fails with `URLError.userAuthenticationRequired`. A response that is not an event stream is
+  /// ``NetworkEvent/callID`` of its own, so Retry-After is respected, and a 404 is final. When another user of an
+  /// ``Authentication`` signs in, or the user signs out, it does not reconnect, but fails with
+  /// `URLError.userAuthenticationRequired`. A response that is not an event stream is
   /// ``NetworkError/undecodable(_:_:_:)``, with its status and up to 1 MB of its body.
   ///
   /// Some systems deliver nothing until 512 bytes have arrived. A server can send a comment of that length first.
