@@ -86,7 +86,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func callsWithFewRetriesTakeNoLonger() {
+    @Test func budgetDoesNotDelayCallsWithFewRetries() {
       for seed in 0..<20 as Range<UInt64> {
         let result = Outage(calls: 50, maxRetries: 2, status: { _ in 503 }).run(seed: seed)
         // Waits of at most 0.5 and 1 s, and three times 20 ms.
@@ -135,7 +135,7 @@ extension SimulationTests {
       #expect(slowest(true) <= slowest(false) + 1, "\(slowest(true)) s, without the broken path \(slowest(false)) s")
     }
 
-    @Test func forgetsAnOutageAfterwards() {
+    @Test func budgetForgetsAnOutageOnceTheServerResponds() {
       let server = Server { _, now in now < 30 ? 503 : 200 }
       let policy = RetryPolicy(budget: RetryBudget())
       for index in 0..<60 { server.call(at: Double(index), policy) }
@@ -198,7 +198,7 @@ extension SimulationTests {
 
     /// 200 clients, each a process of its own, and a rate limit of 20 a second without burst: a client that was told
     /// `Retry-After: 1` must not return together with all the others (nginx's `limit_req` does the same on sockets).
-    @Test(arguments: [nil, 1, 0]) func servesAllClientsOfARateLimit(_ retryAfter: Int?) throws {
+    @Test(arguments: [nil, 1, 0]) func allClientsOfARateLimitedServerSucceed(_ retryAfter: Int?) throws {
       let time = VirtualTime(seed: 4)
       nonisolated(unsafe) var responses = Responses()
       nonisolated(unsafe) var nextFree = Duration.zero
@@ -248,7 +248,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func limitsTheNumberOfOrigins() {
+    @Test func budgetRemembersALimitedNumberOfOrigins() {
       let budget = RetryBudget()
       for index in 0..<1000 {
         budget.failed(URL(string: "http://h\(index).example/"), call: index, now: .seconds(index))
@@ -348,7 +348,7 @@ extension SimulationTests {
     }
 
     /// A middleware may respond with what it has kept, without the server or because that failed.
-    @Test(arguments: [true, false]) func aKeptResponseDoesNotEndAnOutage(_ asksServer: Bool) async throws {
+    @Test(arguments: [true, false]) func responseOfAMiddlewareDoesNotEndAnOutage(_ asksServer: Bool) async throws {
       let budget = RetryBudget()
       let time = VirtualTime(seed: 1)
       let url = try #require(URL(string: "http://a.example/"))

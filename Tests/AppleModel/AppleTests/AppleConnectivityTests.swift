@@ -212,7 +212,7 @@ import WyndLoopbackServer
   }
 
   /// URLSession uses a connection once more that the system closed meanwhile (Apple's forums, thread 724950).
-  @Test func connectionOfASuspendedAppFailsOnce() async throws {
+  @Test func retriesOnceOnAConnectionThatClosedDuringSuspension() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let session = URLSession(configuration: .ephemeral)
     let policy = RetryPolicy(backoff: .immediate, budget: nil)

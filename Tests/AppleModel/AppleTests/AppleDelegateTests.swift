@@ -150,7 +150,7 @@ import WyndLoopbackServer
   private final class NoPinning: NSObject, URLSessionTaskDelegate {}
 
   /// The model has no TLS, so the challenge of the certificate is made here.
-  @Test func laterAttemptsAreChallengedWithThePinningOfTheSession() throws {
+  @Test func laterAttemptsUseTheServerTrustDelegateOfTheSession() throws {
     let url = try #require(URL(string: "https://example.com/"))
     let space = URLProtectionSpace(
       host: "example.com", port: 443, protocol: "https", realm: nil,

@@ -155,7 +155,7 @@ import WyndLoopbackServer
     task?.cancel()
   }
 
-  @Test func cancellationIsNoFailedAttempt() async throws {
+  @Test func cancellationIsNotReportedAsAFailedAttempt() async throws {
     let server = try LoopbackServer(script: .hang)
     let log = EventLog()
     let task = Task {

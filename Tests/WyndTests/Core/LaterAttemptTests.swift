@@ -12,7 +12,7 @@ import WyndLoopbackServer
   static let policy = RetryPolicy(backoff: .immediate, budget: nil)
 
   /// Each response sets a cookie: the app's session gets that of the retry, and the retry that of the session.
-  @Test(arguments: ["GET", "PUT"]) func retryHasTheCookiesAndFieldsOfTheSession(_ method: String) async throws {
+  @Test(arguments: ["GET", "PUT"]) func retrySendsCookiesAndHeadersOfTheSession(_ method: String) async throws {
     let server = try LoopbackServer { request in
       .status(request.index == 0 ? 503 : 200, [("Set-Cookie", "c\(request.index)=1")], body: "x")
     }

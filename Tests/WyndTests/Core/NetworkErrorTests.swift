@@ -206,7 +206,7 @@ import WyndLoopbackServer
     #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
   }
 
-  @Test func mappedErrorHasTheFactsOfItsCause() throws {
+  @Test func mappedErrorHasStatusURLErrorAndStopReasonOfItsCause() throws {
     let cause = try Self.status(503)
     let mapped = NetworkError.mappedError(Chatty(), cause)
     #expect(mapped.statusCode == 503 && mapped.response === cause.response && mapped.shouldRetry)

@@ -81,7 +81,7 @@ import WyndLoopbackServer
     #"Basic realm="x""#, "Basic", "Bearer", #"Digest realm="x", nonce="1""#, #"Bearer, Basic realm="x""#,
     #"Negotiate, Basic realm="x", charset="UTF-8""#, "nonsense", "",
   ])
-  func completesA401WithAnyChallenge(_ challenge: String) async throws {
+  func returnsA401WithAnyWWWAuthenticateValue(_ challenge: String) async throws {
     let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", challenge)], body: "who are you?"))
     for authorization in [nil, "Basic dTpw"] {
       for configuration in [URLSessionConfiguration.default, .ephemeral] {

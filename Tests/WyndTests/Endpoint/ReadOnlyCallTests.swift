@@ -25,7 +25,7 @@ import WyndLoopbackServer
   static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
 
   /// Whatever has happened to the first one, also if the server has read it.
-  @Test func queryIsRepeatedOnASession() async throws {
+  @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {
     let log = EventLog()
     let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.answer))
     let client = NetworkClient(
@@ -38,7 +38,7 @@ import WyndLoopbackServer
   }
 
   /// The text for people does not ask them to check whether the request was received.
-  @Test func errorDoesNotAskPeopleToCheck() async throws {
+  @Test func errorOfAReadOnlyPOSTDoesNotAskToCheckWhetherItWasReceived() async throws {
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), on: NetworkScript([.status(503)]), policy: Self.quick)
     for isReadOnly in [true, false] {
@@ -54,7 +54,7 @@ import WyndLoopbackServer
 
   static let plans: [(String, RepeatSafety)] = [("POST", .readOnly), ("PATCH", .readOnly), ("GET", .idempotentMethod)]
 
-  @Test func planOfAPlainRequestSaysThatItReads() async throws {
+  @Test func readOnlyPlanOfAPlainRequestIsRepeated() async throws {
     for (method, safety) in Self.plans {
       let log = EventLog()
       let script = NetworkScript([.dropped, .silence, .ok("x")])
@@ -68,7 +68,7 @@ import WyndLoopbackServer
   }
 
   /// A body that can be read only once is not sent a second time, and a failure that proves more is reported.
-  @Test func otherRulesStillApply() async throws {
+  @Test func readOnlyPOSTSendsABodyStreamOnceAndReportsNothingSent() async throws {
     let log = EventLog()
     let script = NetworkScript([.failure(.cannotConnectToHost), .status(404)])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
@@ -85,7 +85,9 @@ import WyndLoopbackServer
   }
 
   /// After a redirect a rejected POST is sent again only if that is safe.
-  @Test(arguments: [true, false]) func rejectedQueryIsSentAgainAfterARedirect(_ isReadOnly: Bool) async throws {
+  @Test(arguments: [true, false]) func onlyAReadOnlyPOSTIsSentAgainAfterARedirectAndA401(_ isReadOnly: Bool)
+    async throws
+  {
     let server = try LoopbackServer { request in
       if request.target == "/start" { return .redirect(307, to: "/page") }
       return request.value("Authorization") == "Bearer new" ? .ok("page") : .status(401)

@@ -207,7 +207,7 @@ import Wynd
     #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "X-App") == "ours" })
   }
 
-  @Test func cancelsASilentCall() async throws {
+  @Test func canceledCallOnAScriptEndsAsCancelled() async throws {
     let sent = Gate()
     let script = NetworkScript { _, _ in
       sent.open()

@@ -110,7 +110,7 @@ extension DownloadTests {
   }
 
   /// If the part were kept, the server could send the same to every later request.
-  @Test func startsOverAfterARestThatIsTooLong() async throws {
+  @Test func restartsAfterABodyLongerThanItsContentRange() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0: .file(Self.old, for: request, cut: 20_000)
@@ -315,7 +315,7 @@ extension DownloadTests {
   }
 
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
-  @Test func endedDownloadOpensNoFile() async throws {
+  @Test func downloadThatEndedBeforeItsAttemptOpensNoFile() async throws {
     let folder = try Folder()
     let script = NetworkScript([.ok("x")])
     let options = DownloadOptions(resumes: true)

@@ -103,7 +103,7 @@ extension DownloadTests {
 
   /// `maxRetryTime` is then counted from its end. A machine that stands still for a second can end one of the downloads,
   /// but not all of them.
-  @Test func firstAttemptThatMakesProgressTakesNoTimeFromTheRetries() async throws {
+  @Test func maxRetryTimeStartsAfterAFirstAttemptWithProgress() async throws {
     var policy = Self.policy
     policy.maxRetryTime = .seconds(1)
     var result: Result<NetworkDownload, NetworkError>?

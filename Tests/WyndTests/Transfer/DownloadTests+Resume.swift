@@ -36,7 +36,7 @@ extension DownloadTests {
   }
 
   /// Someone else may plant a state file of gigabytes, or a pipe that nobody writes to.
-  @Test(arguments: ["large", "pipe"]) func doesNotUseAPlantedStateFile(_ kind: String) async throws {
+  @Test(arguments: ["large", "pipe"]) func ignoresAStateFileThatIsTooLargeOrAPipe(_ kind: String) async throws {
     let bytes = someBytes(100_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
     let folder = try Folder()

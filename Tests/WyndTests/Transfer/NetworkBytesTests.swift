@@ -33,7 +33,7 @@ import Wynd
     #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
   }
 
-  @Test func maxRetriesLimitsTheStart() async throws {
+  @Test func maxRetriesLimitsAttemptsBeforeTheFirstByte() async throws {
     let script = NetworkScript([.dropped])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     await #expect(throws: NetworkError.self) {

@@ -10,7 +10,7 @@ import Testing
   }
 
   /// The reader never catches up: the files that it has read are gone all the same.
-  @Test func freesTheDiskWhileTheReaderIsBehind() throws {
+  @Test func removesReadFilesWhileTheReaderIsBehind() throws {
     var overflow = NetworkOverflow()
     let chunk = Data(someBytes(1_048_576))
     var unread = 0

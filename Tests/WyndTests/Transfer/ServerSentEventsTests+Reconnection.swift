@@ -91,7 +91,7 @@ extension ServerSentEventsTests {
   }
 
   /// 3 s unless the server says otherwise; never less than 0.1 s.
-  @Test func waitsBeforeEachReconnection() async throws {
+  @Test func waitsThreeSecondsOrTheRetryFieldBeforeReconnecting() async throws {
     #expect(try await waits("") == .seconds(3))
     #expect(try await waits("retry: 0\n") == .milliseconds(100))
     #expect(try await waits("retry: 4000\n") == .seconds(4))
@@ -204,7 +204,7 @@ extension ServerSentEventsTests {
   }
 
   /// An event shows that the server is well: only connections without one make the wait longer.
-  @Test func keepsTheWaitShortWhileEventsArrive() async throws {
+  @Test func eventsResetTheReconnectionWait() async throws {
     #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
   }
 

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(5))) struct TransferProgressTests {
-  @Test func reportsFallingProgressOfTheSameLength() async {
+  @Test func reportsProgressThatStartsAgainWithTheSameTotal() async {
     let told = Box<[Int64]>([])
     let reporter = NetworkProgressReporter { progress in told.update { $0.append(progress.completed) } }
     for completed in [Int64(0), 900_000, 0, 1, 1_000_000, 1_000_000] {

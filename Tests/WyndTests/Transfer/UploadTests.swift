@@ -141,7 +141,7 @@ import WyndLoopbackServer
     #expect(server.requests.isEmpty)
   }
 
-  @Test func errorHasItsBody() async throws {
+  @Test func uploadErrorHasTheBodyOfTheResponse() async throws {
     let server = try LoopbackServer { $0.target == "/big" ? .ok(someBytes(5_000)) : .status(422, body: "why") }
     let error = await upload(server.url(), from: .data(Data("x".utf8))).error
     #expect(error?.statusCode == 422 && error?.data == Data("why".utf8))
