@@ -36,7 +36,7 @@ final class ServerProcess {
     return process.out
   }
 
-  /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:
+  /// Runs in the child process until its parent ends. The path names the number of bytes and the share of faults:
   /// `/BYTES/PERCENT`, or `/BYTES/PERCENT/STATUS`; or it is one of those for large files.
   static func serve() throws {
     let json = #"{"id":12345,"name":"an item","ok":true}"#

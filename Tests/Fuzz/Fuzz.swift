@@ -66,7 +66,7 @@ func rateLimit(_ text: String) {
   decide(["RateLimit": text])
 }
 
-/// Whatever the fields say, the wait is finite, not negative, and not above the cap.
+/// For any fields, the wait is finite, not negative, and not above the cap.
 func decide(_ fields: [String: String]) {
   for status in [429, 503] {
     guard let response = response(status, fields) else { continue }
@@ -83,7 +83,7 @@ func decide(_ fields: [String: String]) {
   }
 }
 
-/// Whatever an answer says of caching: it is served while it is fresh and no longer, and the reader never traps.
+/// For any cache fields, a response is served only while it is fresh, and reading them never traps.
 func cached(_ text: String) {
   let field = parts(text)
   func at(_ index: Int) -> String { index < field.count ? field[index] : "" }
@@ -105,7 +105,7 @@ func cached(_ text: String) {
   require(data.flatMap { try? PropertyListDecoder().decode(StoredResponse.self, from: $0) } != nil, "not read again")
 }
 
-/// Whatever a server says of a part: it is put where it belongs, or refused, and never beyond what is known.
+/// For any Content-Range, the bytes are written at their offset, or rejected, and never beyond the known length.
 func contentRange(_ text: String) {
   let field = parts(text)
   func at(_ index: Int) -> String? { index < field.count && !field[index].isEmpty ? field[index] : nil }
@@ -128,7 +128,7 @@ func contentRange(_ text: String) {
   }
 }
 
-/// Whatever comes, and wherever the pieces end, the events are the same.
+/// The events do not depend on where the chunks end.
 func events(_ bytes: [UInt8]) {
   var (whole, pieces) = (ServerSentEventParser(), ServerSentEventParser())
   var (splitter, other) = (NetworkLineSplitter(), NetworkLineSplitter())
@@ -150,7 +150,7 @@ func lines(_ bytes: [UInt8]) {
   require(got == expected, "\(got) \(expected)")
 }
 
-/// Whatever a request holds, its command is one line of words, and no secret is in it.
+/// For any request, the command is one line of words without a secret.
 func curl(_ text: String) {
   let field = parts(text)
   var request = URLRequest(url: URL(string: field[0]) ?? base)

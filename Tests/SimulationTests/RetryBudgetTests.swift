@@ -295,7 +295,7 @@ extension SimulationTests {
       for call in 5...6 { budget.failed(URL(string: "http://a.example:8080/"), call: call, now: .seconds(20)) }
       #expect(budget.isFailing(URL(string: "http://a.example:8080/"), now: .seconds(20)))
       #expect(!budget.isFailing(URL(string: "http://a.example:9090/"), now: .seconds(20)))
-      // Both calls go on failing.
+      // Both calls keep failing.
       budget.failed(url, call: 7, now: .seconds(30))
       budget.failed(url, call: 8, now: .seconds(30))
       budget.failed(url, call: 7, now: .seconds(30.5))

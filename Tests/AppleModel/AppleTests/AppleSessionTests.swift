@@ -42,7 +42,7 @@ import WyndLoopbackServer
     }
   }
 
-  /// What URLSession does with zero, NaN, infinity and the like is published nowhere, so it does not get them.
+  /// What URLSession does with zero, NaN, infinity and the like is not documented, so it never receives them.
   @Test(arguments: AppleDelegateTests.kinds) func replacesTimeoutsThatURLSessionDoesNotDocument(_ kind: String)
     async throws
   {

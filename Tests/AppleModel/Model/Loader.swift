@@ -89,7 +89,7 @@ final class Loader: @unchecked Sendable {
     var hasReturned = false
   }
 
-  /// The same for a method with a completion handler. `fallback`: nobody implements it.
+  /// The same for a method with a completion handler. `fallback` is used if no delegate implements it.
   ///
   /// [assumed] `timeoutIntervalForRequest` runs while a delegate has not called the handler, as nothing is transferred.
   private func ask<Value>(
@@ -207,7 +207,7 @@ final class Loader: @unchecked Sendable {
     if status == 303 && method != "HEAD" || status < 303 && method == "POST" {
       next.httpMethod = "GET"
       (next.httpBody, next.httpBodyStream) = (nil, nil)
-      // [assumed] As RFC 9110 asks: no field that describes the body.
+      // [assumed] As RFC 9110 says: no field that describes the body.
       for name in (next.allHTTPHeaderFields ?? [:]).keys where name.lowercased().hasPrefix("content-") {
         next.setValue(nil, forHTTPHeaderField: name)
       }

@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 /// Calls with random policies, faults, cancellations and budgets, through the real loop and the real policy, in virtual
-/// time; and what must be true of every one of them, whatever happens.
+/// time; and what must be true of every one of them.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct RandomCalls: Sendable {
   /// How many calls are made.

@@ -16,7 +16,7 @@ public final class WaitingCalls: @unchecked Sendable {
   private let requests: [URLRequest]
   private let queue = OperationQueue()
 
-  /// Makes the requests, so that what they hold can be told from what waiting costs.
+  /// Makes the requests first, so that their memory is not counted as that of waiting.
   public init(count: Int) {
     requests = (0..<count).compactMap { URL(string: "http://waiting.example/\($0)").map { URLRequest(url: $0) } }
     lateness.reserveCapacity(count)
@@ -45,7 +45,7 @@ public final class WaitingCalls: @unchecked Sendable {
     }
   }
 
-  /// Calls that have their answer.
+  /// Calls that have ended.
   public var answered: Int { lock.withLock { answers } }
   /// Seconds that each retry came after it was due, the smallest first.
   public var sortedLateness: [Double] { lock.withLock { lateness.sorted() } }

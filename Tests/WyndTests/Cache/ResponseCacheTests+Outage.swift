@@ -55,7 +55,7 @@ extension ResponseCacheTests {
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
   }
 
-  /// Offline with something usable stored: one attempt is enough to know.
+  /// Retries are not needed if there is a stored response to serve.
   @Test(arguments: [Step.failure(.notConnectedToInternet), .status(503), .silence])
   func servesAStaleResponseAfterOneAttempt(_ failure: Step) async throws {
     let cached = CachedClient([.ok("old", headers: Self.tagged), failure], stale: true, policy: RetryPolicy())

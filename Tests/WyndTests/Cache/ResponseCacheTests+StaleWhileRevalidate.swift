@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A stale response is served at once, and renewed for the next call (RFC 5861 §3).
+/// With `stale-while-revalidate`, a stale response is served at once, and revalidated for the next call (RFC 5861 §3).
 extension ResponseCacheTests {
   static let staleWhileRevalidate = ["Cache-Control": "max-age=60, stale-while-revalidate=30", "ETag": "\"1\""]
 
@@ -65,7 +65,6 @@ extension ResponseCacheTests {
     #expect(try await cached.response(request) == ("two", .network))
   }
 
-  /// The list is on the screen, and up to date a moment later.
   @Test func valuesGiveTheStaleValueThenThatOfTheServer() async throws {
     let cached = CachedClient([
       .ok("one", headers: Self.staleWhileRevalidate), .ok("two", headers: Self.staleWhileRevalidate),
@@ -104,7 +103,7 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count == 2)
   }
 
-  /// A renewal that fails leaves the stored response, and the next call tries again.
+  /// A revalidation that fails keeps the stored response.
   @Test func nextCallRevalidatesAgainAfterAFailure() async throws {
     let cached = CachedClient([
       .ok("one", headers: Self.staleWhileRevalidate), .status(500), .ok("two", headers: Self.staleWhileRevalidate),

@@ -77,7 +77,7 @@ extension ResponseStoreTests {
     }
   }
 
-  /// Changed bytes are either noticed or in nothing that matters; they never stop the process.
+  /// Such a file is rejected or read, depending on the byte.
   @Test func readingAFileWithChangedBytesDoesNotCrash() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response(), for: "a")

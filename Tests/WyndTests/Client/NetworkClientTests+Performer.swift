@@ -129,7 +129,7 @@ extension NetworkClientTests {
     #expect(trace.text == "a> b> <b <a a> b> <b <a")
   }
 
-  /// The responses of one user are not those of another, also if the other client signs the requests.
+  /// The inner client adds the credential.
   @Test func cacheSeparatesUsersOfTheInnerClient() async throws {
     let script = NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: ["Cache-Control": "max-age=60"])

@@ -11,7 +11,7 @@ import WyndLoopbackServer
 extension NetworkClientTests {
   typealias Closure = NetworkMiddlewareTests.Closure
 
-  /// Answers with the credential of a request, which a cache may serve for a minute.
+  /// Responds with the credential of the request. A cache may serve the response for a minute.
   static func echo(_ field: String = "Authorization") -> NetworkScript {
     NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: field) ?? "nobody", headers: ["Cache-Control": "max-age=60"])
@@ -173,7 +173,7 @@ extension NetworkClientTests {
         if count == 3 { break }
       }
     } catch let error as NetworkError { failure = error }
-    // A stream of nobody goes on as that of nobody, and one of a user ends.
+    // A stream without a user continues without one, and a stream of a user ends.
     #expect(Self.tokens(script) == (token == nil ? [nil, nil, nil] : ["Bearer a", "Bearer a"]))
     #expect(failure?.urlError?.code == (token == nil ? nil : .userAuthenticationRequired))
   }

@@ -102,7 +102,7 @@ import WyndLoopbackServer
             let result = await task.result
             var numbers = (try? result.get())?.map(\.number) ?? []
             if case .failure(let error as NetworkError) = result { numbers = error.attempts.map(\.number) }
-            #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is told twice")
+            #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is reported twice")
           }
         }
       }

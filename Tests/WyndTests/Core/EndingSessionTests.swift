@@ -53,7 +53,7 @@ import WyndLoopbackServer
     }
   }
 
-  /// Held by the closures of a call.
+  /// Retained by the closures of a call.
   final class Owner: Sendable {
     let ending: Ending
     init(_ ending: Ending) { self.ending = ending }

@@ -38,7 +38,6 @@ import WyndLoopbackServer
     #expect(Set(server.requests.map(\.connection)).count == 2, "one of the app's session, and one of Wynd's")
   }
 
-  /// A stream that ended is a call that goes on.
   @Test(arguments: [false, true])
   func eventStreamReconnectsAfterItsSessionWasFinished(usesClient: Bool) async throws {
     let head = ScriptedResponse.head(200, [("Content-Type", "text/event-stream"), ("Connection", "close")])

@@ -121,7 +121,7 @@ extension NetworkErrorTests {
   }
   struct Record: Error { var token = "SECRET" }
 
-  /// The name of a case is a part of the code. Its values, and whatever code of the app prints, may be secrets.
+  /// The name of a case is a part of the code. Its values, and texts made by code of the app, may contain secrets.
   @Test func logsTheCaseOfAnAppErrorWithoutItsValues() throws {
     let rows: [(any Error, String)] = [
       (Fault.closed, "Fault.closed, "), (Fault.rejected(token: "SECRET"), "Fault.rejected, "),

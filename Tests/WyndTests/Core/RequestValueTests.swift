@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What the caller set in a request holds for each kind of call.
+/// Each kind of call respects the properties of the request.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValueTests {
   static let kinds = ["call", "client", "upload", "download", "stream"]
 
@@ -41,7 +41,6 @@ import Wynd
     }
   }
 
-  /// A value longer than that of the session holds as well.
   @Test func timeoutOfTheRequestInitializerMayExceedThatOfTheSession() async throws {
     let server = try LoopbackServer { _ in
       usleep(1_500_000)

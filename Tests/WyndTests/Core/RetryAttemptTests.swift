@@ -153,7 +153,7 @@ import Testing
     #expect(transport.log.value == ["request", "handler"])
   }
 
-  /// The cancellation counts, whatever the closure decides.
+  /// The call ends as canceled even if the closure returns true.
   @Test(arguments: [true, false]) func cancellationWhileShouldRetryDecidesIsReported(_ verdict: Bool) async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))

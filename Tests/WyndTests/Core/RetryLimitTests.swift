@@ -11,7 +11,7 @@ import Wynd
   typealias Stop = RetryFailure.StopReason
   static func every(_ seconds: Double) -> Backoff { .constant(.seconds(seconds)) }
 
-  /// A policy and a failure that stays → how often the request is sent, when the call ends, and why.
+  /// A policy and a permanent failure → how often the request is sent, when the call ends, and why.
   struct Row: Sendable {
     var policy: RetryPolicy
     var step: NetworkScript.Step = .dropped
@@ -91,7 +91,7 @@ import Wynd
     #expect(call.log.sources.allSatisfy { $0 == .backoff })
   }
 
-  /// Being unreachable is counted from the first failure of an unbroken row.
+  /// The time without a server is counted from the first of consecutive failures.
   @Test func responseResetsTheUnreachableTime() async throws {
     let steps: [NetworkScript.Step] = [.refused, .refused, .status(503), .refused, .refused, .refused, .ok("x")]
     let call = try await RetryRuleTests.run(steps, policy: .init(backoff: Self.every(4)))
@@ -176,7 +176,7 @@ import Wynd
     }
   }
 
-  /// The event names what the length of the wait follows from.
+  /// The wait is that of the backoff alone, so the event names the backoff as its source.
   @Test func reportsAZeroRetryAfterAsBackoff() async throws {
     for value in ["0", "0.0", "000", "Thu, 01 Jan 1970 00:00:00 GMT"] {
       let call = try await RetryRuleTests.run(

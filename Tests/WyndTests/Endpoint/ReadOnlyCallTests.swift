@@ -24,7 +24,7 @@ import WyndLoopbackServer
   static let answer = #"{"data":{"films":[{"title":"Heat"}]}}"#
   static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
 
-  /// Whatever has happened to the first one, also if the server has read it.
+  /// Also if the server has read the first request.
   @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {
     let log = EventLog()
     let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.answer))
@@ -37,7 +37,6 @@ import WyndLoopbackServer
     #expect(log.safeties == [.readOnly, .readOnly, .readOnly])
   }
 
-  /// The text for people does not ask them to check whether the request was received.
   @Test func errorOfAReadOnlyPOSTDoesNotAskToCheckWhetherItWasReceived() async throws {
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), on: NetworkScript([.status(503)]), policy: Self.quick)

@@ -6,7 +6,7 @@ import Wynd
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 
-  /// A request that is not safe to repeat reaches the server once, whatever happens to its connection.
+  /// A request that is not safe to repeat reaches the server at most once, even if its connection is lost.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxSentOnceTests {
     enum Kind: String, CaseIterable { case empty, body, data, file, stream, streamOfUnknownLength, download, bytes }
 
@@ -50,7 +50,8 @@ import Wynd
       } catch { return nil }
     }
 
-    /// The server keeps its connections, whatever the request says, and ends one after it has read an order.
+    /// The server keeps its connections open even if the request says `Connection: close`, and closes one after it has
+    /// read an order.
     @Test(arguments: Kind.allCases, [ScriptedResponse.close, .reset])
     func aPOSTIsSentOnceDespiteIdleConnections(_ kind: Kind, _ end: ScriptedResponse) async throws {
       for method in ["POST", "PATCH", "ORDER"] {
@@ -120,7 +121,7 @@ import Wynd
       #expect((2...session.configuration.httpMaximumConnectionsPerHost).contains(most.value ?? 0), "\(most.value ?? 0)")
     }
 
-    /// A canceled request that waits is not sent, and the others go on.
+    /// A canceled request that waits is not sent, and the others are not affected.
     @Test func aPOSTThatWaitsCanBeCanceled() async throws {
       let gate = Gate()
       let server = try LoopbackServer { request in

@@ -29,7 +29,6 @@ import Testing
     #expect(cancelled.level == .info)
   }
 
-  /// As a function it is all that a policy needs.
   @Test func logCanBeUsedAsOnEvent() async throws {
     var policy = RetryPolicy.never
     policy.onEvent = NetworkEvent.log

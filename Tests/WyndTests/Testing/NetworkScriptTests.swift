@@ -143,7 +143,7 @@ import Wynd
     }
   }
 
-  /// In a script it is the first second of 2026, and chance is a half.
+  /// The clock of a script starts with the year 2026, and its random numbers are 0.5.
   static let waits: [(steps: [NetworkScript.Step], elapsed: Duration)] = [
     ([.status(503, headers: ["Retry-After": "Thu, 01 Jan 2026 00:00:07 GMT"]), .ok("x")], .seconds(7)),
     ([.dropped, .ok("x")], .milliseconds(250)), ([.dropped, .dropped, .ok("x")], .milliseconds(750)),

@@ -153,7 +153,7 @@ extension DownloadTests {
   }
 
   #if os(Linux)
-    /// A child process that is started meanwhile has a copy of each open descriptor, and with it of each lock.
+    /// A child process inherits each open descriptor, and with it each lock.
     @Test func releasesLockDespiteACopiedDescriptor() async throws {
       let server = try LoopbackServer { request in
         if request.index > 0 { return .file(Self.old, for: request) }
@@ -299,7 +299,7 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// The user leaves a screen, and opens it again at once.
+  /// A download is canceled and started again at once.
   @Test func waitsUntilACanceledDownloadHasClosedItsFile() async throws {
     let server = try LoopbackServer { .file(Self.new, for: $0) }
     let folder = try Folder()

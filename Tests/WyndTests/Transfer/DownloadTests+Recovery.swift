@@ -79,7 +79,7 @@ extension DownloadTests {
     #expect(try Data(contentsOf: folder.file()) == Data(Self.large), "\(name)")
   }
 
-  /// Each download from the beginning is cut off, and each rest is wrong.
+  /// Each download from the beginning is cut off, and each response to a Range is wrong.
   @Test func maxRetriesLimitsRestarts() async throws {
     let server = try LoopbackServer { request in
       if request.value("Range") != nil { return Self.response(206, 99_000) }

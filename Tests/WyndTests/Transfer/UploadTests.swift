@@ -108,8 +108,8 @@ import WyndLoopbackServer
     var mostReports: [String: Int] = [:]
     for (name, body) in bodies + bodies + bodies + bodies where mostReports[name] ?? 0 <= 3 {
       let server = try LoopbackServer(script: .reset, .ok())
-      let told = Box<[TransferProgress]>([])
-      let onProgress: @Sendable (TransferProgress) -> Void = { progress in told.update { $0.append(progress) } }
+      let reported = Box<[TransferProgress]>([])
+      let onProgress: @Sendable (TransferProgress) -> Void = { progress in reported.update { $0.append(progress) } }
       let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
@@ -117,7 +117,7 @@ import WyndLoopbackServer
         result.value = $0
       }
       await until { result.value != nil }
-      let amounts = try #require(told.value).map(\.completed)
+      let amounts = try #require(reported.value).map(\.completed)
       #expect(amounts.last == 1_000_000 && result.value?.error == nil, "\(name): \(amounts)")
       // Progress falls at most once; not to 0 if newer progress replaces that report.
       let falls = zip(amounts, amounts.dropFirst()).filter { $0 > $1 }
@@ -183,7 +183,7 @@ import WyndLoopbackServer
     #expect(server.requests.count == 1)
   }
 
-  /// On a connection that turns out dead libcurl would send it again, empty, and the server would apply that.
+  /// If an idle connection turns out to be closed, libcurl would send the request again with an empty body.
   @Test func doesNotSendAConsumedStreamAsAnEmptyBody() async throws {
     let server = try LoopbackServer(script: .ok(), .reset, .ok(), .ok())
     for _ in 0..<2 {
