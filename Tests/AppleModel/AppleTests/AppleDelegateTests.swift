@@ -55,21 +55,9 @@ import WyndLoopbackServer
   static let kinds = ["request", "download", "upload", "stream"]
 
   static func run(_ kind: String, _ session: URLSession, _ request: URLRequest) async throws -> Int {
+    if kind != "request" { return try await TransferSessionTests.run(kind, session, request) }
     let policy = RetryPolicy(backoff: .immediate, budget: nil)
-    switch kind {
-    case "request":
-      return try await session.networkResponse(for: request, policy: policy).response.statusCode
-    case "download":
-      let folder = try Folder()
-      return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
-    case "upload":
-      let body = RequestBody.stream { InputStream(data: Data("body".utf8)) }
-      return try await session.performNetworkUpload(request, from: body, policy: policy).response.statusCode
-    default:
-      let bytes = try await session.networkBytes(for: request, policy: policy)
-      for try await _ in bytes {}
-      return bytes.response.statusCode
-    }
+    return try await session.networkResponse(for: request, policy: policy).response.statusCode
   }
 
   @Test(arguments: kinds) func delegateSeesRedirectsChallengesAndMetrics(_ kind: String) async throws {
