@@ -5,9 +5,9 @@ import LoopbackServer
 private final class Bytes: @unchecked Sendable {
   private let lock = NSLock()
   private(set) var total = 0
-  func count(_ answer: ScriptedResponse) -> ScriptedResponse {
-    for case .send(let bytes) in answer.steps { lock.withLock { total += bytes.count } }
-    return answer
+  func count(_ response: ScriptedResponse) -> ScriptedResponse {
+    for case .send(let bytes) in response.steps { lock.withLock { total += bytes.count } }
+    return response
   }
 }
 

@@ -304,7 +304,7 @@ extension SimulationTests {
 
     // MARK: Which origin a response counts for
 
-    /// Makes one call to a.example whose request is answered by the server of `responder`.
+    /// Makes one call to a.example whose response is from the server `responder`.
     private func call(
       _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime,
       middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)? = nil

@@ -149,7 +149,9 @@ final class Loader: @unchecked Sendable {
         exchange.end()
         body = chosen.httpMethod == request.httpMethod ? try newBody(body, chosen) : .none
         request = chosen
-      } else if let challenge = Self.challenge(response, challenges), let chosen = try answer(to: challenge) {
+      } else if let challenge = Self.challenge(response, challenges),
+        let chosen = try delegateCredential(for: challenge)
+      {
         exchange.end()
         credential = chosen
         challenges += 1
@@ -247,7 +249,7 @@ final class Loader: @unchecked Sendable {
 
   // [doc] urlsessiontaskdelegate/urlsession(_:task:didreceive:completionhandler:): tasks with a completion handler too; the
   // method of URLSessionDelegate is for challenges of the connection. A refusal of the delegate's cancels the task.
-  private func answer(to challenge: URLAuthenticationChallenge) throws -> URLCredential? {
+  private func delegateCredential(for challenge: URLAuthenticationChallenge) throws -> URLCredential? {
     let fallback: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
     let (disposition, credential) = try ask(fallback) { reply in
       self.call { $0.urlSession(self.session, task: self.task, didReceive: challenge) { reply(($0, $1)) } }

@@ -4,7 +4,7 @@
 extension RandomCalls {
   /// What must be true.
   public enum Check: String, CaseIterable, Sendable {
-    case exactlyOneAnswer
+    case endsExactlyOnce
     case noMoreSendsThanAllowed
     case nothingUnsafeIsSentTwice
     case neverSoonerThanTheServerAsked

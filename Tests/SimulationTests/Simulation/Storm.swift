@@ -41,7 +41,7 @@ public struct Storm: Sendable {
     public var failed = 0.0
     /// Seconds after the outage until at least 99 % of the responses of each second are successful.
     public var recovery = 0.0
-    /// Seconds after the outage until the last call made in it was answered.
+    /// Seconds after the outage until the last call made in it has ended.
     public var last = 0.0
     /// The most sends in 100 ms, as a multiple of the mean, from the end of the outage until the last call was back.
     public var peak = 0.0

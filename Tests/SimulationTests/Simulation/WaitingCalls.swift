@@ -9,7 +9,7 @@ import Foundation
 /// Many calls that wait for their retry at the same time, in real time, without a network: what does one cost?
 public final class WaitingCalls: @unchecked Sendable {
   private let lock = NSLock()
-  private var answers = 0
+  private var endedCount = 0
   private var lateness: [Double] = []
   private var dues: [Int: Duration] = [:]
   private var attempted: Set<Int> = []
@@ -41,12 +41,12 @@ public final class WaitingCalls: @unchecked Sendable {
       let policy = RetryPolicy(backoff: .constant(wait), maxRetryTime: nil, budget: budget)
       let clock = NotingClock { [self] due in lock.withLock { dues[index] = due } }
       let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: clock)
-      _ = loop.start(on: queue) { [self] _ in lock.withLock { self.answers += 1 } }
+      _ = loop.start(on: queue) { [self] _ in lock.withLock { self.endedCount += 1 } }
     }
   }
 
   /// Calls that have ended.
-  public var answered: Int { lock.withLock { answers } }
+  public var ended: Int { lock.withLock { endedCount } }
   /// Seconds that each retry came after it was due, the smallest first.
   public var sortedLateness: [Double] { lock.withLock { lateness.sorted() } }
 }

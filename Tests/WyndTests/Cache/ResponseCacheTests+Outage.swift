@@ -15,8 +15,8 @@ extension ResponseCacheTests {
   @Test(arguments: failures.indices) func servesAStaleResponseWhenTheNetworkFails(_ row: Int) async throws {
     let cached = CachedClient([.ok("old", headers: Self.tagged), Self.failures[row]], stale: true)
     _ = try await cached.get()
-    let answer = try await cached.get(after: 1_000_000)
-    #expect(answer.text == "old" && answer.source == .cache)
+    let response = try await cached.get(after: 1_000_000)
+    #expect(response.text == "old" && response.source == .cache)
   }
 
   @Test func doesNotServeStaleForClientErrorsMustRevalidateOrWhenDisabled() async throws {

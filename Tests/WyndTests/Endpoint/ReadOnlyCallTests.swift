@@ -21,13 +21,13 @@ import WyndLoopbackServer
     var isReadOnly: Bool { true }
     var body: RequestBody? { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
   }
-  static let answer = #"{"data":{"films":[{"title":"Heat"}]}}"#
+  static let filmsText = #"{"data":{"films":[{"title":"Heat"}]}}"#
   static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
 
   /// Also if the server has read the first request.
   @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {
     let log = EventLog()
-    let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.answer))
+    let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.filmsText))
     let client = NetworkClient(
       baseURL: server.url(), on: URLSession(configuration: .ephemeral),
       policy: RetryPolicy(backoff: .immediate, onEvent: log.add))

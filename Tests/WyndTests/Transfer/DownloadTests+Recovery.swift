@@ -37,7 +37,7 @@ extension DownloadTests {
   }
 
   /// What the server sends for the rest, and whether it can be used.
-  static let rests: [(name: String, answer: ScriptedResponse, isUsed: Bool)] = [
+  static let rests: [(name: String, response: ScriptedResponse, isUsed: Bool)] = [
     ("block that begins earlier", block(65_536, 199_999), true), ("whole file", block(0, 199_999), true),
     ("block of an unknown total", block(65_536, 199_999, "*"), true), ("exact rest", block(101_000, 199_999), true),
     ("block without Content-Range", response(206, 99_000), false),
@@ -57,9 +57,9 @@ extension DownloadTests {
   ]
 
   @Test(arguments: rests.indices) func resumesOrRestartsAPartialFileInTheSameCall(_ row: Int) async throws {
-    let (name, answer, isUsed) = Self.rests[row]
+    let (name, response, isUsed) = Self.rests[row]
     let folder = try Folder()
-    let server = try await serverWithKeptPart(in: folder, rest: answer)
+    let server = try await serverWithKeptPart(in: folder, rest: response)
     let done = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
     #expect(try Data(contentsOf: done.file) == Data(Self.large), "\(name)")
     #expect(
@@ -69,9 +69,9 @@ extension DownloadTests {
 
   /// Without retries, the next call starts over.
   @Test(arguments: rests.indices) func unusablePartialFileFailsAtMostOneCall(_ row: Int) async throws {
-    let (name, answer, isUsed) = Self.rests[row]
+    let (name, response, isUsed) = Self.rests[row]
     let folder = try Folder()
-    let server = try await serverWithKeptPart(in: folder, rest: answer)
+    let server = try await serverWithKeptPart(in: folder, rest: response)
     let options = DownloadOptions(resumes: true)
     let result = await download(server, to: folder.file(), options, policy: .never)
     #expect((result.error == nil) == isUsed, "\(name)")

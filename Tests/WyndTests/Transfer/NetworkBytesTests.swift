@@ -84,8 +84,8 @@ import Wynd
       .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])),
       ScriptedResponse.text("1\r\na\r\n0\r\n\r\n"),
     ])
-    for (answer, total) in [(ScriptedResponse.ok("abc"), Int64(3)), (chunked, nil)] {
-      #expect(try await bytes(try LoopbackServer(script: .status(503), answer)).total == total)
+    for (response, total) in [(ScriptedResponse.ok("abc"), Int64(3)), (chunked, nil)] {
+      #expect(try await bytes(try LoopbackServer(script: .status(503), response)).total == total)
     }
   }
 

@@ -155,10 +155,10 @@ import Wynd
   }
 
   @Test func failsForResponsesThatAreNoEventStream() async throws {
-    for answer in [
+    for response in [
       ScriptedResponse.ok("data: a\n\n"), .status(404), .status(206, [("Content-Type", "text/event-stream")]),
     ] {
-      let server = try LoopbackServer(script: answer)
+      let server = try LoopbackServer(script: response)
       var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
       await #expect(throws: NetworkError.self) { try await iterator.next() }
       #expect(server.requests.count == 1)

@@ -46,10 +46,10 @@ import WyndLoopbackServer
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer(script: .status(503), .reset, .status(201, [("Location", "/1")], body: "thanks"))
-      let answer = try await upload(server.url("/up"), from: body).get()
-      #expect(answer.data == Data("thanks".utf8) && answer.response.value(forHTTPHeaderField: "Location") == "/1")
+      let response = try await upload(server.url("/up"), from: body).get()
+      #expect(response.data == Data("thanks".utf8) && response.response.value(forHTTPHeaderField: "Location") == "/1")
       // URLSession itself repeats a PUT there, when a connection that it kept turns out to be dead (QA1941).
-      #expect(answer.attempts.count == (isOnApplePlatforms ? 2 : 3))
+      #expect(response.attempts.count == (isOnApplePlatforms ? 2 : 3))
       // libcurl begins a send of its own on a dead connection, which is ended before its body.
       let whole = server.requests.filter(\.isComplete)
       #expect(whole.count == 3, "\(name)")
