@@ -18,7 +18,7 @@ extension SimulationTests {
       var script: [Step]
       var latency = Duration.zero
       var completesTwice = false
-      /// Until then, this.
+      /// Every attempt until this time ends with this step.
       var outage: (Duration, Step)?
       private(set) var sends: [Duration] = []
       private var responses = Responses()

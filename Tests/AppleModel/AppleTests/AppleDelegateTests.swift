@@ -208,7 +208,7 @@ import WyndLoopbackServer
     #expect(server.requests.map(\.target) == ["/"])
   }
 
-  /// URLSession drops it on every redirect; a token in another field it would carry anywhere.
+  /// URLSession drops Authorization on every redirect, but sends a token in another field to any origin.
   @Test(arguments: kinds) func credentialsStayWithTheirOrigin(_ kind: String) async throws {
     let other = try LoopbackServer(script: .ok("the response"))
     let server = try LoopbackServer { [url = other.url()] in

@@ -180,8 +180,8 @@ final class Loader: @unchecked Sendable {
   }
 
   // [doc] urlsessiontaskdelegate/urlsession(_:task:neednewbodystream:): for the first stream of an upload task, and again
-  // «if the task needs to resend a request that has a body stream because of an authentication challenge or other
-  // recoverable server error». Without one the task fails with -1021.
+  // “if the task needs to resend a request that has a body stream because of an authentication challenge or other
+  // recoverable server error”. Without one the task fails with -1021.
   func newStream() throws -> InputStream {
     let none: InputStream? = nil
     let stream = try ask(none) { reply in

@@ -17,7 +17,7 @@ extension RandomCalls {
     case noMoreSendsThanAlone
   }
 
-  /// What came of it.
+  /// The result of a run.
   public struct Report: Sendable {
     /// Calls made.
     public var calls = 0

@@ -33,7 +33,7 @@ public struct RandomCalls: Sendable {
   }
 }
 
-/// How an attempt ends, and the truth about it, which the library does not see.
+/// How an attempt ends, and whether the server may have applied the request, which the library cannot see.
 private struct Fate {
   var outcome: NetworkOutcome
   /// The server may have acted on the request.

@@ -31,9 +31,9 @@ public struct Storm: Sendable {
     case ours = "Wynd"
   }
 
-  /// What it came to.
+  /// The result of a storm.
   public struct Result: Sendable {
-    /// Of this strategy.
+    /// The strategy of the clients.
     public var strategy: Strategy
     /// Sent during the outage, as a multiple of the calls made in it.
     public var load = 0.0

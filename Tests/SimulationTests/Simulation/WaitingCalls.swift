@@ -51,7 +51,7 @@ public final class WaitingCalls: @unchecked Sendable {
   public var sortedLateness: [Double] { lock.withLock { lateness.sorted() } }
 }
 
-/// Real time. Notes when each wait should be over.
+/// A clock of real time that notes when each wait is due.
 private struct NotingClock: RetryClock {
   let note: @Sendable (Duration) -> Void
   private let real = ContinuousRetryClock()
