@@ -106,6 +106,7 @@ extension SimulationTests {
         server.call("/healthy", at: 0.05, policy)
         server.time.run()
         let ended = server.results["/healthy"]?.first
+        // The longest waits of the default backoff add up to 111.5 s.
         #expect(ended != nil && ended?.seconds ?? 0 <= 112)
         #expect(server.sends["/healthy"] ?? 0 >= 2)
       }
