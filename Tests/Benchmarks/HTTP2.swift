@@ -41,7 +41,7 @@ enum HTTP2 {
     }
   }
 
-  /// Answers the server's Basic challenge.
+  /// Responds to the server's Basic challenge.
   final class SignIn: NSObject, URLSessionTaskDelegate {
     func urlSession(
       _: URLSession, task _: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,

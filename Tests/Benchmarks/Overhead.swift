@@ -97,7 +97,7 @@ enum Overhead {
     var lines = [String](repeating: "", count: count)
     for phase in 0..<3 {
       for turn in 0..<count {
-        // Who comes first changes, so that it gains nobody anything.
+        // The order alternates, so that none is always measured first.
         let form = (turn + round) % count
         let work = { await perform(forms[form], sessions[form], url, calls, width) }
         switch phase {

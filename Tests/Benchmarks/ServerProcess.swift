@@ -5,9 +5,9 @@ import LoopbackServer
 private final class Bytes: @unchecked Sendable {
   private let lock = NSLock()
   private(set) var total = 0
-  func count(_ answer: ScriptedResponse) -> ScriptedResponse {
-    for case .send(let bytes) in answer.steps { lock.withLock { total += bytes.count } }
-    return answer
+  func count(_ response: ScriptedResponse) -> ScriptedResponse {
+    for case .send(let bytes) in response.steps { lock.withLock { total += bytes.count } }
+    return response
   }
 }
 
@@ -36,7 +36,7 @@ final class ServerProcess {
     return process.out
   }
 
-  /// What the child does, until its parent is gone. The path names the number of bytes and the share of faults:
+  /// Runs in the child process until its parent ends. The path names the number of bytes and the share of faults:
   /// `/BYTES/PERCENT`, or `/BYTES/PERCENT/STATUS`; or it is one of those for large files.
   static func serve() throws {
     let json = #"{"id":12345,"name":"an item","ok":true}"#

@@ -21,7 +21,7 @@ enum Soak {
       let session = URLSession(configuration: .default)
       let url = server.url("/soak")
       let policy = RetryPolicy(backoff: .constant(.milliseconds(1)), budget: RetryBudget())
-      // The first tenth fills whatever is kept.
+      // The first tenth fills caches and pools.
       let first = await perform(calls / 10, session, url, policy)
       let before = Chaos.residentKilobytes()
       let began = ContinuousClock.now

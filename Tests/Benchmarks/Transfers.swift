@@ -43,9 +43,9 @@ enum Transfers {
         try handle.write(contentsOf: Data(repeating: 7, count: 1_000_000))
         size += 1_000_000
       }
-      let answer = try await session.performNetworkUpload(
+      let response = try await session.performNetworkUpload(
         URLRequest(url: server.url.appending(path: "upload")), from: .file(file))
-      isRight = answer.data == Data("200000000".utf8)
+      isRight = response.data == Data("200000000".utf8)
     case "stream", "slow":
       let bytes = try await session.networkBytes(for: URLRequest(url: server.url.appending(path: "film")))
       var count = 0

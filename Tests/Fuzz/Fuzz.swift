@@ -66,7 +66,7 @@ func rateLimit(_ text: String) {
   decide(["RateLimit": text])
 }
 
-/// Whatever the fields say, the wait is finite, not negative, and not above the cap.
+/// For any fields, the wait is finite, not negative, and not above the cap.
 func decide(_ fields: [String: String]) {
   for status in [429, 503] {
     guard let response = response(status, fields) else { continue }
@@ -83,7 +83,7 @@ func decide(_ fields: [String: String]) {
   }
 }
 
-/// Whatever an answer says of caching: it is served while it is fresh and no longer, and the reader never traps.
+/// For any cache fields, a response is served only while it is fresh, and reading them never traps.
 func cached(_ text: String) {
   let field = parts(text)
   func at(_ index: Int) -> String { index < field.count ? field[index] : "" }
@@ -93,19 +93,19 @@ func cached(_ text: String) {
   require(seconds.map { 0...1 << 31 ~= $0 } ?? true, "\(seconds ?? 0)")
   guard let head = response(200, fields), let not = response(304, fields) else { return }
   let request = URLRequest(url: base)
-  let answer = NetworkResponse(data: Data(text.utf8), response: head)
-  guard let stored = StoredResponse(answer, to: request, at: now), stored.isStorable else { return }
+  let received = NetworkResponse(data: Data(text.utf8), response: head)
+  guard let stored = StoredResponse(received, to: request, at: now), stored.isStorable else { return }
   require(!NetworkCacheControl(at(0)).has("no-store"), "stored although it must not be")
-  require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh for ever")
-  require(!stored.mayBeServedWhileRevalidating(at: now + Double(1 << 33)), "served for ever")
+  require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh without limit")
+  require(!stored.mayBeServedWhileRevalidating(at: now + Double(1 << 33)), "served without limit")
   let renewed = StoredResponse(not, renewing: stored, to: request, at: now)
   let served = try? renewed?.served(as: .revalidated)?.get()
-  require(served?.data == answer.data, "another body")
+  require(served?.data == received.data, "another body")
   let data = try? PropertyListEncoder().encode(stored)
   require(data.flatMap { try? PropertyListDecoder().decode(StoredResponse.self, from: $0) } != nil, "not read again")
 }
 
-/// Whatever a server says of a part: it is put where it belongs, or refused, and never beyond what is known.
+/// For any Content-Range, the bytes are written at their offset, or rejected, and never beyond the known length.
 func contentRange(_ text: String) {
   let field = parts(text)
   func at(_ index: Int) -> String? { index < field.count && !field[index].isEmpty ? field[index] : nil }
@@ -128,7 +128,7 @@ func contentRange(_ text: String) {
   }
 }
 
-/// Whatever comes, and wherever the pieces end, the events are the same.
+/// The events do not depend on where the chunks end.
 func events(_ bytes: [UInt8]) {
   var (whole, pieces) = (ServerSentEventParser(), ServerSentEventParser())
   var (splitter, other) = (NetworkLineSplitter(), NetworkLineSplitter())
@@ -150,7 +150,7 @@ func lines(_ bytes: [UInt8]) {
   require(got == expected, "\(got) \(expected)")
 }
 
-/// Whatever a request holds, its command is one line of words, and no secret is in it.
+/// For any request, the command is one line of words without a secret.
 func curl(_ text: String) {
   let field = parts(text)
   var request = URLRequest(url: URL(string: field[0]) ?? base)

@@ -1,4 +1,4 @@
-// Entry points for what becomes a request, and what an endpoint makes of its answer.
+// Entry points for what becomes a request, and for how an endpoint parses its response.
 import Foundation
 #if canImport(FoundationNetworking)
   import FoundationNetworking

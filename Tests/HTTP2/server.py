@@ -166,7 +166,7 @@ class NewHTTP:
             status, fields, answer = records.respond(
                 headers[":method"], headers[":path"], headers, b"".join(chunks), "HTTP/2.0")
             self.connection.send_headers(event.stream_id, [(":status", str(status)), *fields])
-            # curl's window is far larger than any answer.
+            # curl's window is far larger than any response.
             for start in range(0, len(answer), 1 << 14):
                 self.connection.send_data(event.stream_id, answer[start : start + (1 << 14)])
             self.connection.end_stream(event.stream_id)

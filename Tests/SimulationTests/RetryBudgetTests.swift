@@ -86,7 +86,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func callsWithFewRetriesTakeNoLonger() {
+    @Test func budgetDoesNotDelayCallsWithFewRetries() {
       for seed in 0..<20 as Range<UInt64> {
         let result = Outage(calls: 50, maxRetries: 2, status: { _ in 503 }).run(seed: seed)
         // Waits of at most 0.5 and 1 s, and three times 20 ms.
@@ -106,6 +106,7 @@ extension SimulationTests {
         server.call("/healthy", at: 0.05, policy)
         server.time.run()
         let ended = server.results["/healthy"]?.first
+        // The longest waits of the default backoff add up to 111.5 s.
         #expect(ended != nil && ended?.seconds ?? 0 <= 112)
         #expect(server.sends["/healthy"] ?? 0 >= 2)
       }
@@ -135,7 +136,7 @@ extension SimulationTests {
       #expect(slowest(true) <= slowest(false) + 1, "\(slowest(true)) s, without the broken path \(slowest(false)) s")
     }
 
-    @Test func forgetsAnOutageAfterwards() {
+    @Test func budgetForgetsAnOutageOnceTheServerResponds() {
       let server = Server { _, now in now < 30 ? 503 : 200 }
       let policy = RetryPolicy(budget: RetryBudget())
       for index in 0..<60 { server.call(at: Double(index), policy) }
@@ -198,7 +199,7 @@ extension SimulationTests {
 
     /// 200 clients, each a process of its own, and a rate limit of 20 a second without burst: a client that was told
     /// `Retry-After: 1` must not return together with all the others (nginx's `limit_req` does the same on sockets).
-    @Test(arguments: [nil, 1, 0]) func servesAllClientsOfARateLimit(_ retryAfter: Int?) throws {
+    @Test(arguments: [nil, 1, 0]) func allClientsOfARateLimitedServerSucceed(_ retryAfter: Int?) throws {
       let time = VirtualTime(seed: 4)
       nonisolated(unsafe) var responses = Responses()
       nonisolated(unsafe) var nextFree = Duration.zero
@@ -248,7 +249,7 @@ extension SimulationTests {
       }
     }
 
-    @Test func limitsTheNumberOfOrigins() {
+    @Test func budgetRemembersALimitedNumberOfOrigins() {
       let budget = RetryBudget()
       for index in 0..<1000 {
         budget.failed(URL(string: "http://h\(index).example/"), call: index, now: .seconds(index))
@@ -295,7 +296,7 @@ extension SimulationTests {
       for call in 5...6 { budget.failed(URL(string: "http://a.example:8080/"), call: call, now: .seconds(20)) }
       #expect(budget.isFailing(URL(string: "http://a.example:8080/"), now: .seconds(20)))
       #expect(!budget.isFailing(URL(string: "http://a.example:9090/"), now: .seconds(20)))
-      // Both calls go on failing.
+      // Both calls keep failing.
       budget.failed(url, call: 7, now: .seconds(30))
       budget.failed(url, call: 8, now: .seconds(30))
       budget.failed(url, call: 7, now: .seconds(30.5))
@@ -304,7 +305,7 @@ extension SimulationTests {
 
     // MARK: Which origin a response counts for
 
-    /// Makes one call to a.example whose request is answered by the server of `responder`.
+    /// Makes one call to a.example whose response is from the server `responder`.
     private func call(
       _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime, isTransfer: Bool = false,
       middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)? = nil
@@ -352,7 +353,7 @@ extension SimulationTests {
 
     /// A middleware may respond with what it has kept, without the server or because that failed.
     @Test(arguments: [true, false], [true, false])
-    func aKeptResponseDoesNotEndAnOutage(_ asksServer: Bool, isTransfer: Bool) async throws {
+    func responseOfAMiddlewareDoesNotEndAnOutage(_ asksServer: Bool, isTransfer: Bool) async throws {
       let budget = RetryBudget()
       let time = VirtualTime(seed: 1)
       let url = try #require(URL(string: "http://a.example/"))

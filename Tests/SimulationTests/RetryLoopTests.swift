@@ -18,7 +18,7 @@ extension SimulationTests {
       var script: [Step]
       var latency = Duration.zero
       var completesTwice = false
-      /// Until then, this.
+      /// Every attempt until this time ends with this step.
       var outage: (Duration, Step)?
       private(set) var sends: [Duration] = []
       private var responses = Responses()
@@ -80,7 +80,7 @@ extension SimulationTests {
       #expect(world.time.now == .seconds(2))
     }
 
-    /// The device sleeps an hour during a wait.
+    /// Each wait takes an hour longer, as on a device that sleeps meanwhile.
     struct SleepyClock: RetryClock {
       let time: VirtualTime
       var now: Duration { time.now }

@@ -22,7 +22,7 @@ extension SimulationTests {
       return (server.results[other?.path == "/late" ? "/late" : "/"] ?? []).map(\.seconds)
     }
 
-    @Test func responseToAnotherCallSendsTheRetriesAtOnce() {
+    @Test func responseToAnotherCallEndsTheWaitOfSkippedRetries() {
       func server() -> Server { Server { path, now in path == "/gone" ? 404 : now < 0.4 ? 503 : 200 } }
       #expect(seconds(server(), nil).allSatisfy { $0 > 1 }, "skipped once")
       #expect(seconds(server(), ("/gone", 0.2)).allSatisfy { $0 < 0.6 })

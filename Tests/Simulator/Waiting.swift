@@ -21,7 +21,7 @@ enum Waiting {
       let idle = Cost.processorSeconds() - used
       var late = "                      "
       if !isShared {
-        while calls.answered < count { try await Task.sleep(for: .milliseconds(100)) }
+        while calls.ended < count { try await Task.sleep(for: .milliseconds(100)) }
         let lateness = calls.sortedLateness.map { $0 * 1000 }
         late = String(format: "%9.1f ms %9.1f ms", lateness[lateness.count * 999 / 1000], lateness.last ?? 0)
       }

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// How an app uses a client, in whatever mode it is built.
+// How an app uses a client. It is compiled in every build mode.
 
 nonisolated struct Page: Codable { var number: Int }
 struct Pages: Endpoint {

@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// How an app transfers files, in whatever mode it is built.
+// How an app transfers files. It is compiled in every build mode.
 
 @MainActor final class FilmModel {
   let network: any NetworkPerformer

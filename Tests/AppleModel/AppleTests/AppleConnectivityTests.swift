@@ -66,36 +66,45 @@ import WyndLoopbackServer
     #expect(server.requests.count == 1)
   }
 
-  /// The error is that of a request that was not sent, but the bytes of its body that were sent are counted.
-  @Test(arguments: ["request", "request of a client", "upload", "upload of a client"], ["POST", "PUT"])
-  func bodyThatWasSentBeforeTheDeviceWentOfflineIsSentAgainOnlyIfSafe(_ kind: String, _ method: String) async throws {
-    let server = try LoopbackServer(script: .hang, .ok("the response"))
+  /// Takes the device offline when the server has received the first request, and online again for a retry. Returns the
+  /// error of `send`.
+  private static func errorAfterGoingOffline(
+    _ server: LoopbackServer, _ send: @escaping @Sendable (URLSession, RetryPolicy) async throws -> Void
+  ) async -> NetworkError? {
     let session = URLSession(configuration: .ephemeral)
     let policy = RetryPolicy(
       backoff: .immediate, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
     let result = Task { () -> NetworkError? in
-      var request = URLRequest(url: server.url(), method: method)
-      let body = Data("order".utf8)
-      let client = NetworkClient(on: session)
-      do throws(NetworkError) {
-        switch kind {
-        case "upload": _ = try await session.performNetworkUpload(request, from: .data(body), policy: policy)
-        case "upload of a client": _ = try await client.performNetworkUpload(request, from: .data(body), policy: policy)
-        case "request":
-          request.httpBody = body
-          _ = try await session.performNetworkRequest(request, policy: policy)
-        default:
-          request.httpBody = body
-          _ = try await client.performNetworkRequest(request, policy: policy)
-        }
-        return nil
-      } catch {
+      do {
+        try await send(session, policy)
+      } catch let error as NetworkError {
         return error
+      } catch {
+        Issue.record("not a NetworkError: \(error)")
       }
+      return nil
     }
     await until { server.requests.first?.isComplete == true }
     session.goOffline()
-    let error = await result.value
+    return await result.value
+  }
+
+  /// The error is that of a request that was not sent, but the bytes of its body that were sent are counted.
+  @Test(arguments: ["request", "request of a client", "upload", "upload of a client"], ["POST", "PUT"])
+  func bodyThatWasSentBeforeTheDeviceWentOfflineIsSentAgainOnlyIfSafe(_ kind: String, _ method: String) async throws {
+    let server = try LoopbackServer(script: .hang, .ok("the response"))
+    let error = await Self.errorAfterGoingOffline(server) { session, policy in
+      let isClient = kind.hasSuffix("client")
+      let performer: any NetworkPerformer = isClient ? NetworkClient(on: session) : session
+      var request = URLRequest(url: server.url(), method: method)
+      let body = Data("order".utf8)
+      if kind.hasPrefix("upload") {
+        _ = try await performer.performNetworkUpload(request, from: .data(body), policy: policy)
+      } else {
+        request.httpBody = body
+        _ = try await performer.performNetworkRequest(request, policy: policy)
+      }
+    }
     if method == "PUT" {
       #expect(error == nil && server.requests.map(\.text) == ["order", "order"])
     } else {
@@ -108,23 +117,12 @@ import WyndLoopbackServer
   @Test(arguments: [true, false], ["POST", "DELETE"])
   func requestWithoutABodyThatWasSentIsSentAgainOnlyIfSafe(_ isClient: Bool, _ method: String) async throws {
     let server = try LoopbackServer(script: .hang, .ok("the response"))
-    let session = URLSession(configuration: .ephemeral)
-    let client = NetworkClient(on: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
-    let performer: any NetworkPerformer = isClient ? client : session
-    let policy = RetryPolicy(
-      backoff: .immediate, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
-    let request = URLRequest(url: server.url(), method: method)
-    let result = Task { () -> NetworkError? in
-      do throws(NetworkError) {
-        _ = try await performer.performNetworkRequest(request, policy: policy)
-        return nil
-      } catch {
-        return error
-      }
+    let error = await Self.errorAfterGoingOffline(server) { session, policy in
+      let client = NetworkClient(on: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
+      let performer: any NetworkPerformer = isClient ? client : session
+      let request = URLRequest(url: server.url(), method: method)
+      _ = try await performer.performNetworkRequest(request, policy: policy)
     }
-    await until { server.requests.first?.isComplete == true }
-    session.goOffline()
-    let error = await result.value
     if method == "DELETE" {
       #expect(error == nil && server.requests.count == 2)
     } else {
@@ -173,7 +171,7 @@ import WyndLoopbackServer
     session.resumeApp()
   }
 
-  /// The most frequent failure on iOS: the connection is gone, and `maxRetryTime` has passed as well.
+  /// The most frequent failure on iOS: the connection is lost, and `maxRetryTime` has passed as well.
   @Test(arguments: AppleDelegateTests.kinds) func retriesACallWhenASuspendedAppReturns(_ kind: String) async throws {
     let server = try LoopbackServer(script: .hang, .ok("the response"))
     let session = URLSession(configuration: .ephemeral)
@@ -211,8 +209,9 @@ import WyndLoopbackServer
     #expect(error?.urlError?.code == .networkConnectionLost && server.requests.count == 1)
   }
 
-  /// URLSession uses a connection once more that the system closed meanwhile (Apple's forums, thread 724950).
-  @Test func connectionOfASuspendedAppFailsOnce() async throws {
+  /// While an app is suspended, the system closes its connections, and URLSession still uses them for the next request
+  /// (Apple's forums, thread 724950).
+  @Test func retriesOnceOnAConnectionThatClosedDuringSuspension() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let session = URLSession(configuration: .ephemeral)
     let policy = RetryPolicy(backoff: .immediate, budget: nil)

@@ -42,8 +42,10 @@ import WyndLoopbackServer
     }
   }
 
-  /// What URLSession does with zero, NaN, infinity and the like is published nowhere, so it does not get them.
-  @Test(arguments: AppleDelegateTests.kinds) func timeoutOfATaskIsUsable(_ kind: String) async throws {
+  /// What URLSession does with zero, NaN, infinity and the like is not documented, so it never receives them.
+  @Test(arguments: AppleDelegateTests.kinds) func replacesTimeoutsThatURLSessionDoesNotDocument(_ kind: String)
+    async throws
+  {
     let server = try LoopbackServer { _ in .ok("the response") }
     let configuration = URLSessionConfiguration.ephemeral
     configuration.timeoutIntervalForRequest = 45

@@ -12,7 +12,7 @@ import WyndLoopbackServer
   // MARK: Parts and the cache
 
   /// URLCache serves one Range from the stored response to another (radar 20001985).
-  @Test func doesNotJoinACachedRangeToAnother() async throws {
+  @Test func doesNotResumeADownloadFromARangeInTheURLCache() async throws {
     let bytes = someBytes(300_000)
     let server = try LoopbackServer { request in
       let start = request.value("Range").flatMap { Int($0.dropFirst(6).dropLast()) } ?? 0

@@ -54,7 +54,7 @@ import WyndLoopbackServer
     withExtendedLifetime((call, load)) {}
   }
 
-  /// The client's are made of the same parts.
+  /// The publishers of a client are built in the same way.
   @Test func publishesCallsOfAClient() async throws {
     let server = try LoopbackServer { $0.target == "/item" ? .ok(#"{"id":7}"#) : .status(404) }
     let client = NetworkClient(baseURL: server.url(), on: session, policy: Self.quick)

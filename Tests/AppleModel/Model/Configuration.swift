@@ -27,7 +27,7 @@ public struct ConfigurationValues {
   public var httpCookieStorage: HTTPCookieStorage?
   public var urlCache: URLCache?
   public var requestCachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
-  // [hdr] usesClassicLoadingMode: «Defaults to YES». iOS 18.4.
+  // [hdr] usesClassicLoadingMode: “Defaults to YES”. iOS 18.4.
   public var usesClassicLoadingMode = true
 }
 

@@ -20,7 +20,7 @@ final class Connection: @unchecked Sendable {
 
   func shutDown() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
-  /// Whether anything came while nobody had asked: an end, or bytes that belong to no request.
+  /// Whether anything arrived while no request was outstanding: the end of the connection, or bytes.
   var hasEvents: Bool {
     var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) != 0
@@ -96,7 +96,7 @@ final class ConnectionPool: @unchecked Sendable {
     if task.hasPlace { used[key, default: 0] += 1 } else { waiting[key, default: []].append(task) }
   }
 
-  /// One that can be used again, as far as anybody knows.
+  /// An idle connection that is not known to be closed.
   func reuse(_ key: String) -> Connection? {
     while let connection = idle[key]?.popLast() {
       // [note] forums 724950: what the system took away while the app was suspended is used again, and fails then.

@@ -58,8 +58,8 @@ final class Exchange {
           (self.head, self.reader, self.connection, isReused) = (head.response, reader, connection, connection.isReused)
           return
         } catch is Connection.Loss {
-          // [note] QA1941: «NSURLSession may retry such requests automatically (specifically, if the request is
-          // idempotent)», when a connection that was kept turns out to be closed.
+          // [note] QA1941: “NSURLSession may retry such requests automatically (specifically, if the request is
+          // idempotent)”, when a connection that was kept turns out to be closed.
           let isIdempotent = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
           guard connection.isReused, isIdempotent else { throw URLError.lost(-4, domain: 4) }
           session.locked { session.pool.remove(connection) }
@@ -133,7 +133,7 @@ final class Exchange {
     }
     let method = request.httpMethod ?? "GET"
     var isChunked = false
-    // [doc] nsurlrequest, «Reserved HTTP headers»: Content-Length is URLSession's.
+    // [doc] nsurlrequest, “Reserved HTTP headers”: Content-Length is URLSession's.
     switch body {
     case .none: if ["POST", "PUT", "PATCH"].contains(method) { fields.set("Content-Length", "0") }
     case .data(let data):

@@ -89,7 +89,7 @@ final class Loader: @unchecked Sendable {
     var hasReturned = false
   }
 
-  /// The same for a method with a completion handler. `fallback`: nobody implements it.
+  /// The same for a method with a completion handler. `fallback` is used if no delegate implements it.
   ///
   /// [assumed] `timeoutIntervalForRequest` runs while a delegate has not called the handler, as nothing is transferred.
   private func ask<Value>(
@@ -149,7 +149,9 @@ final class Loader: @unchecked Sendable {
         exchange.end()
         body = chosen.httpMethod == request.httpMethod ? try newBody(body, chosen) : .none
         request = chosen
-      } else if let challenge = Self.challenge(response, challenges), let chosen = try answer(to: challenge) {
+      } else if let challenge = Self.challenge(response, challenges),
+        let chosen = try delegateCredential(for: challenge)
+      {
         exchange.end()
         credential = chosen
         challenges += 1
@@ -178,8 +180,8 @@ final class Loader: @unchecked Sendable {
   }
 
   // [doc] urlsessiontaskdelegate/urlsession(_:task:neednewbodystream:): for the first stream of an upload task, and again
-  // «if the task needs to resend a request that has a body stream because of an authentication challenge or other
-  // recoverable server error». Without one the task fails with -1021.
+  // “if the task needs to resend a request that has a body stream because of an authentication challenge or other
+  // recoverable server error”. Without one the task fails with -1021.
   func newStream() throws -> InputStream {
     let none: InputStream? = nil
     let stream = try ask(none) { reply in
@@ -207,7 +209,7 @@ final class Loader: @unchecked Sendable {
     if status == 303 && method != "HEAD" || status < 303 && method == "POST" {
       next.httpMethod = "GET"
       (next.httpBody, next.httpBodyStream) = (nil, nil)
-      // [assumed] As RFC 9110 asks: no field that describes the body.
+      // [assumed] As RFC 9110 says: no field that describes the body.
       for name in (next.allHTTPHeaderFields ?? [:]).keys where name.lowercased().hasPrefix("content-") {
         next.setValue(nil, forHTTPHeaderField: name)
       }
@@ -247,7 +249,7 @@ final class Loader: @unchecked Sendable {
 
   // [doc] urlsessiontaskdelegate/urlsession(_:task:didreceive:completionhandler:): tasks with a completion handler too; the
   // method of URLSessionDelegate is for challenges of the connection. A refusal of the delegate's cancels the task.
-  private func answer(to challenge: URLAuthenticationChallenge) throws -> URLCredential? {
+  private func delegateCredential(for challenge: URLAuthenticationChallenge) throws -> URLCredential? {
     let fallback: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
     let (disposition, credential) = try ask(fallback) { reply in
       self.call { $0.urlSession(self.session, task: self.task, didReceive: challenge) { reply(($0, $1)) } }

@@ -128,7 +128,7 @@ final class BodyReader {
   }
 }
 
-/// Decodes gzip, zlib, and «deflate» without the header that it should have.
+/// Decodes gzip, zlib, and “deflate” without the header that it should have.
 final class Inflater {
   private var stream = z_stream()
   private var hasBegun = false
@@ -163,8 +163,8 @@ final class Inflater {
         }
         output.append(contentsOf: part[0..<(part.count - Int(stream.avail_out))])
         isAtEnd = status == Z_STREAM_END
-        // [doc] urlerror/cannotdecoderawdata: -1015, «Content data received during a connection request cannot be decoded
-        // for a known content encoding».
+        // [doc] urlerror/cannotdecoderawdata: -1015, “Content data received during a connection request cannot be decoded
+        // for a known content encoding”.
         if ![Z_OK, Z_BUF_ERROR, Z_STREAM_END].contains(status) { throw URLError(.cannotDecodeRawData) }
       } while !isAtEnd && (stream.avail_in > 0 || stream.avail_out == 0)
     }

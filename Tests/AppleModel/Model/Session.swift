@@ -87,7 +87,7 @@ open class URLSession: NSObject, @unchecked Sendable {
       if completion != nil {
         raise("Completion handler blocks are not supported in background sessions. Use a delegate instead.")
       }
-      // [doc] «Downloading files in the background»; [seen] forums 746759.
+      // [doc] “Downloading files in the background”; [seen] forums 746759.
       switch body {
       case .data: raise("Upload tasks from NSData are not supported in background sessions.")
       case .stream: raise("Upload tasks from a stream are not supported in background sessions.")

@@ -7,7 +7,7 @@ final class ResponseMemory: @unchecked Sendable {
   private var entries: [URL: (response: HTTPURLResponse, data: Data, end: Date)] = [:]
   private let lock = NSLock()
 
-  // [seen] openradar 20001985 («NSURLCache ignores byte range request headers»): the key has no Range, and a 206 is stored.
+  // [seen] openradar 20001985 (“NSURLCache ignores byte range request headers”): the key has no Range, and a 206 is stored.
   func response(to request: URLRequest, _ values: ConfigurationValues) -> (HTTPURLResponse, Data)? {
     guard isUsed(by: request, values), let url = request.url else { return nil }
     let entry = lock.withLock { entries[url] }

@@ -13,7 +13,7 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
   public let taskIdentifier: Int
   public let originalRequest: URLRequest?
   let body: Body
-  /// The session's, which the task lets go of when it has completed.
+  /// The session's, which the task releases when it has completed.
   let changes: NSCondition
   /// Signaled when there is a place, or when the task is cancelled.
   let turn = DispatchSemaphore(value: 0)
@@ -79,7 +79,7 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
     originalRequest?.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) } ?? -1
   }
 
-  // [hdr] delegate: «Can only be set before the task is resumed», «not supported on background session», held strongly
+  // [hdr] delegate: “Can only be set before the task is resumed”, “not supported on background session”, held strongly
   // until the task completes, then nil.
   public var delegate: (any URLSessionTaskDelegate)? {
     get { locked { ownDelegate } }
@@ -97,7 +97,7 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
   }
   var isCollected: Bool { locked { completion != nil } }
 
-  // MARK: Suspension. [hdr] «All tasks start in a suspended state», and a suspended task has no time-out.
+  // MARK: Suspension. [hdr] “All tasks start in a suspended state”, and a suspended task has no time-out.
 
   // [seen] corelibs#2733: suspensions and resumptions are counted, and more resumptions than suspensions are allowed. One
   // resumption too many is set against the next suspension.
@@ -150,7 +150,7 @@ public class URLSessionTask: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Whose completion handler has to be called. The task lets go of everything.
+  /// Whose completion handler has to be called. The task releases everything.
   func complete(_ error: (any Error)?) -> URLSession.Completion? {
     locked {
       values.error = error

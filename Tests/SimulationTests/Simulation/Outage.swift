@@ -25,7 +25,7 @@ public struct Outage: Sendable {
     (self.calls, self.maxRetries, self.isShared, self.status) = (calls, maxRetries, isShared, status)
   }
 
-  /// What came of it.
+  /// The result of an outage.
   public struct Result: Sendable {
     /// Seconds of each call, the shortest first.
     public var times: [Double] = []

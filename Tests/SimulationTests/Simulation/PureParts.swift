@@ -6,12 +6,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The rules, one by one, as something to be timed.
+/// Pure rules, each as a function whose time can be measured.
 public enum PureParts {
   /// A name, and the rule applied once.
   public typealias Part = (name: String, run: () -> Void)
 
-  /// Every rule of the root folder.
+  /// The pure rules of `Core`.
   public static func all() -> [Part] {
     var responses = Responses()
     guard let url = URL(string: "http://rules.example/items?page=2"), let good = responses.response(200),

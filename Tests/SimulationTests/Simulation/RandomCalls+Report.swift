@@ -4,7 +4,7 @@
 extension RandomCalls {
   /// What must be true.
   public enum Check: String, CaseIterable, Sendable {
-    case exactlyOneAnswer
+    case endsExactlyOnce
     case noMoreSendsThanAllowed
     case nothingUnsafeIsSentTwice
     case neverSoonerThanTheServerAsked
@@ -17,7 +17,7 @@ extension RandomCalls {
     case noMoreSendsThanAlone
   }
 
-  /// What came of it.
+  /// The result of a run.
   public struct Report: Sendable {
     /// Calls made.
     public var calls = 0

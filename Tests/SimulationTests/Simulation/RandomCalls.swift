@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 /// Calls with random policies, faults, cancellations and budgets, through the real loop and the real policy, in virtual
-/// time; and what must be true of every one of them, whatever happens.
+/// time; and what must be true of every one of them.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct RandomCalls: Sendable {
   /// How many calls are made.
@@ -33,7 +33,7 @@ public struct RandomCalls: Sendable {
   }
 }
 
-/// How an attempt ends, and the truth about it, which the library does not see.
+/// How an attempt ends, and whether the server may have applied the request, which the library cannot see.
 private struct Fate {
   var outcome: NetworkOutcome
   /// The server may have acted on the request.
@@ -47,9 +47,9 @@ private final class SimulatedCall: @unchecked Sendable {
   let policy: RetryPolicy
   let isUnsafe: Bool
   let began: Duration
-  var answers = 0
+  var completions = 0
   var result: RetryLoop.CallResult?
-  var answeredAt: Duration?
+  var endedAt: Duration?
   var cancelledAt: Duration?
   var sends: [(at: Duration, ended: Duration?, fate: Fate)] = []
   /// Every wait, and the number of attempts before it.
@@ -140,13 +140,13 @@ private final class World: @unchecked Sendable {
     let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: clock)
     let task = time.start { [time] in
       let result = await loop.run()
-      call.answers += 1
+      call.completions += 1
       call.result = result
-      call.answeredAt = time.now
+      call.endedAt = time.now
     }
     if random.chance(0.15) {
       time.timer(after: .bounded(seconds: random.exponential(mean: 3))) { [self] in
-        if call.answers == 0 { call.cancelledAt = time.now }
+        if call.completions == 0 { call.cancelledAt = time.now }
         task.cancel()
       }
     }
@@ -159,7 +159,7 @@ private final class World: @unchecked Sendable {
     guard random.chance(max(badness, 0.05)) else {
       return Fate(outcome: NetworkOutcome(data: Data(), response: responses.response(200)), mayHaveBeenApplied: true)
     }
-    func answer(_ status: Int, _ asked: Int? = nil, applied: Bool = true) -> Fate {
+    func respond(_ status: Int, _ asked: Int? = nil, applied: Bool = true) -> Fate {
       Fate(
         outcome: NetworkOutcome(data: Data(), response: responses.response(status, retryAfter: asked)),
         mayHaveBeenApplied: applied, asked: asked)
@@ -172,14 +172,14 @@ private final class World: @unchecked Sendable {
       return fate
     }
     switch random.next() % 16 {
-    case 0: return answer(404)
-    case 1: return answer(500)
-    case 2: return answer(502)
-    case 3, 4: return answer(503)
-    case 5: return answer(503, random.pick([0, 1, 2, 5, 61, 3600]))
-    case 6: return answer(429, random.pick([0, 1, 3, 120]), applied: false)
-    case 7: return answer(random.pick([421, 425]), applied: false)
-    case 8: return answer(random.pick([408, 504, 520]))
+    case 0: return respond(404)
+    case 1: return respond(500)
+    case 2: return respond(502)
+    case 3, 4: return respond(503)
+    case 5: return respond(503, random.pick([0, 1, 2, 5, 61, 3600]))
+    case 6: return respond(429, random.pick([0, 1, 3, 120]), applied: false)
+    case 7: return respond(random.pick([421, 425]), applied: false)
+    case 8: return respond(random.pick([408, 504, 520]))
     case 9, 10: return fault(.networkConnectionLost, applied: true)
     case 11: return fault(.timedOut, applied: true)
     case 12: return fault(.cannotConnectToHost, applied: false)
@@ -199,7 +199,7 @@ private final class World: @unchecked Sendable {
       if !isTrue { found.append((check, text())) }
     }
     let (policy, sends) = (call.policy, call.sends)
-    check(.exactlyOneAnswer, call.answers == 1, "\(call.answers) answers")
+    check(.endsExactlyOnce, call.completions == 1, "\(call.completions) completions")
     check(.noMoreSendsThanAllowed, sends.count <= max(0, policy.maxRetries) + 1, "\(sends.count) sends")
     check(.nothingSentAfterACancellation, !call.sentAfterCancel, "cancelled at \(call.cancelledAt ?? .zero)")
     for (send, next) in zip(sends, sends.dropFirst()) {
@@ -232,13 +232,13 @@ private final class World: @unchecked Sendable {
     {
       check(.everyDelayIsWithinItsBounds, first.delay <= min(cap, base), "the first: \(first.delay)")
     }
-    if let deadline = policy.deadline, let answeredAt = call.answeredAt {
+    if let deadline = policy.deadline, let endedAt = call.endedAt {
       check(
-        .noLongerThanTheDeadline, answeredAt - call.began <= deadline + .milliseconds(1), "\(answeredAt - call.began)")
+        .noLongerThanTheDeadline, endedAt - call.began <= deadline + .milliseconds(1), "\(endedAt - call.began)")
     }
     switch call.result {
-    case .success(let answer):
-      check(.theAttemptsReportedAreThoseMade, answer.attempts.count == sends.count, "\(answer.attempts.count)")
+    case .success(let response):
+      check(.theAttemptsReportedAreThoseMade, response.attempts.count == sends.count, "\(response.attempts.count)")
     case .failure(.inaccessible(let failure)):
       check(
         .theAttemptsReportedAreThoseMade,

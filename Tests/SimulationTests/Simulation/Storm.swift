@@ -13,9 +13,9 @@ public struct Storm: Sendable {
   public var clients = 1000
   /// Calls a second of each client, at random times.
   public var rate = 1.0
-  /// Seconds of 503, after 10 s in which all was well.
+  /// Seconds of 503, after 10 s without failures.
   public var outage = 60.0
-  /// Answers a second; what comes above that is answered with 503.
+  /// Requests a second that succeed; further ones get a 503.
   public var capacity = 3000.0
   /// The same seed is the same storm.
   public var seed: UInt64 = 1
@@ -31,17 +31,17 @@ public struct Storm: Sendable {
     case ours = "Wynd"
   }
 
-  /// What it came to.
+  /// The result of a storm.
   public struct Result: Sendable {
-    /// Of this strategy.
+    /// The strategy of the clients.
     public var strategy: Strategy
     /// Sent during the outage, as a multiple of the calls made in it.
     public var load = 0.0
     /// Of all calls, the share that failed.
     public var failed = 0.0
-    /// Seconds after the outage until 99 % of the answers of a second are good, and stay so.
+    /// Seconds after the outage until at least 99 % of the responses of each second are successful.
     public var recovery = 0.0
-    /// Seconds after the outage until the last call made in it was answered.
+    /// Seconds after the outage until the last call made in it has ended.
     public var last = 0.0
     /// The most sends in 100 ms, as a multiple of the mean, from the end of the outage until the last call was back.
     public var peak = 0.0

@@ -130,7 +130,7 @@ struct SeededRandom: RandomNumberGenerator {
   mutating func exponential(mean: Double) -> Double { -mean * log(1 - unit()) }
 }
 
-/// A transport whose requests a closure answers.
+/// A transport that passes its requests to a closure.
 final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   // Unchecked: the closures of a simulation are called on its thread.
   typealias Respond = (URLRequest, @escaping @Sendable (NetworkOutcome) -> Void) -> Void

@@ -9,14 +9,14 @@ import Foundation
 /// Many calls that wait for their retry at the same time, in real time, without a network: what does one cost?
 public final class WaitingCalls: @unchecked Sendable {
   private let lock = NSLock()
-  private var answers = 0
+  private var endedCount = 0
   private var lateness: [Double] = []
   private var dues: [Int: Duration] = [:]
   private var attempted: Set<Int> = []
   private let requests: [URLRequest]
   private let queue = OperationQueue()
 
-  /// Makes the requests, so that what they hold can be told from what waiting costs.
+  /// Makes the requests first, so that their memory is not counted as that of waiting.
   public init(count: Int) {
     requests = (0..<count).compactMap { URL(string: "http://waiting.example/\($0)").map { URLRequest(url: $0) } }
     lateness.reserveCapacity(count)
@@ -41,17 +41,17 @@ public final class WaitingCalls: @unchecked Sendable {
       let policy = RetryPolicy(backoff: .constant(wait), maxRetryTime: nil, budget: budget)
       let clock = NotingClock { [self] due in lock.withLock { dues[index] = due } }
       let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: clock)
-      _ = loop.start(on: queue) { [self] _ in lock.withLock { self.answers += 1 } }
+      _ = loop.start(on: queue) { [self] _ in lock.withLock { self.endedCount += 1 } }
     }
   }
 
-  /// Calls that have their answer.
-  public var answered: Int { lock.withLock { answers } }
+  /// Calls that have ended.
+  public var ended: Int { lock.withLock { endedCount } }
   /// Seconds that each retry came after it was due, the smallest first.
   public var sortedLateness: [Double] { lock.withLock { lateness.sorted() } }
 }
 
-/// Real time. Notes when each wait should be over.
+/// A clock of real time that notes when each wait is due.
 private struct NotingClock: RetryClock {
   let note: @Sendable (Duration) -> Void
   private let real = ContinuousRetryClock()

@@ -31,7 +31,7 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count - before == sends)
   }
 
-  @Test(arguments: ["GET", "POST"]) func failsLikeFoundationWhenLoadingIsForbidden(_ method: String) async throws {
+  @Test(arguments: ["GET", "POST"]) func returnCacheDataDontLoadSendsNothing(_ method: String) async throws {
     let cached = CachedClient([.ok("sent")])
     var request = try Self.request(method: method)
     request.cachePolicy = .returnCacheDataDontLoad

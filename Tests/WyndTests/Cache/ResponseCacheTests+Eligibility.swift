@@ -72,7 +72,7 @@ extension ResponseCacheTests {
 
   // MARK: Storing
 
-  @Test func errorKeepsTheStoredResponse() async throws {
+  @Test func serverAndConnectionErrorsKeepTheStoredResponse() async throws {
     let cached = CachedClient([.ok("old", headers: Self.tagged), .status(500), .dropped, .status(304)])
     _ = try await cached.get()
     for _ in 0..<2 { await #expect(throws: NetworkError.self) { try await cached.get() } }
@@ -87,7 +87,7 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == nil)
   }
 
-  @Test func storesAResponseWithAValidatorOnly() async throws {
+  @Test func storesAResponseThatHasAValidatorButNoLifetime() async throws {
     for (field, question) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
       let value = Self.tagged[field] ?? ""
       let cached = CachedClient([.ok("one", headers: [field: value]), .status(304)])

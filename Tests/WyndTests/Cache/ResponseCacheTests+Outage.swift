@@ -15,8 +15,8 @@ extension ResponseCacheTests {
   @Test(arguments: failures.indices) func servesAStaleResponseWhenTheNetworkFails(_ row: Int) async throws {
     let cached = CachedClient([.ok("old", headers: Self.tagged), Self.failures[row]], stale: true)
     _ = try await cached.get()
-    let answer = try await cached.get(after: 1_000_000)
-    #expect(answer.text == "old" && answer.source == .cache)
+    let response = try await cached.get(after: 1_000_000)
+    #expect(response.text == "old" && response.source == .cache)
   }
 
   @Test func doesNotServeStaleForClientErrorsMustRevalidateOrWhenDisabled() async throws {
@@ -55,7 +55,7 @@ extension ResponseCacheTests {
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
   }
 
-  /// Offline with something usable stored: one attempt is enough to know.
+  /// Retries are not needed if there is a stored response to serve.
   @Test(arguments: [Step.failure(.notConnectedToInternet), .status(503), .silence])
   func servesAStaleResponseAfterOneAttempt(_ failure: Step) async throws {
     let cached = CachedClient([.ok("old", headers: Self.tagged), failure], stale: true, policy: RetryPolicy())

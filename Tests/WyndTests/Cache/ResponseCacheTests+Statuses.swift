@@ -63,7 +63,7 @@ extension ResponseCacheTests {
 
   /// Of an error, only a fresh one is served.
   @Test(arguments: [URLRequest.CachePolicy.returnCacheDataElseLoad, .returnCacheDataDontLoad])
-  func servesNoStaleError(_ policy: URLRequest.CachePolicy) async throws {
+  func doesNotServeAStaleErrorResponse(_ policy: URLRequest.CachePolicy) async throws {
     let cached = CachedClient([.status(404, headers: Self.freshOnly), .dropped], stale: true)
     await #expect(throws: NetworkError.self) { try await cached.get() }
     var request = try Self.request()

@@ -31,7 +31,7 @@ extension ResponseCacheTests {
     }
   }
 
-  /// The first attempt may have been applied, whatever happened to the second one.
+  /// The first attempt may have been applied, even if the second one was not sent.
   @Test func anUnsafeRequestThatMayHaveBeenAppliedRemovesTheStoredResponse() async throws {
     let cached = CachedClient(
       [.ok("old", headers: Self.fresh), .dropped, .status(503), .ok("new")], policy: RetryPolicy(maxRetries: 1))
@@ -77,7 +77,7 @@ extension ResponseCacheTests {
     #expect(try await client.networkResponse(for: read).source == .network)
   }
 
-  /// A search with POST changes nothing, whatever its outcome.
+  /// A search with POST changes nothing, even if it fails.
   @Test(arguments: [Step.ok("found"), .dropped]) func aReadOnlyPOSTKeepsTheStoredResponse(_ outcome: Step) async throws
   {
     let cached = CachedClient([.ok("old", headers: Self.fresh), outcome, .ok(""), .ok("new")])

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// A response that one user's credential received is not served to another user.
 extension ResponseCacheTests {
-  /// Answers with whatever credential a request carries.
+  /// Responds with the credential of the request.
   static func echo(_ fields: [String: String] = fresh) -> NetworkScript {
     NetworkScript { request, _ in .ok(request.value(forHTTPHeaderField: "Authorization") ?? "nobody", headers: fields) }
   }

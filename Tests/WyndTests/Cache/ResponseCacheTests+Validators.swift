@@ -37,7 +37,7 @@ extension ResponseCacheTests {
     (["Last-Modified": first, "Date": first], ["Last-Modified": first, "ETag": "\"1\""]),
   ]
 
-  @Test(arguments: sameVersion.indices) func aNotModifiedResponseRenewsItsOwnVersion(_ row: Int) async throws {
+  @Test(arguments: sameVersion.indices) func a304OfTheSameVersionFreshensTheStoredResponse(_ row: Int) async throws {
     let (stored, notModified) = Self.sameVersion[row]
     let renewed = notModified.merging(["Cache-Control": "max-age=600"]) { $1 }
     let cached = CachedClient([.ok("one", headers: stored), .status(304, headers: renewed), .ok("two")])
@@ -47,7 +47,9 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count == 2)
   }
 
-  @Test(arguments: otherVersion.indices) func aNotModifiedResponseChangesNoOtherVersion(_ row: Int) async throws {
+  @Test(arguments: otherVersion.indices) func a304OfAnotherVersionIsFollowedByAnUnconditionalRequest(_ row: Int)
+    async throws
+  {
     let (stored, notModified) = Self.otherVersion[row]
     let renewed = notModified.merging(["Cache-Control": "max-age=600"]) { $1 }
     let cached = CachedClient([
@@ -61,7 +63,7 @@ extension ResponseCacheTests {
   }
 
   /// A server may weaken only the tag of a compressed 200. The stored fields remain as they are.
-  @Test func aStrongTagDoesNotReplaceAWeakOne() async throws {
+  @Test func a304WithAStrongETagKeepsTheStoredWeakETag() async throws {
     let notModified = ["ETag": "\"1\"", "Cache-Control": "max-age=600"]
     let cached = CachedClient([.ok("one", headers: ["ETag": "W/\"1\""]), .status(304, headers: notModified)])
     _ = try await cached.get()
@@ -75,7 +77,7 @@ extension ResponseCacheTests {
   }
 
   /// The stored response stays until another one arrives.
-  @Test func aFailureAfterANotModifiedResponseLeavesTheStoredOne() async throws {
+  @Test func keepsTheStoredResponseWhenTheUnconditionalRequestFails() async throws {
     let other = ["ETag": "\"2\""]
     let cached = CachedClient(
       [.ok("one", headers: Self.tagged), .status(304, headers: other), .dropped, .status(304)], stale: true)
@@ -87,7 +89,7 @@ extension ResponseCacheTests {
   }
 
   /// A 304 to a request without conditions is an error of the server.
-  @Test func aSecondNotModifiedResponseEndsTheCall() async throws {
+  @Test func a304ToTheUnconditionalRequestEndsTheCall() async throws {
     let cached = CachedClient([.ok("one", headers: Self.tagged), .status(304, headers: ["ETag": "\"2\""])])
     _ = try await cached.get()
     let second = try? await cached.get()
@@ -104,7 +106,7 @@ extension ResponseCacheTests {
   }
 
   /// The request without conditions is another call for logs and the retry budget.
-  @Test func aSecondRequestHasEventsOfItsOwn() async throws {
+  @Test func unconditionalRequestHasItsOwnCallID() async throws {
     let log = EventLog()
     let cached = CachedClient(
       [.ok("one", headers: ["ETag": "\"1\""]), .status(304, headers: ["ETag": "\"2\""]), .ok("two")],

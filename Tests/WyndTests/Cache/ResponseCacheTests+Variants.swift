@@ -50,7 +50,7 @@ extension ResponseCacheTests {
   }
 
   /// The server distinguishes more than before, or less.
-  @Test(arguments: ["X-A", "Accept, X-A", ""]) func aNewVaryCountsFromThenOn(_ vary: String) async throws {
+  @Test(arguments: ["X-A", "Accept, X-A", ""]) func latestVaryAppliesToLaterRequests(_ vary: String) async throws {
     let other = ["Cache-Control": "max-age=60", "Vary": vary]
     let cached = CachedClient([.ok("one", headers: Self.varying), .ok("two", headers: other), .ok("three")])
     _ = try await cached.get(["Accept": "a", "X-A": "1"])

@@ -193,7 +193,9 @@ import Wynd
   }
 
   /// Whether it sends its request with the client that it gets, or with a session of its own.
-  @Test(arguments: [true, false]) func servesStaleWhenTheRenewalCannotReachTheServer(_ usesClient: Bool) async throws {
+  @Test(arguments: [true, false]) func servesStaleWhenTheCredentialRenewalCannotReachTheServer(_ usesClient: Bool)
+    async throws
+  {
     let cached = CachedClient(
       [.ok("old", headers: Self.tagged), .status(401), .failure(.notConnectedToInternet)], stale: true)
     let origin = try #require(URL(string: "https://a.example"))

@@ -21,7 +21,7 @@ extension ResponseStoreTests {
     #expect(Self.keys(store) == ["a", "c", "d", "e"])
   }
 
-  @Test func useInANewProcessIsTheMostRecent() async throws {
+  @Test func responseUsedInANewProcessIsRemovedLast() async throws {
     let folder = try Folder()
     let response = try await Self.response(bytes: 10_000)
     do {
@@ -77,8 +77,8 @@ extension ResponseStoreTests {
     }
   }
 
-  /// Changed bytes are either noticed or in nothing that matters; they never stop the process.
-  @Test func changedBytesDoNotCrash() async throws {
+  /// Such a file is rejected or read, depending on the byte.
+  @Test func readingAFileWithChangedBytesDoesNotCrash() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response(), for: "a")
     let file = folder.file(try #require(folder.names.first))
@@ -92,7 +92,7 @@ extension ResponseStoreTests {
     }
   }
 
-  @Test func usesTheLastFileOfAKeyAndKeepsForeignFiles() async throws {
+  @Test func usesTheNewestFileOfAKeyAndKeepsOtherFiles() async throws {
     let folder = try Folder()
     try DiskStore(folder.url).store(try await Self.response("new"), for: "a")
     let name = try #require(folder.names.first)

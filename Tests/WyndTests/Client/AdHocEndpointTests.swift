@@ -106,7 +106,7 @@ import Wynd
     try await client.load(endpoint)
   }
 
-  @Test func jsonHasItsKeysInOrder() async throws {
+  @Test func sortsKeysOfJSONUnlessAnEncoderIsGiven() async throws {
     let names = (0..<40).map { "key\($0)" }
     let text = "{" + names.sorted().map { "\"\($0)\":1" }.joined(separator: ",") + "}"
     let (values, other) = (

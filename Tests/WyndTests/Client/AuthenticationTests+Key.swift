@@ -14,7 +14,7 @@ extension AuthenticationTests {
     script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") }
   }
 
-  @Test func keyCanChangeAtRunTime() async throws {
+  @Test func apiKeyCanChangeAtRunTime() async throws {
     let key = Authentication<NetworkHeader>(for: try #require(Self.origin))
     let script = NetworkScript([.ok("x")])
     let client = Self.client(script, key)
@@ -28,7 +28,7 @@ extension AuthenticationTests {
     #expect(Self.keys(script) == [nil, "a", "b", nil])
   }
 
-  @Test func rejectedKeyIsAnErrorAndIsKept() async throws {
+  @Test func rejectedAPIKeyIsAnErrorAndIsKept() async throws {
     let key = Authentication(for: try #require(Self.origin), Self.key("a"))
     let script = NetworkScript([.status(401), .ok("x")])
     let client = Self.client(script, key)

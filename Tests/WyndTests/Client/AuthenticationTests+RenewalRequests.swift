@@ -29,7 +29,7 @@ extension AuthenticationTests {
     #expect(hasIt.value == false)
   }
 
-  /// Without a task that the authentication knows, it would wait for itself.
+  /// A detached task does not inherit the task-local value that marks the requests of a renewal.
   @Test func renewalCanSendRequestsFromADetachedTask() async throws {
     let server = try LoopbackServer { request in
       if request.target == "/token" { return request.value("Authorization") == nil ? .ok("new") : .status(401) }

@@ -316,7 +316,7 @@ extension AuthenticationTests {
     captured.value = client
     defer { captured.value = nil }
     let result = try? await Self.get(client).data
-    // A detached task knows of no renewal. Its request gives up after its time-out, and with it the renewal.
+    // A detached task does not inherit the task-local value, so its request waits for the renewal until it times out.
     #expect(result == (way == .detached ? nil : Data("new".utf8)))
   }
 

@@ -32,7 +32,7 @@ import WyndLoopbackServer
     {
       try LoopbackServer(isRecording: false) { [self] request in
         if request.target == "/token" {
-          if let answer = beforeRenewal(self) { return answer }
+          if let response = beforeRenewal(self) { return response }
           let number = renewals.add()
           token = "new\(number)"
           return .ok("new\(number)")
@@ -199,7 +199,7 @@ import WyndLoopbackServer
     let (client, _) = Self.client(server, "old")
     do throws(NetworkError) {
       _ = try await Self.get(client)
-      Issue.record("answered")
+      Issue.record("no error thrown")
     } catch {
       guard case .middlewareError(let inner as NetworkError) = error else { Issue.record("\(error)"); return }
       #expect(inner.statusCode == 400)

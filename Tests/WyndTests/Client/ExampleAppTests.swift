@@ -96,7 +96,7 @@ final class Expenses: Sendable {
     func goOut() { lock.withLock { isOut = true } }
     func fail(_ times: Int) { lock.withLock { failures = times } }
 
-    func answer(_ request: LoopbackServer.Request) -> ScriptedResponse {
+    func response(_ request: LoopbackServer.Request) -> ScriptedResponse {
       lock.withLock {
         if isOut { return .reset }
         switch request.target {
@@ -133,7 +133,7 @@ final class Expenses: Sendable {
 
   @Test func signsInListsCreatesRenewsAndShowsStoredDataOffline() async throws {
     let service = Service()
-    let server = try LoopbackServer { service.answer($0) }
+    let server = try LoopbackServer { service.response($0) }
     let log = EventLog()
     let app = Expenses(server.url(), cache: MemoryStore(), onEvent: log.add)
 

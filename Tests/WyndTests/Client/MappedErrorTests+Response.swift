@@ -53,7 +53,7 @@ extension MappedErrorTests {
   }
 
   /// A POST that the server may have applied is not repeated because a middleware says that there was no connection.
-  @Test func urlErrorInPlaceOfAResponseProvesNothing() async throws {
+  @Test func urlErrorInPlaceOfAResponseDoesNotAllowRepeatingAPOST() async throws {
     let script = NetworkScript([.status(503), .ok("placed")])
     let mapping = Self.mapping(.attempt, to: URLError(.cannotConnectToHost))
     let client = NetworkClient(baseURL: Self.origin, on: script, middleware: [mapping])
@@ -61,7 +61,7 @@ extension MappedErrorTests {
     #expect(script.requests.count == 1 && error?.stopReason == .notSafeToRepeat(method: "POST"))
   }
 
-  @Test func textOfARetryableErrorFollowsItsDecision() throws {
+  @Test func advisesToRetryOnlyIfTheMappedErrorIsRetryable() throws {
     struct Own: RetryableError { let shouldRetry: Bool }
     let url = try #require(Self.origin)
     for (status, shouldRetry) in [(503, false), (503, true), (422, true), (422, false)] {

@@ -36,7 +36,7 @@ import Wynd
   }
 
   @Test(arguments: [MiddlewareStage.attempt, .call])
-  func mappedErrorIsRetriedAndKeepsItsFacts(_ stage: MiddlewareStage) async throws {
+  func mappedErrorIsRetriedAndKeepsStatusBodyAndAttempts(_ stage: MiddlewareStage) async throws {
     let script = NetworkScript([.status(503, "closed", headers: ["X-Until": "9"])])
     let error = try await Self.error(script, [Self.mapping(stage)])
     #expect(script.requests.count == 3)
@@ -66,7 +66,7 @@ import Wynd
     #expect(own == .closed)
   }
 
-  @Test func retryableErrorDecidesInPlaceOfTheRequest() async throws {
+  @Test func retryableErrorOverridesTheStatusRule() async throws {
     let script = NetworkScript([.status(503)])
     let error = try await Self.error(script, [Self.mapping(.attempt, to: Final())])
     #expect(script.requests.count == 1 && error.statusCode == 503)
@@ -89,7 +89,7 @@ import Wynd
     #expect(script.requests.count == 1 && error.stopReason == .notSafeToRepeat(method: "POST"))
   }
 
-  @Test func errorOfEveryMiddlewareIsFound() async throws {
+  @Test func serviceErrorFindsTheErrorOfEachMiddleware() async throws {
     struct Outer: Error {}
     let outer = Closure(stage: .call) { request, next in
       do { return try await next(request) } catch { throw Outer() }
@@ -100,7 +100,7 @@ import Wynd
   }
 
   /// An error that follows a later success of `next` is one of the middleware alone.
-  @Test func errorAfterASuccessIsNotMapped() async throws {
+  @Test func errorThrownAfterASuccessIsAMiddlewareError() async throws {
     let script = NetworkScript([.status(503), .ok("x")])
     let again = Closure { request, next in
       _ = try? await next(request)

@@ -129,8 +129,8 @@ extension NetworkClientTests {
     #expect(trace.text == "a> b> <b <a a> b> <b <a")
   }
 
-  /// The responses of one user are not those of another, also if the other client signs the requests.
-  @Test func cacheSeparatesTheUsersOfTheClientThatItIsMadeOn() async throws {
+  /// The inner client adds the credential.
+  @Test func cacheSeparatesUsersOfTheInnerClient() async throws {
     let script = NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: ["Cache-Control": "max-age=60"])
     }
@@ -146,7 +146,7 @@ extension NetworkClientTests {
   }
 
   /// A session with other header fields may get other responses.
-  @Test func cacheSeparatesTheSessionsOfTheClientThatItIsMadeOn() async throws {
+  @Test func cacheSeparatesSessionHeadersOfTheInnerClient() async throws {
     let server = try LoopbackServer {
       .ok(Array(($0.value("Accept-Language") ?? "").utf8), [("Cache-Control", "max-age=60")])
     }

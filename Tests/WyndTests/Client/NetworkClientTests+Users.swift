@@ -11,7 +11,7 @@ import WyndLoopbackServer
 extension NetworkClientTests {
   typealias Closure = NetworkMiddlewareTests.Closure
 
-  /// Answers with the credential of a request, which a cache may serve for a minute.
+  /// Responds with the credential of the request. A cache may serve the response for a minute.
   static func echo(_ field: String = "Authorization") -> NetworkScript {
     NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: field) ?? "nobody", headers: ["Cache-Control": "max-age=60"])
@@ -26,7 +26,7 @@ extension NetworkClientTests {
 
   // MARK: A cache
 
-  @Test func cacheSeparatesTheUsersOfTheClientThatIsMadeOnIt() async throws {
+  @Test func cacheSeparatesUsersOfTheOuterClient() async throws {
     let script = Self.echo()
     let cached = NetworkClient(baseURL: Self.service, on: script, middleware: [ResponseCache(MemoryStore())])
     let authentication = try Self.authentication("a", as: "anna")
@@ -50,7 +50,7 @@ extension NetworkClientTests {
   }
 
   /// A field that holds a secret only because a middleware of the outer client says so.
-  @Test func cacheSeparatesTheSecretsOfTheClientThatIsMadeOnIt() async throws {
+  @Test func cacheSeparatesSecretFieldsOfTheOuterClient() async throws {
     struct Naming: NetworkMiddleware {
       var secretFields: Set<String> { ["X-Member"] }
       func respond(
@@ -107,7 +107,7 @@ extension NetworkClientTests {
 
   // MARK: Another origin
 
-  @Test func keyOfAClientStaysAtTheOriginOfTheClientThatItIsMadeOn() async throws {
+  @Test func clientOnAClientSendsItsCredentialToTheOriginOfTheInnerClientOnly() async throws {
     let script = Self.echo()
     let base = NetworkClient(baseURL: Self.service, on: script)
     let client = NetworkClient(on: NetworkClient(on: base), headers: [.authorization(bearer: "secret")])
@@ -121,7 +121,7 @@ extension NetworkClientTests {
 
   // MARK: Another user
 
-  @Test func userOfTheClientThatACallIsMadeOnMayNotChange() async throws {
+  @Test func failsWhenCallMiddlewareSignsInAnotherUser() async throws {
     for isFlat in [true, false] {
       let script = Self.echo()
       let authentication = try Self.authentication("a")
@@ -153,7 +153,7 @@ extension NetworkClientTests {
   }
 
   /// The user who is signed in with the first connection is that of all later ones.
-  @Test(arguments: ["a", nil]) func eventsKeepTheUserOfTheFirstConnection(_ token: String?) async throws {
+  @Test(arguments: ["a", nil]) func eventStreamKeepsTheUserOfItsFirstConnection(_ token: String?) async throws {
     let script = NetworkScript { _, _ in
       .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: x\n\n".utf8)], isCut: false)
     }
@@ -173,7 +173,7 @@ extension NetworkClientTests {
         if count == 3 { break }
       }
     } catch let error as NetworkError { failure = error }
-    // A stream of nobody goes on as that of nobody, and one of a user ends.
+    // A stream without a user continues without one, and a stream of a user ends.
     #expect(Self.tokens(script) == (token == nil ? [nil, nil, nil] : ["Bearer a", "Bearer a"]))
     #expect(failure?.urlError?.code == (token == nil ? nil : .userAuthenticationRequired))
   }
@@ -185,7 +185,7 @@ extension NetworkClientTests {
     func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 403 }
   }
 
-  @Test func rejectedCredentialIsRenewedForTheClientThatItIsMadeOn() async throws {
+  @Test func innerClientSendsAPOSTAgainWithTheRenewedCredential() async throws {
     let script = NetworkScript([.status(403), .ok("placed")])
     let authentication = Authentication(for: try #require(Self.service), Token(text: "old")) { _, _ in
       Token(text: "new")

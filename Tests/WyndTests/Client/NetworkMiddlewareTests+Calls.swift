@@ -29,7 +29,7 @@ extension NetworkMiddlewareTests {
     }
   }
 
-  @Test func parsedValueBelongsToTheSameCall() async throws {
+  @Test func respondAndParsedGetTheSameIsTransfer() async throws {
     let script = NetworkScript([.ok("x")])
     let (outer, inner) = (Watching(), Watching())
     let client = NetworkClient(
@@ -75,7 +75,7 @@ extension NetworkMiddlewareTests {
     ) async throws -> NetworkResponse<Data> { try await cache.respond(to: request, in: call, next: next) }
   }
 
-  @Test func containedCacheReplacesAnErrorAfterOneAttempt() async throws {
+  @Test func cacheInsideAnotherMiddlewareServesStaleAfterOneAttempt() async throws {
     let script = NetworkScript([.ok("old", headers: ["ETag": "\"1\""]), .status(503)])
     let cache = ResponseCache(MemoryStore(), servesStaleIfError: true)
     let service = NetworkClientTests.service

@@ -40,7 +40,7 @@ extension NetworkMiddlewareTests {
     #expect(script.requests.count == 2)
   }
 
-  @Test func middlewareSeesTheErrorOfItsStage() async throws {
+  @Test func attemptMiddlewareSeesEachErrorAndCallMiddlewareTheLast() async throws {
     let seen = Box<[String]>([])
     @Sendable func watch(_ name: String) -> Closure {
       Closure { request, next in
@@ -233,7 +233,7 @@ extension NetworkMiddlewareTests {
     #expect(error.localizedDescription == "The shop is closed.")
   }
 
-  @Test func nestedErrorKeepsItsResponse() async throws {
+  @Test func networkErrorInsideAMiddlewareErrorKeepsItsResponse() async throws {
     let inner = Self.client(NetworkScript([.status(403, "no")]))
     let outer = Self.client(
       NetworkScript([.ok("x")]),

@@ -54,7 +54,7 @@ import Wynd
     #expect(await posts(RetryPolicy(retriesNonIdempotent: false)) == 1)
   }
 
-  @Test func endpointStandsBetweenCallAndClient() async throws {
+  @Test func inheritsFromTheEndpointBeforeTheClient() async throws {
     let script = NetworkScript([.status(503)])
     let client = NetworkClient(
       baseURL: Self.base, on: script,
@@ -128,7 +128,7 @@ import Wynd
   }
 
   /// Each field alone: it is that of the client if it is not set, its own if it is, and nil is a value of its own.
-  @Test func everyFieldIsInheritedAlone() {
+  @Test func eachPolicyFieldIsInheritedIndependently() {
     let client = RetryPolicy(
       maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
       maxUnreachableTime: .seconds(4), deadline: .seconds(5))

@@ -85,8 +85,8 @@
       #expect(checked.code == 23)
     }
 
-    /// One spelling for what is left out, in the address and in the error.
-    @Test func hidesQueryValuesInOneWay() async throws {
+    /// In the address and in the error.
+    @Test func replacesQueryValuesWithAsterisks() async throws {
       let server = try LoopbackServer { _ in .status(404) }
       let run = try await Self.wyndFetch("\(server.url("/x?token=SECRET&b"))")
       #expect(run.err.components(separatedBy: "/x?token=*&*=*").count == 3, "\(run.err)")

@@ -96,7 +96,7 @@ import WyndLoopbackServer
   ]
 
   @Test(arguments: forms.indices, [true, false])
-  func everyFormUsesItsMaxRetriesAndPolicy(_ index: Int, isClient: Bool) async throws {
+  func everyCallFormAppliesItsMaxRetriesAndPolicyArguments(_ index: Int, isClient: Bool) async throws {
     let form = Self.forms[index]
     let folder = try Folder()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))

@@ -47,7 +47,7 @@ import WyndLoopbackServer
       queue.maxConcurrentOperationCount = 1
       let count = 1000
       let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-      let answers = (0..<count).map { _ in Counter() }
+      let completions = (0..<count).map { _ in Counter() }
       let total = Counter()
       // Each call holds its policy, and with it this.
       let token = Box<Held>()
@@ -66,7 +66,7 @@ import WyndLoopbackServer
         ) { result in
           if OperationQueue.current !== queue { wrongQueue.add() }
           if case .failure(.cancelled) = result { cancelled.add() }
-          answers[index].add()
+          completions[index].add()
           total.add()
         }
         if index % 5 < 3 {
@@ -82,7 +82,7 @@ import WyndLoopbackServer
       token.value = nil
       await until { live == nil }
       await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
-      #expect(answers.allSatisfy { $0.value == 1 })
+      #expect(completions.allSatisfy { $0.value == 1 })
       #expect(wrongQueue.value == 0)
       #expect(cancelled.value > count / 10)
     }
@@ -99,7 +99,7 @@ import WyndLoopbackServer
       weak let live = token.value
       var policy = Self.policy
       policy.onEvent = { [value = token.value] _ in _ = value }
-      let answers = await withTaskGroup(of: Int.self) { group in
+      let completions = await withTaskGroup(of: Int.self) { group in
         for index in 0..<count {
           let request = Self.request(index, server.url())
           group.addTask { [policy] in
@@ -117,7 +117,7 @@ import WyndLoopbackServer
         }
         return await group.reduce(0, +)
       }
-      #expect(answers == count)
+      #expect(completions == count)
       policy = .never
       token.value = nil
       while live != nil { try? await Task.sleep(for: .milliseconds(1)) }
@@ -132,11 +132,11 @@ import WyndLoopbackServer
       let total = Counter()
       let twice = Counter()
       for index in 0..<750 {
-        let answers = Counter()
+        let completions = Counter()
         var request = URLRequest(url: server.url(), method: index % 2 == 0 ? "GET" : "PUT")
         if index % 2 == 1 { request.httpBody = Data("x".utf8) }
         let task = session.performNetworkRequest(request, maxRetries: 0) { _ in
-          if answers.add() > 1 { twice.add() }
+          if completions.add() > 1 { twice.add() }
           total.add()
         }
         DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int.random(in: 0...20_000))) {

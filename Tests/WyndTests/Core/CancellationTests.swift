@@ -102,7 +102,7 @@ import WyndLoopbackServer
             let result = await task.result
             var numbers = (try? result.get())?.map(\.number) ?? []
             if case .failure(let error as NetworkError) = result { numbers = error.attempts.map(\.number) }
-            #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is told twice")
+            #expect(numbers == Array(1..<numbers.count + 1), "an attempt that was never made, or is reported twice")
           }
         }
       }
@@ -155,7 +155,7 @@ import WyndLoopbackServer
     task?.cancel()
   }
 
-  @Test func cancellationIsNoFailedAttempt() async throws {
+  @Test func cancellationIsNotReportedAsAFailedAttempt() async throws {
     let server = try LoopbackServer(script: .hang)
     let log = EventLog()
     let task = Task {
@@ -189,7 +189,7 @@ import WyndLoopbackServer
     for (path, timeout) in [("/a", 30.5), ("/b", 30.5), ("/b", 30)] {
       final class Held: Sendable {}
       weak var held: Held?
-      let answered = Gate()
+      let hasEnded = Gate()
       var request = URLRequest(url: server.url(path))
       request.timeoutInterval = timeout
       let before = server.requests.count
@@ -197,11 +197,11 @@ import WyndLoopbackServer
         let value = Held()
         held = value
         let policy = RetryPolicy(onEvent: { _ in _ = value })
-        let task = session.performNetworkRequest(request, policy: policy) { _ in answered.open() }
+        let task = session.performNetworkRequest(request, policy: policy) { _ in hasEnded.open() }
         await until { server.requests.count == before + (path == "/a" ? 2 : 1) }
         task.cancel()
       }
-      await answered.wait()
+      await hasEnded.wait()
       let began = ContinuousClock.now
       while held != nil { try? await Task.sleep(for: .milliseconds(1)) }
       #expect(ContinuousClock.now - began < .seconds(25))

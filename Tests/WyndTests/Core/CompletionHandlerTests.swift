@@ -141,7 +141,7 @@ import WyndLoopbackServer
   }
 
   /// An app that blocks the threads of all tasks, and waits there for a handler, would wait forever.
-  @Test func successNeedsNoThreadOfATask() async throws {
+  @Test func completesWhileAllTaskThreadsAreBlocked() async throws {
     let server = try LoopbackServer(script: .ok("hello"))
     let count = ProcessInfo.processInfo.activeProcessorCount
     let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -26,7 +26,7 @@ import Wynd
     #expect(server.openRequests == 0, "a request that nobody waits for is still under way")
   }
 
-  @Test func shouldRetryIsNotAskedAboutAnAttemptThatTheDeadlineEnded() async throws {
+  @Test func doesNotCallShouldRetryAfterTheDeadline() async throws {
     let script = NetworkScript([.silence])
     let questions = Counter()
     var policy = RetryPolicy(deadline: .seconds(8))

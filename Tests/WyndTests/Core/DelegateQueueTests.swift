@@ -14,17 +14,17 @@ import WyndLoopbackServer
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
     let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
-    let answers = Counter()
+    let handlerCalls = Counter()
     let result: NetworkResult = await withCheckedContinuation { continuation in
       session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
         #expect(OperationQueue.current === queue)
-        if answers.add() == 1 { continuation.resume(returning: result) }
+        if handlerCalls.add() == 1 { continuation.resume(returning: result) }
       }
     }
     #expect(try result.get() == Data("hello".utf8))
     // A handler called a second time would still be on the queue.
     await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
-    #expect(answers.value == 1)
+    #expect(handlerCalls.value == 1)
   }
 
   @Test func reportsFailuresAndCancellationsOnTheDelegateQueue() async throws {
@@ -99,16 +99,16 @@ import WyndLoopbackServer
     let queue = OperationQueue()
     queue.isSuspended = true
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-    let answers = Counter()
-    session.performNetworkRequest(server.url()) { _ in answers.add() }
+    let handlerCalls = Counter()
+    session.performNetworkRequest(server.url()) { _ in handlerCalls.add() }
     let task = session.performNetworkRequest(server.url("/silent")) { result in
       #expect(result.error?.isCancelled == true)
-      answers.add()
+      handlerCalls.add()
     }
     task.cancel()
-    #expect(answers.value == 0)
+    #expect(handlerCalls.value == 0)
     queue.isSuspended = false
-    await answers.reaches(2)
+    await handlerCalls.reaches(2)
   }
 
   /// The app may hold a lock that the handler takes.

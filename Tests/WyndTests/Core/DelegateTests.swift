@@ -14,7 +14,7 @@ import WyndLoopbackServer
   static let proofs = [
     "LinuxAttempt.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
     "LinuxAttempt.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
-    "LinuxAttempt.swift: didReceive challenge": "completesA401WithAnyChallenge",
+    "LinuxAttempt.swift: didReceive challenge": "returnsA401WithAnyWWWAuthenticateValue",
     "LinuxOwnSession.swift: didReceive response": "retriesUntilTheFirstByte",
     "LinuxOwnSession.swift: didReceive data": "retriesUntilTheFirstByte",
     "LinuxOwnSession.swift: didCompleteWithError": "retriesUntilTheFirstByte",
@@ -74,7 +74,7 @@ import WyndLoopbackServer
   }
 
   /// The time limit for the delegate does not apply to the response.
-  @Test func challengeDoesNotLimitTheTimeOfTheResponse() async throws {
+  @Test func timeLimitOfTheDelegateDoesNotEndTheResponseAfterAChallenge() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {
       func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,

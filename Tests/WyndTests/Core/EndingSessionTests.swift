@@ -53,7 +53,7 @@ import WyndLoopbackServer
     }
   }
 
-  /// Held by the closures of a call.
+  /// Retained by the closures of a call.
   final class Owner: Sendable {
     let ending: Ending
     init(_ ending: Ending) { self.ending = ending }
@@ -216,7 +216,7 @@ import WyndLoopbackServer
     }
   }
 
-  @Test(arguments: Cell.all) func finishingLetsACallEnd(_ cell: Cell) async throws {
+  @Test(arguments: Cell.all) func finishTasksAndInvalidateLetsACallEnd(_ cell: Cell) async throws {
     for _ in 0..<3 {
       let ending = Ending(cell.moment, .finishTasksAndInvalidate)
       let server = try Self.server(ending, cell.order, hangs: false)
@@ -229,7 +229,7 @@ import WyndLoopbackServer
     }
   }
 
-  @Test(arguments: Cell.all) func cancelingEndsWhatIsInFlightOnTheSession(_ cell: Cell) async throws {
+  @Test(arguments: Cell.all) func invalidateAndCancelEndsARequestInFlight(_ cell: Cell) async throws {
     let isCancelled = Self.isCancelled(cell.kind, at: cell.moment, cell.order)
     for _ in 0..<3 {
       let ending = Ending(cell.moment, .invalidateAndCancel)

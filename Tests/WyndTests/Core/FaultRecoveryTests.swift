@@ -14,7 +14,7 @@ import WyndLoopbackServer
     case reset, close, resetInBody, truncated, truncatedChunk, brokenChunk, garbage, badGzip, hang, stall
     case s500, s502, s503, s504, s408, s429, s425, s421
 
-    var answer: ScriptedResponse {
+    var response: ScriptedResponse {
       switch self {
       case .reset: .reset
       case .close: .close
@@ -56,7 +56,7 @@ import WyndLoopbackServer
   func retriesIdempotentRequestsAndSendsOthersOnce(_ fault: Fault, _ kind: Kind) async throws {
     // URLSession takes the end of the connection for the last chunk there.
     if isOnApplePlatforms, fault == .truncatedChunk { return }
-    let server = try LoopbackServer(script: fault.answer, fault.answer, .ok("the whole body"))
+    let server = try LoopbackServer(script: fault.response, fault.response, .ok("the whole body"))
     let session = URLSession(configuration: .default)
     defer { session.finishTasksAndInvalidate() }
     let log = EventLog()

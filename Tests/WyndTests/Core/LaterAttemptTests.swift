@@ -12,7 +12,7 @@ import WyndLoopbackServer
   static let policy = RetryPolicy(backoff: .immediate, budget: nil)
 
   /// Each response sets a cookie: the app's session gets that of the retry, and the retry that of the session.
-  @Test(arguments: ["GET", "PUT"]) func retryHasTheCookiesAndFieldsOfTheSession(_ method: String) async throws {
+  @Test(arguments: ["GET", "PUT"]) func retrySendsCookiesAndHeadersOfTheSession(_ method: String) async throws {
     let server = try LoopbackServer { request in
       .status(request.index == 0 ? 503 : 200, [("Set-Cookie", "c\(request.index)=1")], body: "x")
     }
@@ -38,7 +38,6 @@ import WyndLoopbackServer
     #expect(Set(server.requests.map(\.connection)).count == 2, "one of the app's session, and one of Wynd's")
   }
 
-  /// A stream that ended is a call that goes on.
   @Test(arguments: [false, true])
   func eventStreamReconnectsAfterItsSessionWasFinished(usesClient: Bool) async throws {
     let head = ScriptedResponse.head(200, [("Content-Type", "text/event-stream"), ("Connection", "close")])

@@ -121,8 +121,8 @@ extension NetworkErrorTests {
   }
   struct Record: Error { var token = "SECRET" }
 
-  /// The name of a case is a part of the code. Its values, and whatever code of the app prints, may be secrets.
-  @Test func aLogNamesTheCaseOfAnEnumeration() throws {
+  /// The name of a case is a part of the code. Its values, and texts made by code of the app, may contain secrets.
+  @Test func logsTheCaseOfAnAppErrorWithoutItsValues() throws {
     let rows: [(any Error, String)] = [
       (Fault.closed, "Fault.closed, "), (Fault.rejected(token: "SECRET"), "Fault.rejected, "),
       (Fault.moved("SECRET", 4711), "Fault.moved, "), (Fault.caused(Fault.rejected(token: "SECRET")), "Fault.caused, "),
@@ -213,7 +213,7 @@ extension NetworkErrorTests {
     (0.001, "1 min"), (1, "1 min"), (60, "1 min"), (61, "2 min"), (3_540, "59 min"), (3_541, "1 h"), (3_600, "1 h"),
     (3_601, "2 h"), (5_400, "2 h"), (82_800, "23 h"), (82_801, "1 day"), (86_400, "1 day"), (86_401, "2 days"),
     (172_800, "2 days"), (604_800, "7 days"), (1_000_000_000, "11575 days"),
-  ]) func aLongWaitIsNotInMinutes(_ seconds: Double, _ text: String) throws {
+  ]) func describesWaitsInMinutesHoursOrDays(_ seconds: Double, _ text: String) throws {
     let error = Self.ended(try Self.status(429), .retryAfterTooLong(.seconds(seconds)))
     #expect(error.errorDescription == "The server is busy or not available. Please try again in \(text).")
   }

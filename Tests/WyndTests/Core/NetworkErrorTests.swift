@@ -48,7 +48,7 @@ import WyndLoopbackServer
   @Test func hidesCredentialsAndQueryValues() throws {
     for error in try Self.all() {
       var texts = ["\(error)", error.debugDescription, String(reflecting: error)]
-      // People read the app's own text, whatever it says; and on Apple's platforms that of the system, in their language.
+      // `localizedDescription` is the app's own text, unchanged, or on Apple's platforms that of the system.
       let last = error.failure?.lastError ?? error
       let isOwnText = if case .serviceError = last { true } else { last.thrown != nil }
       if !isOwnText, !(isOnApplePlatforms && error.urlError != nil) {
@@ -206,7 +206,7 @@ import WyndLoopbackServer
     #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
   }
 
-  @Test func mappedErrorHasTheFactsOfItsCause() throws {
+  @Test func mappedErrorHasStatusURLErrorAndStopReasonOfItsCause() throws {
     let cause = try Self.status(503)
     let mapped = NetworkError.mappedError(Chatty(), cause)
     #expect(mapped.statusCode == 503 && mapped.response === cause.response && mapped.shouldRetry)

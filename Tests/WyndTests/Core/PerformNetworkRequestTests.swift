@@ -114,7 +114,7 @@ import WyndLoopbackServer
 
   // MARK: Requests with side effects
 
-  @Test func retriesAPOSTUntilTheServerListens() async throws {
+  @Test func retriesAPOSTWhileConnectionsAreRefused() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .ok("created") }
     let log = EventLog()
     let policy = RetryPolicy(
@@ -133,7 +133,7 @@ import WyndLoopbackServer
 
   /// The server reads the order, applies it, and goes away; a moment later it is back. libcurl's own new connection is
   /// refused, which looks as if nothing had been sent.
-  @Test(arguments: [1, 100_000]) func doesNotRepeatAPOSTWhoseServerStopped(_ size: Int) async throws {
+  @Test(arguments: [1, 100_000]) func doesNotRepeatAPOSTWhenTheServerStopsAfterReadingIt(_ size: Int) async throws {
     let place = Box<LoopbackServer>()
     let server = try LoopbackServer { request in
       if request.target == "/warm" { return .ok() }

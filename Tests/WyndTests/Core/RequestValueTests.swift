@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What the caller set in a request holds for each kind of call.
+/// Each kind of call respects the properties of the request.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValueTests {
   static let kinds = ["call", "client", "upload", "download", "stream"]
 
@@ -28,7 +28,7 @@ import Wynd
   // MARK: Time-outs
 
   /// URLSession on Linux uses the time-out of a request only if it was set as a property.
-  @Test(arguments: kinds) func theTimeoutOfAnInitializerHolds(_ kind: String) async throws {
+  @Test(arguments: kinds) func respectsTheTimeoutOfTheRequestInitializer(_ kind: String) async throws {
     let server = try LoopbackServer(script: .hang)
     for request in [
       URLRequest(url: server.url(), timeoutInterval: 1),
@@ -41,8 +41,7 @@ import Wynd
     }
   }
 
-  /// A value longer than that of the session holds as well.
-  @Test func aTimeoutOfAnInitializerMayBeLongerThanThatOfTheSession() async throws {
+  @Test func timeoutOfTheRequestInitializerMayExceedThatOfTheSession() async throws {
     let server = try LoopbackServer { _ in
       usleep(1_500_000)
       return .ok("x")
@@ -100,7 +99,7 @@ import Wynd
   }
 
   /// A session without cookies for a request is ended with the caller's.
-  @Test func aRequestWithoutCookiesEndsWithItsSession() async throws {
+  @Test func invalidatingTheSessionCancelsARequestWithoutCookies() async throws {
     let server = try LoopbackServer(script: .hang)
     let session = URLSession(configuration: .ephemeral)
     var request = URLRequest(url: server.url())
@@ -132,7 +131,7 @@ import Wynd
     #expect(server.requests.isEmpty)
   }
 
-  @Test(arguments: ["GET", "HEAD"]) func anEmptyBodyIsNone(_ method: String) async throws {
+  @Test(arguments: ["GET", "HEAD"]) func sendsAGETOrHEADWithAnEmptyBody(_ method: String) async throws {
     let server = try LoopbackServer(script: .ok("x"))
     var request = URLRequest(url: server.url(), method: method)
     request.httpBody = Data()

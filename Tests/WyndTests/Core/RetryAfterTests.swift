@@ -269,7 +269,7 @@ import Testing
     ("1445412510000000.5", 1_000_000_000_000), (String(repeating: "9", count: 300_000), 1_000_000_000_000),
   ]
 
-  @Test(arguments: resets.indices) func aPointInTimeIsInSecondsOrMilliseconds(_ row: Int) throws {
+  @Test(arguments: resets.indices) func rateLimitResetTimestampIsInSecondsOrMilliseconds(_ row: Int) throws {
     let (value, expected) = Self.resets[row]
     for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
       let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
@@ -283,7 +283,7 @@ import Testing
     #expect(asked?.wait == .seconds(min(number, RetryAfter.longest)))
   }
 
-  @Test func aPointInTimeIsRelativeToTheServersDate() throws {
+  @Test func rateLimitResetTimestampIsRelativeToTheDateField() throws {
     let date = "Tue, 21 Oct 2014 07:28:00 GMT"
     for value in ["1413876510", "1413876510.0", "1413876510000"] {
       let response = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date])
@@ -293,7 +293,9 @@ import Testing
     }
   }
 
-  @Test(arguments: [-1e300, -.infinity, .nan, 1e18, .infinity]) func noClockTrapsAReset(_ now: Double) throws {
+  @Test(arguments: [-1e300, -.infinity, .nan, 1e18, .infinity]) func extremeClocksDoNotCrashRateLimitReset(
+    _ now: Double
+  ) throws {
     for value in ["1740614400", "1740614400000", "9999999999999999"] {
       let response = try Self.response(429, ["X-RateLimit-Reset": value])
       let wait = RetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))?.wait
@@ -330,7 +332,7 @@ import Testing
     ("\"" + String(repeating: "\\\"", count: 150_000), nil),
   ]
 
-  @Test(arguments: rateLimit.indices) func rateLimitFieldsAreRead(_ row: Int) throws {
+  @Test(arguments: rateLimit.indices) func readsTheRateLimitFieldOfA429(_ row: Int) throws {
     let (value, milliseconds) = Self.rateLimit[row]
     let expected = milliseconds.map { Duration.milliseconds($0) }
     let asked = RetryAfter.wait(asked: try Self.response(429, ["RateLimit": value]), now: Self.now)
@@ -344,7 +346,7 @@ import Testing
   }
 
   /// A guess at what an invalid field means could be an hour off, and so could the field of another layer.
-  @Test func theFirstFieldThatIsPresentCounts() throws {
+  @Test func usesTheFirstWaitFieldEvenIfItIsInvalid() throws {
     let fields = ["Retry-After", "RateLimit", "RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
     for (index, first) in fields.enumerated() {
       for isValid in [true, false] {
@@ -379,7 +381,7 @@ import Testing
   }
 
   /// ``NetworkError/shouldRetry`` has no clock.
-  @Test func whetherAWaitIsAskedDoesNotDependOnTheTime() throws {
+  @Test func retryAfterIsValidAtAnyTime() throws {
     let values = [
       "0", "120", "soon", "", "-1", "Wed, 21 Oct 2015 07:28:00 GMT", "Wednesday, 21-Oct-15 07:28:00 GMT",
       "Wednesday, 21-Oct-99 07:28:00 GMT", "Wed Oct 21 07:28:00 2015", "Wed, 21 Oct 1899 07:28:00 GMT",

@@ -153,7 +153,7 @@ import Testing
     #expect(transport.log.value == ["request", "handler"])
   }
 
-  /// The cancellation counts, whatever the closure decides.
+  /// The call ends as canceled even if the closure returns true.
   @Test(arguments: [true, false]) func cancellationWhileShouldRetryDecidesIsReported(_ verdict: Bool) async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
@@ -223,7 +223,7 @@ import Testing
   }
 
   /// A performer of the app may carry out the calls of an event stream with a completion handler.
-  @Test func bothFormsWaitBeforeTheFirstAttempt() async throws {
+  @Test func asyncAndHandlerFormsDelayTheFirstAttempt() async throws {
     let script = NetworkScript([.ok("x")])
     let plan = try delayedPlan(.seconds(5))
     let result = await withCheckedContinuation { continuation in
@@ -236,7 +236,7 @@ import Testing
   }
 
   /// The session may have been invalidated meanwhile.
-  @Test func requestAfterAWaitIsNotSentInsideTheCall() async throws {
+  @Test func sendsADelayedRequestAfterTheCallHasReturned() async throws {
     let transport = Noting()
     let plan = try delayedPlan(.milliseconds(1))
     await withCheckedContinuation { continuation in

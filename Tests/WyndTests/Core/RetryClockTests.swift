@@ -9,13 +9,13 @@ import Testing
 
 /// The clock of calls that are not simulated.
 @Suite struct RetryClockTests {
-  @Test func realClockHasJitter() {
+  @Test func randomNumbersOfTheClockVary() {
     let values = Set((0..<100).map { _ in ContinuousRetryClock().random() })
     #expect(values.count > 90 && values.allSatisfy { 0..<1 ~= $0 })
   }
 
   /// The end of one call may have to wait for URLSession.
-  @Test func blockedTimerDoesNotDelayOthers() async {
+  @Test func blockedTimerActionDoesNotDelayOtherTimers() async {
     let (clock, mayEnd, isHeldUp) = (ContinuousRetryClock(), DispatchSemaphore(value: 0), Gate())
     let fires = Gate()
     let first = clock.timer(after: .zero) {

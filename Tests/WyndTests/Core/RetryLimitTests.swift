@@ -11,7 +11,7 @@ import Wynd
   typealias Stop = RetryFailure.StopReason
   static func every(_ seconds: Double) -> Backoff { .constant(.seconds(seconds)) }
 
-  /// A policy and a failure that stays → how often the request is sent, when the call ends, and why.
+  /// A policy and a permanent failure → how often the request is sent, when the call ends, and why.
   struct Row: Sendable {
     var policy: RetryPolicy
     var step: NetworkScript.Step = .dropped
@@ -64,7 +64,7 @@ import Wynd
     Row(policy: .patient, step: .refused, sends: 17, ends: 115.75, stop: .maxRetryTime),
   ]
 
-  @Test(arguments: rows.indices) func endsEachCallAtItsLimit(_ index: Int) async throws {
+  @Test(arguments: rows.indices) func stopsAtEachPolicyLimit(_ index: Int) async throws {
     let row = Self.rows[index]
     let call = try await RetryRuleTests.run([row.step], policy: row.policy)
     #expect(call.sends == row.sends)
@@ -75,7 +75,7 @@ import Wynd
     #expect(call.error?.attempts.map(\.number) == Array(1...row.sends))
   }
 
-  @Test func neverSendsOnce() async throws {
+  @Test func policyNeverSendsOneRequest() async throws {
     let call = try await RetryRuleTests.run([.status(503), .ok("x")], policy: .never)
     #expect(call.sends == 1)
     #expect(call.error?.stopReason == nil)
@@ -91,7 +91,7 @@ import Wynd
     #expect(call.log.sources.allSatisfy { $0 == .backoff })
   }
 
-  /// Being unreachable is counted from the first failure of an unbroken row.
+  /// The time without a server is counted from the first of consecutive failures.
   @Test func responseResetsTheUnreachableTime() async throws {
     let steps: [NetworkScript.Step] = [.refused, .refused, .status(503), .refused, .refused, .refused, .ok("x")]
     let call = try await RetryRuleTests.run(steps, policy: .init(backoff: Self.every(4)))
@@ -176,8 +176,8 @@ import Wynd
     }
   }
 
-  /// The event names what the length of the wait follows from.
-  @Test func aWaitOfZeroIsTheBackoffs() async throws {
+  /// The wait is that of the backoff alone, so the event names the backoff as its source.
+  @Test func reportsAZeroRetryAfterAsBackoff() async throws {
     for value in ["0", "0.0", "000", "Thu, 01 Jan 1970 00:00:00 GMT"] {
       let call = try await RetryRuleTests.run(
         [Self.busy(503, ["Retry-After": value]), .ok("x")], policy: .init(backoff: Self.every(2)))
@@ -214,7 +214,7 @@ import Wynd
     #expect(call.log.delays.last == .seconds(2))
   }
 
-  @Test func waitsThatTheServerAsksForTakeNoRetries() async throws {
+  @Test func retriesMaxRetriesTimesAfterRetryAfterWaits() async throws {
     let steps = Array(repeating: Self.busy("20"), count: 3) + [.ok("x")]
     let call = try await RetryRuleTests.run(steps, policy: RetryPolicy(maxRetries: 3, backoff: Self.every(2)))
     #expect(call.error == nil && call.sends == 4)

@@ -72,7 +72,7 @@ import WyndLoopbackServer
     }
   }
 
-  @Test func only500EndsAfterThreeResponses() async throws {
+  @Test func stopsAtTheThird500EvenBetweenOther5xx() async throws {
     let mixed = try await Self.run(
       [.status(503), .status(500), .status(503), .status(500), .status(503), .ok("x")], policy: .immediate)
     #expect(mixed.error == nil)

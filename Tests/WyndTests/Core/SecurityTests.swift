@@ -80,7 +80,7 @@ import Wynd
   }
 
   /// A million zeros in a thousand bytes. URLSession decodes them all, and has no setting that limits them: the Security
-  /// article says so. Where it learns to refuse, that sentence has to go.
+  /// article says so. If this test fails because URLSession has a limit, correct that sentence.
   @Test func urlSessionDecodesAGzipBomb() async throws {
     let head: [UInt8] = [
       0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 0xed, 0xc1, 1, 1, 0, 0, 0, 0x82, 0x20, 0xff, 0xaf, 0x6e, 0x48, 0x40, 1,

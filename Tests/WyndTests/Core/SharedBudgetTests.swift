@@ -30,7 +30,7 @@ import WyndLoopbackServer
     #expect(server.requests.map(\.target) == ["/busy", "/busy", "/busy", "/fine", "/busy", "/busy", "/busy"])
   }
 
-  @Test func sharesWaitsOnlyWithinOneHostAndBudget() async throws {
+  @Test func failuresOfAnotherHostOrBudgetSkipNoRetries() async throws {
     let servers = [try LoopbackServer(script: .status(503)), try LoopbackServer(script: .status(503))]
     for (number, server) in (servers + [servers[0]]).enumerated() {
       let log = EventLog()

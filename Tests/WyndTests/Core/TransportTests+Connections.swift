@@ -16,7 +16,7 @@ extension TransportTests {
   }
 
   /// A POST uses no connection of another request, so a refusal proves that nothing was sent.
-  @Test func refusalProvesThatNothingWasSent() async throws {
+  @Test func refusedConnectionProvesThatNothingWasSent() async throws {
     for isWarm in [true, false] {
       let server = try LoopbackServer(script: .ok("x"))
       let url = server.url()

@@ -14,8 +14,8 @@ import WyndLoopbackServer
   // MARK: Faults
 
   static let faults: [(String, ScriptedResponse, URLError.Code)] = [
-    ("FIN before the answer", .close, .networkConnectionLost),
-    ("RST before the answer", .reset, .networkConnectionLost),
+    ("FIN before the response", .close, .networkConnectionLost),
+    ("RST before the response", .reset, .networkConnectionLost),
     ("RST in the body", .resetInBody, .networkConnectionLost),
     ("length cut short", .truncated, .networkConnectionLost),
     ("last chunk missing", .truncatedChunk, .networkConnectionLost),
@@ -32,17 +32,17 @@ import WyndLoopbackServer
   ]
 
   @Test(arguments: faults.indices) func reportsTheSameErrorOnEveryPlatform(_ row: Int) async throws {
-    let (name, answer, code) = Self.faults[row]
+    let (name, response, code) = Self.faults[row]
     // URLSession takes the end of the connection for the last chunk there.
     if isOnApplePlatforms, name == "last chunk missing" { return }
-    let server = try LoopbackServer(script: answer)
+    let server = try LoopbackServer(script: response)
     var request = URLRequest(url: server.url())
     request.timeoutInterval = code == .timedOut ? 0.3 : 30
     let result = await session.result(of: request, policy: .never)
     let error = result.error?.urlError
     #expect(error?.code == code, "\(name): \(String(describing: result))")
-    if code != .timedOut, server.requests.count == 1, answer.steps.count > 0, error != nil,
-      name != "RST before the answer"
+    if code != .timedOut, server.requests.count == 1, response.steps.count > 0, error != nil,
+      name != "RST before the response"
     {
       #expect(error?.userInfo[NSUnderlyingErrorKey] is any Error || error?.code == .networkConnectionLost, "\(name)")
     }
@@ -81,7 +81,7 @@ import WyndLoopbackServer
     #"Basic realm="x""#, "Basic", "Bearer", #"Digest realm="x", nonce="1""#, #"Bearer, Basic realm="x""#,
     #"Negotiate, Basic realm="x", charset="UTF-8""#, "nonsense", "",
   ])
-  func completesA401WithAnyChallenge(_ challenge: String) async throws {
+  func returnsA401WithAnyWWWAuthenticateValue(_ challenge: String) async throws {
     let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", challenge)], body: "who are you?"))
     for authorization in [nil, "Basic dTpw"] {
       for configuration in [URLSessionConfiguration.default, .ephemeral] {

@@ -34,7 +34,8 @@ import Wynd
     #expect(try await client.load(.get("/", as: String?.self)) == body)
   }
 
-  @Test(arguments: ["\u{A0}", "\u{0}", "\u{0B}", " x", "\u{3000}"]) func otherTextIsNotEmpty(_ body: String) async {
+  @Test(arguments: ["\u{A0}", "\u{0}", "\u{0B}", " x", "\u{3000}"])
+  func bodyOfOtherCharactersThanJSONWhiteSpaceIsNotEmpty(_ body: String) async {
     let error = await #expect(throws: NetworkError.self) { try await Self.client(body).load(.get("/", as: User?.self)) }
     guard case .undecodable? = error else { Issue.record("\(String(describing: error))"); return }
   }
@@ -45,7 +46,7 @@ import Wynd
   }
 
   /// The body is parsed after the last event.
-  @Test(arguments: ["<html>", "{}", " "]) func noEventClaimsThatAnUnusableBodySucceeded(_ body: String) async {
+  @Test(arguments: ["<html>", "{}", " "]) func eventsDoNotReportSuccessForABodyThatCannotBeUsed(_ body: String) async {
     let log = EventLog()
     let client = Self.client(body, onEvent: log.add)
     await #expect(throws: NetworkError.self) { try await client.load(.get("/", as: User.self)) }

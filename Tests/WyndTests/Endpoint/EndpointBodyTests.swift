@@ -97,7 +97,7 @@ import WyndLoopbackServer
     #expect(found.value == [true, true] && UploadTests.temporaryFiles(with: mark).isEmpty)
   }
 
-  @Test func sendsNothingIfThereIsNoFileOrNoMethodWithABody() async throws {
+  @Test func sendsNothingForAMissingFileOrAMethodWithoutABody() async throws {
     let server = try LoopbackServer(script: .ok())
     let missing = Call(server: server, body: .file(URL(fileURLWithPath: "/nowhere/photo.jpg")))
     do throws(NetworkError) {
@@ -114,7 +114,7 @@ import WyndLoopbackServer
     #expect(server.requests.isEmpty)
   }
 
-  @Test func theRequestOfAFileHasItsTypeButNotItsContent() throws {
+  @Test func requestWithAFileBodyHasItsContentTypeButNoHTTPBody() throws {
     let server = try LoopbackServer(script: .ok())
     let file = URL(fileURLWithPath: "/nowhere/photo.jpg")
     let request = try Call(server: server, body: .file(file, contentType: "image/jpeg")).request

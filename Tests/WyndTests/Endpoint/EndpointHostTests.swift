@@ -30,7 +30,7 @@ import Wynd
     "..", "a..", ".example",
   ]
 
-  @Test(arguments: malformed) func rejectsWhatCannotBeAHost(_ host: String) async {
+  @Test(arguments: malformed) func rejectsInvalidHosts(_ host: String) async {
     let script = NetworkScript([.ok("x")])
     func reason(_ body: () async throws -> Void) async -> String? {
       do { try await body() } catch NetworkError.invalidRequest(let reason) { return reason } catch {
@@ -57,7 +57,7 @@ import Wynd
     ("1.2.3.4.example.", "https://1.2.3.4.example./"), ("3com", "https://3com/"), ("x0x1", "https://x0x1/"),
   ]
 
-  @Test(arguments: valid.indices) func acceptsNamesAndAddresses(_ row: Int) async throws {
+  @Test(arguments: valid.indices) func acceptsHostNamesAndIPAddresses(_ row: Int) async throws {
     let (host, url) = Self.valid[row]
     let script = NetworkScript([.ok("x")])
     _ = try await NetworkClient(on: script).load(Page(host: host))
@@ -66,7 +66,7 @@ import Wynd
     #expect(script.requests.map { $0.url?.absoluteString } == [url, url])
   }
 
-  @Test func theReasonSaysWhatIsWrong() {
+  @Test func errorSaysWhyAHostIsInvalid() {
     let rows = [
       ("[0:0:]", "IPv6"), ("::1.", "IPv6"), ("[fe80::1%eth0]", "zone"), ("256.1.1.1", "IPv4"), ("1.2.3", "IPv4"),
       ("https://[::1]", "scheme"), ("[", "not a name"),

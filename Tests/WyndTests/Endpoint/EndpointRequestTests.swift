@@ -267,7 +267,7 @@ import WyndLoopbackServer
     #expect(sent == [#"{"first_name":"B"}"#, #"{"firstName":"B"}"#])
   }
 
-  @Test func describesCommonMistakes() async throws {
+  @Test func errorNamesCommonMistakesInAnEndpoint() async throws {
     let script = NetworkScript([.ok("x")])
     func text(_ call: Plain, base: String = "https://a.example") async -> String {
       do throws(NetworkError) { return "\(try await Self.client(script, base: base).load(call))" } catch {

@@ -38,7 +38,7 @@ import Wynd
     #expect(error.serviceError(as: URLError.self) == nil)
   }
 
-  /// A success that cannot be read is no error of the service.
+  /// A 2xx body that cannot be decoded is not a service error.
   @Test func doesNotDecodeASuccessAsAServiceError() async throws {
     let client = Self.client(NetworkScript([.ok(#"{"code":"a"}"#)]))
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Strict()) })

@@ -26,7 +26,7 @@ import Wynd
     static func percentEncoded(_ segment: String) -> String { percentEncoded(segment: segment) }
   }
 
-  /// Knows nothing of Foundation or of our encoder.
+  /// Uses neither Foundation nor the encoder under test.
   static func decoded(_ text: Substring.UTF8View) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = text

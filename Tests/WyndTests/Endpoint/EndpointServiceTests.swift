@@ -86,10 +86,10 @@ import WyndLoopbackServer
     defer { try? FileManager.default.removeItem(at: file) }
     let photo = PetPhoto(server: try shop.server(), id: 1, file: file)
     for _ in 0..<3 {
-      let answer = try await session.load(photo)
-      #expect(answer["type"]?.string == "multipart/form-data")
+      let response = try await session.load(photo)
+      #expect(response["type"]?.string == "multipart/form-data")
       let sent = try #require(shop.photo)
-      #expect(answer["bytes"]?.integer == sent.count)
+      #expect(response["bytes"]?.integer == sent.count)
       let text = String(decoding: sent.prefix(400), as: UTF8.self)
       #expect(text.contains("Content-Disposition: form-data; name=\"title\"\r\n\r\nÜber \"B\"\r\n--wynd-"))
       #expect(
@@ -153,11 +153,11 @@ import WyndLoopbackServer
 
   @Test func loadResponseReturnsHeadersAndAttempts() async throws {
     let server = try shop.server()
-    let answer = try await session.loadResponse(PetList(server: server, page: 2))
-    #expect(answer.response.value(forHTTPHeaderField: "X-Total") == "2")
-    #expect(answer.value.count == 2)
-    #expect(answer.attempts.count == 2)
-    #expect(!answer.data.isEmpty)
+    let response = try await session.loadResponse(PetList(server: server, page: 2))
+    #expect(response.response.value(forHTTPHeaderField: "X-Total") == "2")
+    #expect(response.value.count == 2)
+    #expect(response.attempts.count == 2)
+    #expect(!response.data.isEmpty)
     #expect(server.requests.first?.target == "/pets?page=2")
     let total: String? = await withCheckedContinuation { continuation in
       session.loadResponse(PetList(server: server)) { result in

@@ -48,7 +48,7 @@ import Wynd
     func parse(data: Data, response: HTTPURLResponse) -> Int { response.statusCode + data.count }
   }
 
-  @Test func usesEveryRequirement() async throws {
+  @Test func usesEveryMemberOfAnEndpoint() async throws {
     let script = NetworkScript([.ok("abc"), .status(503)])
     #expect(try await script.load(Complete()) == 203)
     let request = try #require(script.requests.first)
@@ -81,7 +81,7 @@ import Wynd
       return try #require(HTTPURLResponse(url: url, statusCode: 299, httpVersion: nil, headerFields: nil))
     }
   }
-  @Test func parseMayReplaceTheDefaultOfEveryType() async throws {
+  @Test func customParseReplacesTheDefaultOfEachResponseType() async throws {
     let client = Self.client(NetworkScript([.status(200), .ok("abc"), .ok("abc")]))
     let error = await #expect(throws: NetworkError.self) { try await client.load(Checked()) }
     #expect(error?.serviceError(as: Checked.ServiceError.self) != nil)

@@ -64,7 +64,7 @@ import Wynd
     #expect(Self.link("next", field) == expected)
   }
 
-  @Test func hasNoLinkWithoutTheField() { #expect(Self.link("next", nil) == nil) }
+  @Test func hasNoLinkWithoutALinkField() { #expect(Self.link("next", nil) == nil) }
 
   @Test func comparesRelationTypesWithoutCase() {
     let field = #"<https://a.example/l>; rel="LAST", <https://a.example/x>; rel="http://R.example/x""#
@@ -73,7 +73,7 @@ import Wynd
   }
 
   /// The URL of a request may have a password, which must not reach the next page.
-  @Test func targetHasNoUserOfTheRequest() {
+  @Test func linkTargetHasNoPasswordOfTheRequestURL() {
     let url = "https://u:p@a.example/v1/users#part"
     #expect(Self.link("next", "<?page=2>; rel=next", url) == "https://a.example/v1/users?page=2")
     #expect(Self.link("self", "<>; rel=self", url) == "https://a.example/v1/users")

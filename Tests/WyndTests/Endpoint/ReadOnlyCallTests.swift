@@ -21,13 +21,13 @@ import WyndLoopbackServer
     var isReadOnly: Bool { true }
     var body: RequestBody? { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
   }
-  static let answer = #"{"data":{"films":[{"title":"Heat"}]}}"#
+  static let filmsText = #"{"data":{"films":[{"title":"Heat"}]}}"#
   static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
 
-  /// Whatever has happened to the first one, also if the server has read it.
-  @Test func queryIsRepeatedOnASession() async throws {
+  /// Also if the server has read the first request.
+  @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {
     let log = EventLog()
-    let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.answer))
+    let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.filmsText))
     let client = NetworkClient(
       baseURL: server.url(), on: URLSession(configuration: .ephemeral),
       policy: RetryPolicy(backoff: .immediate, onEvent: log.add))
@@ -37,8 +37,7 @@ import WyndLoopbackServer
     #expect(log.safeties == [.readOnly, .readOnly, .readOnly])
   }
 
-  /// The text for people does not ask them to check whether the request was received.
-  @Test func errorDoesNotAskPeopleToCheck() async throws {
+  @Test func errorOfAReadOnlyPOSTDoesNotAskToCheckWhetherItWasReceived() async throws {
     let client = NetworkClient(
       baseURL: URL(string: "https://a.example"), on: NetworkScript([.status(503)]), policy: Self.quick)
     for isReadOnly in [true, false] {
@@ -54,7 +53,7 @@ import WyndLoopbackServer
 
   static let plans: [(String, RepeatSafety)] = [("POST", .readOnly), ("PATCH", .readOnly), ("GET", .idempotentMethod)]
 
-  @Test func planOfAPlainRequestSaysThatItReads() async throws {
+  @Test func readOnlyPlanOfAPlainRequestIsRepeated() async throws {
     for (method, safety) in Self.plans {
       let log = EventLog()
       let script = NetworkScript([.dropped, .silence, .ok("x")])
@@ -68,7 +67,7 @@ import WyndLoopbackServer
   }
 
   /// A body that can be read only once is not sent a second time, and a failure that proves more is reported.
-  @Test func otherRulesStillApply() async throws {
+  @Test func readOnlyPOSTSendsABodyStreamOnceAndReportsNothingSent() async throws {
     let log = EventLog()
     let script = NetworkScript([.failure(.cannotConnectToHost), .status(404)])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
@@ -85,7 +84,9 @@ import WyndLoopbackServer
   }
 
   /// After a redirect a rejected POST is sent again only if that is safe.
-  @Test(arguments: [true, false]) func rejectedQueryIsSentAgainAfterARedirect(_ isReadOnly: Bool) async throws {
+  @Test(arguments: [true, false]) func onlyAReadOnlyPOSTIsSentAgainAfterARedirectAndA401(_ isReadOnly: Bool)
+    async throws
+  {
     let server = try LoopbackServer { request in
       if request.target == "/start" { return .redirect(307, to: "/page") }
       return request.value("Authorization") == "Bearer new" ? .ok("page") : .status(401)

@@ -143,7 +143,7 @@ import WyndLoopbackServer
     #expect(server.requests.isEmpty)
   }
 
-  /// Foundation drops such a field here; where it does not, it is refused.
+  /// Foundation on Linux drops such a field; on other platforms the request is rejected.
   @Test func lineBreakInAHeaderDoesNotAddAnotherHeader() async throws {
     let server = try LoopbackServer(script: .ok())
     var request = URLRequest(url: server.url())

@@ -50,7 +50,7 @@ import Wynd
   }
 
   /// A body in another format, and a call that names no type.
-  @Test func otherErrorBodiesAreKept() async throws {
+  @Test func keepsErrorBodiesThatAreNoServiceError() async throws {
     let html = Self.client([.status(502, "<html>"), .status(404, "<html>")])
     let error = try #require(
       await #expect(throws: NetworkError.self) { try await html.load(.post("/a", serviceError: Problem.self)) })
@@ -61,7 +61,7 @@ import Wynd
   }
 
   /// Also after retries, and with the advice of its author alone.
-  @Test func peopleReadTheTextOfTheServiceError() async throws {
+  @Test func localizedDescriptionIsThatOfTheServiceError() async throws {
     for (status, attempts) in [(409, 0), (503, 2)] {
       let client = Self.client([.status(status, Self.body)])
       let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Order()) })

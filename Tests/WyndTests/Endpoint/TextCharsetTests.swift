@@ -72,7 +72,8 @@ import Wynd
     "text/plain; title=charset; charset=windows-1251", "text/plain; title=\"charset=utf-8\"; charset=windows-1251",
   ]
 
-  @Test(arguments: contentTypes) func findsTheCharset(_ contentType: String) async throws {
+  @Test(arguments: contentTypes) func readsTheCharsetInEachNotationOfTheContentType(_ contentType: String) async throws
+  {
     #expect(try await Self.text([0xCF, 0xF0, 0xE8], contentType) == "При")
   }
 

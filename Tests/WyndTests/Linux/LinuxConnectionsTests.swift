@@ -6,7 +6,7 @@
 
   @testable import Wynd
 
-  /// Whether two addresses may share a connection: taking one for two could send an order twice.
+  /// Whether two addresses may share a connection: treating one origin as two could send a POST twice.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxConnectionsTests {
     static let same = [
       [
@@ -20,7 +20,7 @@
     ]
 
     @Test func remembersConnectionsByOrigin() throws {
-      // All at once: a session that is gone could leave its address to the next.
+      // All sessions exist at the same time, because a new one could have the address of one that was released.
       let sessions = Self.same.map { _ in URLSession(configuration: .ephemeral) }
       for (session, row) in zip(sessions, Self.same) {
         LinuxConnections.add(session, URL(string: row[0]))

@@ -6,7 +6,7 @@ import Wynd
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 
-  /// A request that is not safe to repeat reaches the server once, whatever happens to its connection.
+  /// A request that is not safe to repeat reaches the server at most once, even if its connection is lost.
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxSentOnceTests {
     enum Kind: String, CaseIterable { case empty, body, data, file, stream, streamOfUnknownLength, download, bytes }
 
@@ -50,9 +50,10 @@ import Wynd
       } catch { return nil }
     }
 
-    /// The server keeps its connections, whatever the request says, and ends one after it has read an order.
+    /// The server keeps its connections open even if the request says `Connection: close`, and closes one after it has
+    /// read an order.
     @Test(arguments: Kind.allCases, [ScriptedResponse.close, .reset])
-    func aPostOnAWarmConnectionIsSentOnce(_ kind: Kind, _ end: ScriptedResponse) async throws {
+    func aPOSTIsSentOnceDespiteIdleConnections(_ kind: Kind, _ end: ScriptedResponse) async throws {
       for method in ["POST", "PATCH", "ORDER"] {
         let server = try LoopbackServer { $0.target == "/order" ? end : .ok("x") }
         let session = Self.session()
@@ -75,7 +76,7 @@ import Wynd
 
     /// The request after a 307 is as unsafe as the first one, and the connection of that one is idle.
     @Test(arguments: Kind.allCases, [ScriptedResponse.close, .reset])
-    func aPostAfterARedirectIsSentOnce(_ kind: Kind, _ end: ScriptedResponse) async throws {
+    func aPOSTAfterARedirectIsSentOnce(_ kind: Kind, _ end: ScriptedResponse) async throws {
       let server = try LoopbackServer { $0.target == "/order" ? end : .redirect(307, to: "/order") }
       let session = Self.session()
       #expect(await Self.send(kind, URLRequest(url: server.url("/hop"), method: "POST"), session) == nil)
@@ -83,7 +84,7 @@ import Wynd
     }
 
     /// A server that closes its connections, as it should, costs no further session.
-    @Test func manyPostsReachAServerThatKeepsItsConnections() async throws {
+    @Test func manyPOSTsReachAServerThatKeepsItsConnections() async throws {
       for isClosing in [true, false] {
         let server = try LoopbackServer { request in
           isClosing ? .status(200, [("Connection", "close")], body: request.text) : .ok(request.text)
@@ -100,7 +101,7 @@ import Wynd
     }
 
     /// No more of them run at the same time than the session allows, and all of them end.
-    @Test func postsWaitForOneAnother() async throws {
+    @Test func parallelPOSTsStayWithinTheConnectionLimitOfTheSession() async throws {
       let (running, most) = (Box(0), Box(0))
       let server = try LoopbackServer { request in
         running.update { $0 += 1 }
@@ -120,8 +121,8 @@ import Wynd
       #expect((2...session.configuration.httpMaximumConnectionsPerHost).contains(most.value ?? 0), "\(most.value ?? 0)")
     }
 
-    /// A canceled request that waits is not sent, and the others go on.
-    @Test func aPostThatWaitsCanBeCanceled() async throws {
+    /// A canceled request that waits is not sent, and the others are not affected.
+    @Test func aPOSTThatWaitsCanBeCanceled() async throws {
       let gate = Gate()
       let server = try LoopbackServer { request in
         if request.target == "/slow" { return .hang }
@@ -148,7 +149,7 @@ import Wynd
     }
 
     /// Long responses do not keep others waiting.
-    @Test func streamsDoNotKeepAPostWaiting() async throws {
+    @Test func openStreamsDoNotDelayAPOST() async throws {
       let server = try LoopbackServer { $0.target == "/stream" ? .stall : .ok("x") }
       let session = Self.session()
       var streams: [NetworkBytes] = []
@@ -161,7 +162,7 @@ import Wynd
 
     // MARK: The caller's session
 
-    @Test func aPostUsesTheCookiesAndTheFieldsOfItsSession() async throws {
+    @Test func aPOSTSendsCookiesAndHeadersOfItsSession() async throws {
       let server = try LoopbackServer { request in
         .status(200, [("Set-Cookie", "from=\(request.target.dropFirst()); Path=/")], body: "x")
       }
@@ -179,7 +180,7 @@ import Wynd
       #expect(types == ["application/json"])
     }
 
-    @Test func aSessionThatFinishesWaitsForItsPosts() async throws {
+    @Test func finishTasksAndInvalidateWaitsForAPOST() async throws {
       let gate = Gate()
       let server = try LoopbackServer { _ in
         gate.open()
@@ -196,7 +197,7 @@ import Wynd
       await delegate.isInvalid.reaches(1)
     }
 
-    @Test func aSessionThatIsInvalidatedEndsItsPosts() async throws {
+    @Test func invalidateAndCancelEndsAPOST() async throws {
       let server = try LoopbackServer(script: .hang)
       let delegate = TransferSessionTests.Delegate()
       let session = Self.session(delegate)
@@ -209,7 +210,7 @@ import Wynd
       await until { server.openRequests == 0 }
     }
 
-    @Test func theDelegateOfAPostIsAskedOnItsQueue() async throws {
+    @Test func delegateMethodsOfAPOSTAreCalledOnTheDelegateQueue() async throws {
       let server = try LoopbackServer { request in
         if request.target == "/hop" { return .redirect(307, to: "/there") }
         return request.value("Authorization") == nil

@@ -20,7 +20,7 @@ import Testing
     return log.events.map(\.level.rawValue)
   }
 
-  @Test func levelFollowsFromTheEvent() async throws {
+  @Test func eachKindOfEventHasItsLevel() async throws {
     #expect(try await Self.names([.ok("x")]) == ["debug", "debug"])
     #expect(try await Self.names([.status(503), .ok("x")]) == ["debug", "notice", "notice", "debug", "debug"])
     #expect(try await Self.names([.status(404)]) == ["debug", "notice", "error"])
@@ -29,15 +29,14 @@ import Testing
     #expect(cancelled.level == .info)
   }
 
-  /// As a function it is all that a policy needs.
-  @Test func logIsAListener() async throws {
+  @Test func logCanBeUsedAsOnEvent() async throws {
     var policy = RetryPolicy.never
     policy.onEvent = NetworkEvent.log
     _ = try await NetworkScript([.ok("x")]).performNetworkRequest(
       try #require(URL(string: "https://a.example/")), policy: policy)
   }
 
-  @Test func printedFailureIsReadable() async throws {
+  @Test func describesARetryFailureWithALineForEachAttempt() async throws {
     let url = try #require(URL(string: "https://a.example/x?token=SECRET"))
     let script = NetworkScript([.status(503, "secret"), .dropped])
     let error = try #require(

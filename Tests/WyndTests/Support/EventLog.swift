@@ -58,7 +58,7 @@ extension NetworkError {
 
 #if canImport(FoundationNetworking)
   extension URLSession {
-    /// There is no way to ask Foundation, but to look.
+    /// Foundation has no public API for it.
     var isInvalidated: Bool {
       Mirror(reflecting: self).children.first { $0.label == "invalidated" }?.value as? Bool ?? false
     }

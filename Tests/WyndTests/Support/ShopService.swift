@@ -99,12 +99,12 @@ final class Shop: @unchecked Sendable {
   func server() throws -> LoopbackServer {
     try LoopbackServer { [self] request in
       // Every other request meets a fault; a POST too, but after it was applied, which only its key makes harmless.
-      let answer = answer(to: request)
-      return request.index.isMultiple(of: 2) ? Self.faults[request.index / 2 % Self.faults.count] : answer
+      let response = response(to: request)
+      return request.index.isMultiple(of: 2) ? Self.faults[request.index / 2 % Self.faults.count] : response
     }
   }
 
-  private func answer(to request: LoopbackServer.Request) -> ScriptedResponse {
+  private func response(to request: LoopbackServer.Request) -> ScriptedResponse {
     lock.withLock {
       let parts = request.target.split { $0 == "/" || $0 == "?" }.map(String.init)
       let id = parts.count > 1 ? Int(parts[1]) : nil

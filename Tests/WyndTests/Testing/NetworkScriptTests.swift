@@ -48,7 +48,7 @@ import Wynd
     let request = try Self.request()
     do throws(NetworkError) {
       _ = try await silent.performNetworkRequest(request)
-      Issue.record("answered")
+      Issue.record("no error thrown")
     } catch {
       #expect(error.stopReason == .deadline)
     }
@@ -143,7 +143,7 @@ import Wynd
     }
   }
 
-  /// In a script it is the first second of 2026, and chance is a half.
+  /// The clock of a script starts with the year 2026, and its random numbers are 0.5.
   static let waits: [(steps: [NetworkScript.Step], elapsed: Duration)] = [
     ([.status(503, headers: ["Retry-After": "Thu, 01 Jan 2026 00:00:07 GMT"]), .ok("x")], .seconds(7)),
     ([.dropped, .ok("x")], .milliseconds(250)), ([.dropped, .dropped, .ok("x")], .milliseconds(750)),
@@ -207,7 +207,7 @@ import Wynd
     #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "X-App") == "ours" })
   }
 
-  @Test func cancelsASilentCall() async throws {
+  @Test func canceledCallOnAScriptEndsAsCancelled() async throws {
     let sent = Gate()
     let script = NetworkScript { _, _ in
       sent.open()

@@ -82,7 +82,7 @@ struct ContentRangeTests {
     (206, tag.merging(["Content-Range": "bytes 0-9/40"]) { $1 }, state(), 0, .append(from: 0, upTo: 9, known)),
     (206, ["Content-Range": "bytes 20-39/40"], dated, 20, .append(upTo: 39, dated)),
     (206, date.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, dated, 20, .append(upTo: 39, dated)),
-    // Of another version, as far as anybody can know.
+    // Possibly of another version.
     (206, ["ETag": "\"2\"", "Content-Range": "bytes 20-39/40"], known, 20, .startOver),
     (206, ["ETag": "W/\"1\"", "Content-Range": "bytes 20-39/40"], known, 20, .startOver),
     (206, ["Content-Range": "bytes 20-39/40"], known, 20, .startOver),

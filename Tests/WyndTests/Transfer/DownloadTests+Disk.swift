@@ -110,7 +110,7 @@ extension DownloadTests {
   }
 
   /// If the part were kept, the server could send the same to every later request.
-  @Test func startsOverAfterARestThatIsTooLong() async throws {
+  @Test func restartsAfterABodyLongerThanItsContentRange() async throws {
     let server = try LoopbackServer { request in
       switch request.index {
       case 0: .file(Self.old, for: request, cut: 20_000)
@@ -153,7 +153,7 @@ extension DownloadTests {
   }
 
   #if os(Linux)
-    /// A child process that is started meanwhile has a copy of each open descriptor, and with it of each lock.
+    /// A child process inherits each open descriptor, and with it each lock.
     @Test func releasesLockDespiteACopiedDescriptor() async throws {
       let server = try LoopbackServer { request in
         if request.index > 0 { return .file(Self.old, for: request) }
@@ -299,7 +299,7 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// The user leaves a screen, and opens it again at once.
+  /// A download is canceled and started again at once.
   @Test func waitsUntilACanceledDownloadHasClosedItsFile() async throws {
     let server = try LoopbackServer { .file(Self.new, for: $0) }
     let folder = try Folder()
@@ -315,7 +315,7 @@ extension DownloadTests {
   }
 
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
-  @Test func endedDownloadOpensNoFile() async throws {
+  @Test func downloadThatEndedBeforeItsAttemptOpensNoFile() async throws {
     let folder = try Folder()
     let script = NetworkScript([.ok("x")])
     let options = DownloadOptions(resumes: true)

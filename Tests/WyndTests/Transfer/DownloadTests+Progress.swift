@@ -23,14 +23,14 @@ extension DownloadTests {
       ])
     }
     let folder = try Folder()
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let atTheEnd = Box<[TransferProgress]>()
     let result = Box<Result<NetworkDownload, NetworkError>>()
     session.performNetworkDownload(
       URLRequest(url: server.url()), to: folder.file(),
-      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }), policy: Self.policy
+      options: DownloadOptions(onProgress: { now in reported.update { $0.append(now) } }), policy: Self.policy
     ) {
-      atTheEnd.value = told.value
+      atTheEnd.value = reported.value
       result.value = $0
     }
     await until { result.value != nil }
@@ -40,7 +40,7 @@ extension DownloadTests {
     #expect(all.dropLast().allSatisfy { $0.total == (hasLength ? Int64(size) : nil) || $0.completed == size })
   }
 
-  /// Every byte is reported at last, and not each chunk by itself.
+  /// The last report has every byte, and chunks that arrive together are reported together.
   @Test func combinesProgressOfSeveralChunks() async throws {
     let bytes = someBytes(4_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0) }
@@ -54,18 +54,18 @@ extension DownloadTests {
     let bytes = someBytes(300_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 200_000 : nil) }
     let folder = try Folder()
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     var options = DownloadOptions(resumes: true)
     #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
-    options.onProgress = { now in told.update { $0.append(now) } }
+    options.onProgress = { now in reported.update { $0.append(now) } }
     _ = try await download(server, to: folder.file(), options).get()
-    let all = try #require(told.value)
+    let all = try #require(reported.value)
     #expect(all.allSatisfy { $0.completed > 200_000 && $0.total == 300_000 } && all.last?.completed == 300_000)
   }
 
-  /// It goes back where the file has to be fetched from its beginning.
+  /// Progress goes back to 0 if the file has to be downloaded from its beginning.
   @Test func progressStartsAgainAfterARestart() async throws {
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let server = try LoopbackServer { request in
       switch request.index {
       case 0:
@@ -75,15 +75,15 @@ extension DownloadTests {
       case 1:
         // A report that still waits for its queue would be replaced by the next.
         let end = ContinuousClock.now + .seconds(60)
-        while told.value?.isEmpty == true, ContinuousClock.now < end { usleep(1_000) }
+        while reported.value?.isEmpty == true, ContinuousClock.now < end { usleep(1_000) }
         return Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
       default: return .file(Self.new, for: request, [("ETag", "\"2\"")])
       }
     }
     let folder = try Folder()
-    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    let options = DownloadOptions(onProgress: { now in reported.update { $0.append(now) } })
     _ = try await download(server, to: folder.file(), options).get()
-    let all = try #require(told.value)
+    let all = try #require(reported.value)
     #expect(all.first?.total == 40_000 && all.last?.completed == 30_000 && all.last?.total == 30_000)
   }
 
@@ -91,19 +91,19 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
     let folder = try Folder()
     let result = Box<Result<NetworkDownload, NetworkError>>()
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     session.performNetworkDownload(
       URLRequest(url: server.url()), to: folder.file(),
-      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }), policy: .never
+      options: DownloadOptions(onProgress: { now in reported.update { $0.append(now) } }), policy: .never
     ) { result.value = $0 }
     await until { result.value != nil }
     #expect(result.value?.error != nil)
-    #expect(told.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
+    #expect(reported.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
   }
 
   /// `maxRetryTime` is then counted from its end. A machine that stands still for a second can end one of the downloads,
   /// but not all of them.
-  @Test func firstAttemptThatMakesProgressTakesNoTimeFromTheRetries() async throws {
+  @Test func maxRetryTimeStartsAfterAFirstAttemptWithProgress() async throws {
     var policy = Self.policy
     policy.maxRetryTime = .seconds(1)
     var result: Result<NetworkDownload, NetworkError>?
@@ -170,7 +170,7 @@ extension DownloadTests {
     #expect(server.requests.map(\.target) == ["/file?signature=a%2Fb&x", "/file?signature=a%2Fb&x"])
   }
 
-  /// Another method is never asked for a part, and repeated where that is safe.
+  /// A request with another method has no Range, and is repeated only where that is safe.
   @Test func restartsOtherMethodsWithoutARange() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
@@ -186,9 +186,9 @@ extension DownloadTests {
 
   /// The received part is discarded before the new file begins.
   @Test func reportsZeroProgressBeforeARestart() async throws {
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let hasRestarted: @Sendable () -> Bool = {
-      told.value?.contains { $0.completed == 0 && $0.total == nil } == true
+      reported.value?.contains { $0.completed == 0 && $0.total == nil } == true
     }
     let server = try LoopbackServer { request in
       switch request.index {
@@ -201,12 +201,12 @@ extension DownloadTests {
       }
     }
     let folder = try Folder()
-    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    let options = DownloadOptions(onProgress: { now in reported.update { $0.append(now) } })
     _ = try await download(server, to: folder.file(), options).get()
     #expect(hasRestarted())
   }
 
-  /// A server that fails now and then does not end a download that goes on in between.
+  /// Occasional errors do not end a download that makes progress between them.
   @Test func countsPersistentFailuresSinceTheLastProgress() async throws {
     let bytes = Data(someBytes(100_000))
     let script = NetworkScript { request, number in

@@ -37,7 +37,7 @@ extension DownloadTests {
   }
 
   /// What the server sends for the rest, and whether it can be used.
-  static let rests: [(name: String, answer: ScriptedResponse, isUsed: Bool)] = [
+  static let rests: [(name: String, response: ScriptedResponse, isUsed: Bool)] = [
     ("block that begins earlier", block(65_536, 199_999), true), ("whole file", block(0, 199_999), true),
     ("block of an unknown total", block(65_536, 199_999, "*"), true), ("exact rest", block(101_000, 199_999), true),
     ("block without Content-Range", response(206, 99_000), false),
@@ -56,10 +56,10 @@ extension DownloadTests {
     ("no content", .status(204), false), ("not modified", .status(304), false),
   ]
 
-  @Test(arguments: rests.indices) func aKeptPartIsUsedOrDroppedInTheSameCall(_ row: Int) async throws {
-    let (name, answer, isUsed) = Self.rests[row]
+  @Test(arguments: rests.indices) func resumesOrRestartsAPartialFileInTheSameCall(_ row: Int) async throws {
+    let (name, response, isUsed) = Self.rests[row]
     let folder = try Folder()
-    let server = try await serverWithKeptPart(in: folder, rest: answer)
+    let server = try await serverWithKeptPart(in: folder, rest: response)
     let done = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
     #expect(try Data(contentsOf: done.file) == Data(Self.large), "\(name)")
     #expect(
@@ -68,10 +68,10 @@ extension DownloadTests {
   }
 
   /// Without retries, the next call starts over.
-  @Test(arguments: rests.indices) func aKeptPartFailsOneCallAtMost(_ row: Int) async throws {
-    let (name, answer, isUsed) = Self.rests[row]
+  @Test(arguments: rests.indices) func unusablePartialFileFailsAtMostOneCall(_ row: Int) async throws {
+    let (name, response, isUsed) = Self.rests[row]
     let folder = try Folder()
-    let server = try await serverWithKeptPart(in: folder, rest: answer)
+    let server = try await serverWithKeptPart(in: folder, rest: response)
     let options = DownloadOptions(resumes: true)
     let result = await download(server, to: folder.file(), options, policy: .never)
     #expect((result.error == nil) == isUsed, "\(name)")
@@ -79,8 +79,8 @@ extension DownloadTests {
     #expect(try Data(contentsOf: folder.file()) == Data(Self.large), "\(name)")
   }
 
-  /// Each download from the beginning is cut off, and each rest is wrong.
-  @Test func startingOverIsBoundedByThePolicy() async throws {
+  /// Each download from the beginning is cut off, and each response to a Range is wrong.
+  @Test func maxRetriesLimitsRestarts() async throws {
     let server = try LoopbackServer { request in
       if request.value("Range") != nil { return Self.response(206, 99_000) }
       return .file(Self.large, for: request, cut: 101_000)
@@ -99,7 +99,7 @@ extension DownloadTests {
     (200, 0, tag), (200, 99_000, longAgo),
   ]
 
-  @Test(arguments: otherLengths.indices) func halfAFileIsNoSuccess(_ row: Int) async throws {
+  @Test(arguments: otherLengths.indices) func rejectsAResponseShorterThanTheKnownLength(_ row: Int) async throws {
     let (status, count, fields) = Self.otherLengths[row]
     let half = Self.response(status, count, fields)
     var folder = try Folder()
@@ -115,7 +115,7 @@ extension DownloadTests {
   }
 
   /// The first response has no byte, so the second request has no Range.
-  @Test func halfAFileIsNoSuccessWithoutARange() async throws {
+  @Test func rejectsAShorterResponseAfterAnAttemptWithoutABody() async throws {
     let head = ScriptedResponse([.send(ScriptedResponse.head(200, Self.tag + [("Content-Length", "200000")])), .close])
     for second in [Self.response(200, 99_000), Self.part("bytes 0-98999/99000", Array(Self.large[..<99_000]))] {
       let server = try LoopbackServer(script: head, second)
@@ -126,7 +126,7 @@ extension DownloadTests {
   }
 
   /// Without Content-Length, the length of the version is known from before.
-  @Test(arguments: [99_000, 200_000]) func chunkedBodyOfAKnownVersionHasItsLength(_ count: Int) async throws {
+  @Test(arguments: [99_000, 200_000]) func chunkedBodyOfAKnownVersionMustHaveItsLength(_ count: Int) async throws {
     let head = ScriptedResponse.head(200, Self.tag + [("Transfer-Encoding", "chunked")])
     let chunk = Array("\(String(count, radix: 16))\r\n".utf8) + Self.large.prefix(count) + Array("\r\n0\r\n\r\n".utf8)
     let chunked = ScriptedResponse([.send(head + chunk)])
@@ -137,7 +137,7 @@ extension DownloadTests {
     #expect(folder.names.contains("file.bin") == (count == 200_000))
   }
 
-  @Test func compressedBodyOfAKnownVersionHasAnyLength() async throws {
+  @Test func compressedBodyOfAKnownVersionMayHaveAnyLength() async throws {
     let gzip: [UInt8] = [
       31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 75, 76, 74, 78, 73, 77, 75, 7, 0, 166, 106, 42, 49, 7, 0, 0, 0,
     ]

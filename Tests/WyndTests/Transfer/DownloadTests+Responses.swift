@@ -48,7 +48,7 @@ extension DownloadTests {
   }
 
   /// The headers are wrong, so the call ends without waiting for the body.
-  @Test func failsAtTheHeadersOfAWrongRange() async throws {
+  @Test func doesNotWaitForTheBodyOfAWrongContentRange() async throws {
     let server = try LoopbackServer { request in
       if request.index == 0 { return .file(Self.old, for: request, cut: 20_000) }
       if request.index > 1 { return .file(Self.old, for: request) }
@@ -60,7 +60,7 @@ extension DownloadTests {
   }
 
   /// The first response comes in chunks, and only the second says how long the file is, also for a later process.
-  @Test func keepsLengthFromAContentRange() async throws {
+  @Test func remembersTheFileLengthFromAContentRange() async throws {
     let chunk = Array("4e20\r\n".utf8) + Self.old[..<20_000] + Array("\r\n5\r\n".utf8)
     let head = ScriptedResponse.head(
       206, Self.tag + [("Content-Range", "bytes 20000-39999/40000"), ("Content-Length", "20000")])

@@ -35,8 +35,8 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
-  /// Someone else may plant a state file of gigabytes, or a pipe that nobody writes to.
-  @Test(arguments: ["large", "pipe"]) func doesNotUseAPlantedStateFile(_ kind: String) async throws {
+  /// Another program may put a huge file, or a pipe without a writer, in place of the state file.
+  @Test(arguments: ["large", "pipe"]) func ignoresAStateFileThatIsTooLargeOrAPipe(_ kind: String) async throws {
     let bytes = someBytes(100_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
     let folder = try Folder()
@@ -126,11 +126,11 @@ extension DownloadTests {
     let server = try LoopbackServer(script: .stall)
     let folder = try Folder()
     let result = Box<NetworkError>()
-    let told = Box<TransferProgress>()
+    let reported = Box<TransferProgress>()
     let task = session.performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(), options: DownloadOptions(onProgress: { told.value = $0 })
+      URLRequest(url: server.url()), to: folder.file(), options: DownloadOptions(onProgress: { reported.value = $0 })
     ) { result.value = $0.error }
-    await until { told.value == TransferProgress(completed: 6, total: 100) }
+    await until { reported.value == TransferProgress(completed: 6, total: 100) }
     task.cancel()
     await until { result.value != nil }
     guard case .cancelled? = result.value else { Issue.record("\(String(describing: result.value))"); return }
@@ -157,7 +157,7 @@ extension DownloadTests {
     #expect(server.requests.count == 1 && folder.names.isEmpty)
   }
 
-  /// Another method may bring another file.
+  /// The response to another method may be another file.
   @Test(arguments: [("GET", "POST"), ("POST", "GET")])
   func doesNotResumeWithAnotherMethod(_ first: String, _ second: String) async throws {
     let server = try LoopbackServer { request in
@@ -173,7 +173,7 @@ extension DownloadTests {
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
-  /// Answered with a part, it would have to be sent again for the rest.
+  /// After a partial response, the POST would have to be sent again for the rest.
   @Test func rejectsAPartialResponseToAPOST() async throws {
     let server = try LoopbackServer { _ in Self.part("bytes 0-69999/200000", someBytes(70_000)) }
     let folder = try Folder()

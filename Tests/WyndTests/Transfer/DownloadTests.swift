@@ -36,18 +36,18 @@ import WyndLoopbackServer
     let bytes = someBytes(1_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 100_000) }
     let folder = try Folder()
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let done = try await download(
-      server, to: folder.file(), DownloadOptions(onProgress: { p in told.update { $0.append(p) } })
+      server, to: folder.file(), DownloadOptions(onProgress: { p in reported.update { $0.append(p) } })
     ).get()
     #expect(try Data(contentsOf: done.file) == Data(bytes))
     #expect(done.attempts.count == 10 && done.response.statusCode == 206)
     #expect(server.requests.map { $0.value("Range") } == [nil] + (1...9).map { "bytes=\($0)00000-" })
     #expect(server.requests.dropFirst().allSatisfy { $0.value("If-Range") == "\"1\"" })
     #expect(folder.names == ["file.bin"])
-    let amounts = try #require(told.value).map(\.completed)
+    let amounts = try #require(reported.value).map(\.completed)
     #expect(amounts == amounts.sorted() && amounts.last == 1_000_000)
-    #expect(told.value?.allSatisfy { $0.total == 1_000_000 } == true)
+    #expect(reported.value?.allSatisfy { $0.total == 1_000_000 } == true)
   }
 
   /// Twenty lost connections, of which the policy allows three without progress in a row.

@@ -47,11 +47,11 @@ import WyndLoopbackServer
     let bytes = someBytes(100_000)
     let server = try Self.server { .file(bytes, for: $0) }
     let folder = try Folder()
-    let told = Box<[TransferProgress]>([])
-    let options = DownloadOptions(onProgress: { now in told.update { $0.append(now) } })
+    let reported = Box<[TransferProgress]>([])
+    let options = DownloadOptions(onProgress: { now in reported.update { $0.append(now) } })
     let done = try await Self.client(server)
       .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file(), options: options)
-    #expect(try Data(contentsOf: done.file) == Data(bytes) && told.value?.last?.completed == 100_000)
+    #expect(try Data(contentsOf: done.file) == Data(bytes) && reported.value?.last?.completed == 100_000)
     let handled = await withCheckedContinuation { continuation in
       _ = Self.client(server).performNetworkDownload(Film<Data>(path: "/film"), to: folder.file("b")) {
         continuation.resume(returning: $0)
@@ -82,14 +82,14 @@ import WyndLoopbackServer
     let server = try Self.server { .ok(#"{"file_size":\#($0.body.count)}"#) }
     let folder = try Folder()
     let body = try Self.bodies(folder)[number]
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let film = Film<Upload>(path: "/film", method: .put, body: body)
     let response = try await Self.client(server).performNetworkUpload(
-      film, onProgress: { now in told.update { $0.append(now) } })
+      film, onProgress: { now in reported.update { $0.append(now) } })
     let sent = Int64(try #require(server.requests.last?.body.count))
     #expect(response.value == Upload(fileSize: Int(sent)) && sent >= 200_000)
     #expect(response.attempts.count == 1 && response.statusCode == 200)
-    #expect(told.value?.last == TransferProgress(completed: sent, total: sent))
+    #expect(reported.value?.last == TransferProgress(completed: sent, total: sent))
     #expect(server.requests.last?.value("Content-Type")?.isEmpty == false)
 
     let handled = await withCheckedContinuation { continuation in

@@ -33,7 +33,7 @@ import Wynd
     #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
   }
 
-  @Test func maxRetriesLimitsTheStart() async throws {
+  @Test func maxRetriesLimitsAttemptsBeforeTheFirstByte() async throws {
     let script = NetworkScript([.dropped])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     await #expect(throws: NetworkError.self) {
@@ -84,8 +84,8 @@ import Wynd
       .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])),
       ScriptedResponse.text("1\r\na\r\n0\r\n\r\n"),
     ])
-    for (answer, total) in [(ScriptedResponse.ok("abc"), Int64(3)), (chunked, nil)] {
-      #expect(try await bytes(try LoopbackServer(script: .status(503), answer)).total == total)
+    for (response, total) in [(ScriptedResponse.ok("abc"), Int64(3)), (chunked, nil)] {
+      #expect(try await bytes(try LoopbackServer(script: .status(503), response)).total == total)
     }
   }
 
@@ -103,7 +103,7 @@ import Wynd
     #expect(data == Data(all))
   }
 
-  /// More than the reader takes meanwhile has come when the connection drops.
+  /// When the connection is lost, more has been received than the reader has read.
   @Test func deliversUnreadDataBeforeTheError() async throws {
     let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }
     let script = NetworkScript([.chunks(200, headers: [:], chunks, isCut: true)])
@@ -132,17 +132,24 @@ import Wynd
     #expect(size == film.count)
   }
 
-  @Test func throwsCancelledWhenTheReaderIsCanceled() async throws {
-    let server = try LoopbackServer(
-      script: ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("x"), .hang,
-      ]))
+  static let firstByteOnly = ScriptedResponse([
+    .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("x"), .hang,
+  ])
+
+  /// A body, and a task that has read its first byte and waits for the next.
+  private func waitingReader(_ server: LoopbackServer) async throws -> (NetworkBytes, Task<Void, any Error>) {
     let bytes = try await bytes(server)
-    let begun = Gate()
+    let hasBegun = Gate()
     let reader = Task {
-      for try await _ in bytes { begun.open() }
+      for try await _ in bytes { hasBegun.open() }
     }
-    await begun.wait()
+    await hasBegun.wait()
+    return (bytes, reader)
+  }
+
+  @Test func throwsCancelledWhenTheReaderIsCanceled() async throws {
+    let server = try LoopbackServer(script: Self.firstByteOnly)
+    let (_, reader) = try await waitingReader(server)
     reader.cancel()
     guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
   }
@@ -249,16 +256,9 @@ import Wynd
 
   /// Even if the sequence is still retained.
   @Test func cancelledReaderEndsTheRequest() async throws {
-    let server = try LoopbackServer(
-      script: ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("x"), .hang,
-      ]))
-    let bytes = try await bytes(server)
-    let begun = Gate()
-    let reader = Task {
-      for try await _ in bytes { begun.open() }
-    }
-    await begun.wait()
+    let server = try LoopbackServer(script: Self.firstByteOnly)
+    let (bytes, reader) = try await waitingReader(server)
+    defer { withExtendedLifetime(bytes) {} }
     reader.cancel()
     _ = await reader.result
     let limit = ContinuousClock.now + .seconds(20)

@@ -9,8 +9,8 @@ import Testing
     try overflow.parts.reduce(0) { try $0 + $1.file.handle.seekToEnd() }
   }
 
-  /// The reader never catches up: the files that it has read are gone all the same.
-  @Test func freesTheDiskWhileTheReaderIsBehind() throws {
+  /// The reader never catches up, and the files that it has read are removed nevertheless.
+  @Test func removesReadFilesWhileTheReaderIsBehind() throws {
     var overflow = NetworkOverflow()
     let chunk = Data(someBytes(1_048_576))
     var unread = 0

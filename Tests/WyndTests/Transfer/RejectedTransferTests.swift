@@ -76,7 +76,7 @@ import WyndLoopbackServer
     #expect(folder.names.isEmpty && server.requests.count == 1)
   }
 
-  /// It was canceled, not rejected: the next download has only to ask whether it is complete. A validation does not take
+  /// It was canceled, not rejected: the next download only requests whether it is complete. A validation does not take
   /// the 416 that confirms it for the status of its response.
   @Test(arguments: [false, true]) func keepsTheCompleteFileOfACanceledDownload(_ isValidated: Bool) async throws {
     let isComplete = Gate()

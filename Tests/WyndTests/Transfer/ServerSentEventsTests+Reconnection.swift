@@ -20,7 +20,7 @@ extension ServerSentEventsTests {
     ("id: 1\ndata: a\n\nid: 2\n\n", "data: b\n\n", [event("a", id: "1"), event("b", id: "2")], "2"),
     ("id: 1\ndata: a\n\nid\n\n", "data: b\n\n", [event("a", id: "1"), event("b")], nil),
     ("data: a\n\n", "id: 1\ndata: b\n\n", [event("a"), event("b", id: "1")], nil),
-    // Nothing that was not finished lives on: no line, no data, no type.
+    // The incomplete event is discarded: its line, its data and its type.
     ("data: a\n\nda", "ta: x\n\ndata: b\n\n", [event("a"), event("b")], nil),
     ("data: a\n\ndata: x\n", "\ndata: b\n\n", [event("a"), event("b")], nil),
     ("data: a\n\nevent: x\n", "data: b\n\n", [event("a"), event("b")], nil),
@@ -48,7 +48,7 @@ extension ServerSentEventsTests {
     #expect(server.requests.map { $0.value("Last-Event-ID") } == ["5", "5", nil])
   }
 
-  /// A repetition would bring the same events again, if the server accepts it. Who knows better says so.
+  /// Repeating the POST could deliver the same events again, so it needs the consent of the caller.
   @Test(arguments: [nil, true]) func aPOSTWithAnIdempotencyKeyReconnectsOnlyOnRequest(_ reconnects: Bool?) async throws
   {
     let server = try LoopbackServer(
@@ -91,7 +91,7 @@ extension ServerSentEventsTests {
   }
 
   /// 3 s unless the server says otherwise; never less than 0.1 s.
-  @Test func waitsBeforeEachReconnection() async throws {
+  @Test func waitsThreeSecondsOrTheRetryFieldBeforeReconnecting() async throws {
     #expect(try await waits("") == .seconds(3))
     #expect(try await waits("retry: 0\n") == .milliseconds(100))
     #expect(try await waits("retry: 4000\n") == .seconds(4))
@@ -138,7 +138,7 @@ extension ServerSentEventsTests {
     #expect(server.requests.count == 1)
   }
 
-  /// No line is too long, and the event has no end. A stream of events may be as long as it likes.
+  /// No line is too long, but the event never ends. The stream itself has no limit.
   @Test(arguments: [true, false]) func failsForAnEventOverTheLimit(isOne: Bool) async throws {
     let line =
       Array("data: ".utf8) + [UInt8](repeating: 65, count: 4 * 1_048_576) + Array(isOne ? "\n".utf8 : "\n\n".utf8)
@@ -203,8 +203,8 @@ extension ServerSentEventsTests {
     #expect(try await events(request).count == 1 && server.requests.count == 1)
   }
 
-  /// An event shows that the server is well: only connections without one make the wait longer.
-  @Test func keepsTheWaitShortWhileEventsArrive() async throws {
+  /// Only consecutive connections without an event make the wait longer.
+  @Test func eventsResetTheReconnectionWait() async throws {
     #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
   }
 

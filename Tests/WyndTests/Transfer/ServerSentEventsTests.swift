@@ -64,7 +64,7 @@ import Wynd
     ("", []), ("\n\n\n", []), ("data: a\n\n\n\n", [event("a")]),
     // An empty data field is data, a type or an id alone is none.
     ("data:\n\n", [event("")]), ("data: \n\n", [event("")]), ("id: 1\n\n", []), ("event: x\nid: 1\n\n", []),
-    // A type holds for its event alone, an id for all that follow; the last of several counts.
+    // `event` applies to its event alone, `id` to all later ones; the last of several is used.
     ("event: x\ndata: a\n\ndata: b\n\n", [event("a", "x"), event("b")]),
     ("event: x\nevent: y\ndata: a\n\n", [event("a", "y")]), ("event: x\nevent\ndata: a\n\n", [event("a")]),
     ("id: 1\nid: 2\ndata: a\n\ndata: b\n\n", [event("a", id: "2"), event("b", id: "2")]),
@@ -133,7 +133,8 @@ import Wynd
     }
   }
 
-  /// The POST of a chat: its response is its end, and a lost connection is an error, unless the caller says otherwise.
+  /// As for a chat completion: the stream ends with its response, and a lost connection is an error, unless the request
+  /// says otherwise.
   @Test func doesNotReconnectAPOSTByDefault() async throws {
     for (more, isError) in [([ScriptedResponse.Step.close], false), ([.pause(milliseconds: 20), .reset], true)] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", more) }
@@ -154,10 +155,10 @@ import Wynd
   }
 
   @Test func failsForResponsesThatAreNoEventStream() async throws {
-    for answer in [
+    for response in [
       ScriptedResponse.ok("data: a\n\n"), .status(404), .status(206, [("Content-Type", "text/event-stream")]),
     ] {
-      let server = try LoopbackServer(script: answer)
+      let server = try LoopbackServer(script: response)
       var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
       await #expect(throws: NetworkError.self) { try await iterator.next() }
       #expect(server.requests.count == 1)

@@ -53,16 +53,16 @@ import WyndLoopbackServer
       let client = NetworkClient(
         baseURL: server.url("/v1"), headers: [.userAgent("Film/1")], policy: Self.policy,
         middleware: [Self.authentication(server, renewals)])
-      let told = Box<[TransferProgress]>([])
+      let reported = Box<[TransferProgress]>([])
       let done = try await client.performNetworkDownload(
         Self.request("/film"), to: folder.file(),
-        options: DownloadOptions(resumes: true, onProgress: { now in told.update { $0.append(now) } }))
+        options: DownloadOptions(resumes: true, onProgress: { now in reported.update { $0.append(now) } }))
       #expect(try Data(contentsOf: done.file) == Data(bytes) && folder.names == ["file.bin"])
       #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=\(third)-", "bytes=\(third)-"])
       #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer old", "Bearer new"])
       #expect(server.requests.dropFirst().allSatisfy { $0.value("User-Agent") == "Film/1" })
       #expect(renewals.value == 1 && done.attempts.count == 1)
-      #expect(told.value?.allSatisfy { $0.completed > third } == true && told.value?.last?.fraction == 1)
+      #expect(reported.value?.allSatisfy { $0.completed > third } == true && reported.value?.last?.fraction == 1)
     }
   #endif
 
@@ -99,7 +99,7 @@ import WyndLoopbackServer
       server.requests.map(\.target) == ["/v1/up", "/v1/up", "/v1/bytes", "/v1/events", "/v1/file", "/v1/file"])
   }
 
-  /// The session's redirect handling holds for a client's transfers too.
+  /// The session's redirect handling applies to a client's transfers too.
   @Test(arguments: ["download", "upload", "stream", "events"])
   func doesNotSendCredentialsToARedirect(_ kind: String) async throws {
     let other = try LoopbackServer { _ in ServerSentEventsTests.stream("data: a\n\n") }
@@ -134,13 +134,14 @@ import WyndLoopbackServer
     ])
     let client = NetworkClient(on: script)
     let folder = try Folder()
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
-      options: DownloadOptions(onProgress: { now in told.update { $0.append(now) } }))
+      options: DownloadOptions(onProgress: { now in reported.update { $0.append(now) } }))
     #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 3)
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "Range") } == [nil, nil, "bytes=40000-"])
-    #expect(script.elapsed >= .seconds(40) && told.value?.last == TransferProgress(completed: 60_000, total: 60_000))
+    #expect(
+      script.elapsed >= .seconds(40) && reported.value?.last == TransferProgress(completed: 60_000, total: 60_000))
   }
 
   /// The time of an attempt that made progress does not count, nor any time before it.
@@ -202,7 +203,7 @@ import WyndLoopbackServer
     #expect(sent == [nil, "Bearer ann", "Bearer bob"] && Set(log.events.map(\.callID)).count == 3)
   }
 
-  /// The events of one user must not go on as those of another.
+  /// A stream that began for one user must not reconnect for another.
   @Test(arguments: ["bob", nil]) func endsAnEventStreamWhenTheUserChanges(_ next: String?) async throws {
     let url = try #require(URL(string: "https://a.example/events"))
     let authentication = Authentication(for: url, BearerToken("ann")) { _, _ in throw URLError(.timedOut) }
@@ -234,12 +235,12 @@ import WyndLoopbackServer
       default: .status(204)
       }
     }
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let response = try await script.performNetworkUpload(
       Self.request("https://example.com/up", "PUT"),
       from: .stream(length: 4) { InputStream(data: Data("body".utf8)) },
-      onProgress: { now in told.update { $0.append(now) } })
-    #expect(response.data == Data("thanks".utf8) && told.value?.last == TransferProgress(completed: 4, total: 4))
+      onProgress: { now in reported.update { $0.append(now) } })
+    #expect(response.data == Data("thanks".utf8) && reported.value?.last == TransferProgress(completed: 4, total: 4))
     var lines: [String] = []
     await #expect(throws: NetworkError.self) {
       for try await line in try await script.networkBytes(for: Self.request("https://example.com/bytes")).lines {

@@ -53,7 +53,11 @@ import WyndLoopbackServer
   static let kinds = ["download", "upload", "stream"]
 
   static func run(_ kind: String, _ session: URLSession, _ url: URL) async throws -> Int {
-    let request = URLRequest(url: url)
+    try await run(kind, session, URLRequest(url: url))
+  }
+
+  /// Returns the status of the response.
+  static func run(_ kind: String, _ session: URLSession, _ request: URLRequest) async throws -> Int {
     switch kind {
     case "download":
       let folder = try Folder()

@@ -155,15 +155,15 @@ extension UploadTests {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer { _ in .ok() }
-      let told = Box<[TransferProgress]>([])
+      let reported = Box<[TransferProgress]>([])
       let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       session.performNetworkUpload(
-        request, from: body, onProgress: { now in told.update { $0.append(now) } }, policy: Self.policy
+        request, from: body, onProgress: { now in reported.update { $0.append(now) } }, policy: Self.policy
       ) { result.value = $0 }
       await until { result.value != nil }
-      let all = try #require(told.value)
+      let all = try #require(reported.value)
       let expected: Int64? = name == "stream" ? nil : 1_000_000
       #expect(all.dropLast().allSatisfy { $0.total == expected || $0.completed == 1_000_000 }, "\(name)")
       #expect(all.last?.completed == 1_000_000 && all.last?.fraction == 1, "\(name)")
@@ -191,12 +191,12 @@ extension UploadTests {
   @Test func doesNotReportAFailedUploadAsComplete() async throws {
     let server = try LoopbackServer { _ in .status(422) }
     let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     session.performNetworkUpload(
       URLRequest(url: server.url()), from: .stream { InputStream(data: Data("abc".utf8)) },
-      onProgress: { now in told.update { $0.append(now) } }, policy: Self.policy
+      onProgress: { now in reported.update { $0.append(now) } }, policy: Self.policy
     ) { result.value = $0 }
     await until { result.value != nil }
-    #expect(result.value?.error?.statusCode == 422 && told.value?.allSatisfy { $0.total == nil } == true)
+    #expect(result.value?.error?.statusCode == 422 && reported.value?.allSatisfy { $0.total == nil } == true)
   }
 }

@@ -31,13 +31,13 @@ extension UploadTests {
       if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
       return request.index == 0 ? .status(503) : .ok("thanks")
     }
-    let told = Box<[TransferProgress]>([])
+    let reported = Box<[TransferProgress]>([])
     let body = RequestBody.multipart([
       .init(name: "title", value: mark),
       .init(name: "film", file: folder.file("film.mp4"), contentType: "video/mp4"),
     ])
     let response = try await upload(
-      server.url(), from: body, [:], { now in told.update { $0.append(now) } }
+      server.url(), from: body, [:], { now in reported.update { $0.append(now) } }
     ).get()
     #expect(response.data == Data("thanks".utf8) && server.requests.count == 2)
     for request in server.requests {
@@ -49,9 +49,9 @@ extension UploadTests {
         + Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"film\"; filename=\"film.mp4\"\r\n".utf8)
         + Array("Content-Type: video/mp4\r\n\r\n".utf8) + Self.bytes + Array("\r\n--\(boundary)--\r\n".utf8)
       #expect(request.body == expected && request.value("Content-Length") == "\(expected.count)")
-      #expect(told.value?.last == TransferProgress(completed: Int64(expected.count), total: Int64(expected.count)))
+      #expect(reported.value?.last == TransferProgress(completed: Int64(expected.count), total: Int64(expected.count)))
     }
-    #expect(told.value?.allSatisfy { $0.total == told.value?.last?.total } == true)
+    #expect(reported.value?.allSatisfy { $0.total == reported.value?.last?.total } == true)
     #expect(found.value == [true, true])
     await until { Self.temporaryFiles(with: mark).isEmpty }
     #expect(folder.names == ["film.mp4"])

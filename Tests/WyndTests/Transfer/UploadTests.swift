@@ -46,10 +46,10 @@ import WyndLoopbackServer
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {
       let server = try LoopbackServer(script: .status(503), .reset, .status(201, [("Location", "/1")], body: "thanks"))
-      let answer = try await upload(server.url("/up"), from: body).get()
-      #expect(answer.data == Data("thanks".utf8) && answer.response.value(forHTTPHeaderField: "Location") == "/1")
+      let response = try await upload(server.url("/up"), from: body).get()
+      #expect(response.data == Data("thanks".utf8) && response.response.value(forHTTPHeaderField: "Location") == "/1")
       // URLSession itself repeats a PUT there, when a connection that it kept turns out to be dead (QA1941).
-      #expect(answer.attempts.count == (isOnApplePlatforms ? 2 : 3))
+      #expect(response.attempts.count == (isOnApplePlatforms ? 2 : 3))
       // libcurl begins a send of its own on a dead connection, which is ended before its body.
       let whole = server.requests.filter(\.isComplete)
       #expect(whole.count == 3, "\(name)")
@@ -108,8 +108,8 @@ import WyndLoopbackServer
     var mostReports: [String: Int] = [:]
     for (name, body) in bodies + bodies + bodies + bodies where mostReports[name] ?? 0 <= 3 {
       let server = try LoopbackServer(script: .reset, .ok())
-      let told = Box<[TransferProgress]>([])
-      let onProgress: @Sendable (TransferProgress) -> Void = { progress in told.update { $0.append(progress) } }
+      let reported = Box<[TransferProgress]>([])
+      let onProgress: @Sendable (TransferProgress) -> Void = { progress in reported.update { $0.append(progress) } }
       let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
@@ -117,7 +117,7 @@ import WyndLoopbackServer
         result.value = $0
       }
       await until { result.value != nil }
-      let amounts = try #require(told.value).map(\.completed)
+      let amounts = try #require(reported.value).map(\.completed)
       #expect(amounts.last == 1_000_000 && result.value?.error == nil, "\(name): \(amounts)")
       // Progress falls at most once; not to 0 if newer progress replaces that report.
       let falls = zip(amounts, amounts.dropFirst()).filter { $0 > $1 }
@@ -141,7 +141,7 @@ import WyndLoopbackServer
     #expect(server.requests.isEmpty)
   }
 
-  @Test func errorHasItsBody() async throws {
+  @Test func uploadErrorHasTheBodyOfTheResponse() async throws {
     let server = try LoopbackServer { $0.target == "/big" ? .ok(someBytes(5_000)) : .status(422, body: "why") }
     let error = await upload(server.url(), from: .data(Data("x".utf8))).error
     #expect(error?.statusCode == 422 && error?.data == Data("why".utf8))
@@ -183,7 +183,7 @@ import WyndLoopbackServer
     #expect(server.requests.count == 1)
   }
 
-  /// On a connection that turns out dead libcurl would send it again, empty, and the server would apply that.
+  /// If an idle connection turns out to be closed, libcurl would send the request again with an empty body.
   @Test func doesNotSendAConsumedStreamAsAnEmptyBody() async throws {
     let server = try LoopbackServer(script: .ok(), .reset, .ok(), .ok())
     for _ in 0..<2 {

@@ -25,7 +25,7 @@ import Wynd
     #"{"id":18446744073709551615}"#, #"{"a":[{"b":123456789012345678901234567890}]}"#,
   ]
 
-  @Test(arguments: exact) func writesWhatWasRead(_ text: String) throws {
+  @Test(arguments: exact) func writesJSONNumbersUnchanged(_ text: String) throws {
     let value = try Self.read(text)
     #expect(try Self.write(value) == text)
     #expect(try Self.read(Self.write(value)) == value)
@@ -38,19 +38,19 @@ import Wynd
     ("1e22", "10000000000000000000000"), ("0.1e1", "1"),
   ]
 
-  @Test(arguments: normalized.indices) func writesTheSameNumber(_ row: Int) throws {
+  @Test(arguments: normalized.indices) func normalizesJSONNumbersWithoutChangingTheirValue(_ row: Int) throws {
     let (text, written) = Self.normalized[row]
     #expect(try Self.write(Self.read(text)) == written)
     #expect(try Self.read(written) == Self.read(text))
   }
 
   @Test(arguments: ["1e400", "-1e400", "[1,1e400]", #"{"a":1e400}"#, "1e99999"])
-  func rejectsWhatNoNumberCanHold(_ text: String) {
+  func rejectsJSONNumbersThatOverflow(_ text: String) {
     #expect(throws: DecodingError.self) { try Self.read(text) }
     #expect(throws: DecodingError.self) { try JSONValue(data: Data(text.utf8)) }
   }
 
-  @Test func accessorsReadEveryKind() throws {
+  @Test func numberAccessorsReadLargeAndExactNumbers() throws {
     let large = try Self.read("18446744073709551615")
     #expect(large.integer == nil && large.number == 18_446_744_073_709_551_615.0)
     #expect(large.string == nil && large.bool == nil)
@@ -70,7 +70,7 @@ import Wynd
     #expect(huge.decimal == nil && huge.double == 1e300)
   }
 
-  @Test func equalNumbersAreEqualWhateverTheirKind() throws {
+  @Test func equalJSONNumbersAreEqualInAnyNotation() throws {
     let equal: [(JSONValue, JSONValue)] = [
       (try Self.read("1.0"), 1), (try Self.read("1e20"), 1e20), (try Self.read("100000000000000000000"), 1e20),
       (try Self.read("1e23"), 1e23), (try Self.read("0.1"), 0.1), (try Self.read("-0"), 0),

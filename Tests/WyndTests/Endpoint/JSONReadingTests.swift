@@ -13,7 +13,7 @@ import Wynd
     #"[1,"a",true,false,null,{},[],[[]],{"a":{"b":[1.5e-3,-0,0.5,1E+2]}}]"#, "[ 1 , 2 ]", #"{ "a" : 1 , "b" : [ ] }"#,
     #"{"a":1,"a":2,"a":3}"#, #"{"":{"":0}}"#, "0", "-1.25", "1e5", "\u{FEFF}[1]",
   ]
-  @Test(arguments: valid) func readsWhatADecoderReads(_ text: String) throws {
+  @Test(arguments: valid) func readsTheSameValueAsJSONDecoder(_ text: String) throws {
     let value = try JSONValue(data: Data(text.utf8))
     #expect(try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) == value)
     #expect(try JSONValue(data: Data("\(value)".utf8)) == value)
@@ -27,7 +27,7 @@ import Wynd
     "\"\\uDC00\"", "\"\\uD800\\u0041\"", "\"\\uD800x\"", "\"a\nb\"", "\"a\u{1}\"", "'a'", "[1]]", "// 1", "[1]x",
     "\u{A0}1",
   ]
-  @Test(arguments: invalid) func rejectsWhatIsNotJSON(_ text: String) {
+  @Test(arguments: invalid) func rejectsInvalidJSON(_ text: String) {
     #expect(throws: DecodingError.self) { try JSONValue(data: Data(text.utf8)) }
   }
 

@@ -6,12 +6,14 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A stale response is served at once, and renewed for the next call (RFC 5861 §3).
+/// With `stale-while-revalidate`, a stale response is served at once, and revalidated for the next call (RFC 5861 §3).
 extension ResponseCacheTests {
-  static let renewable = ["Cache-Control": "max-age=60, stale-while-revalidate=30", "ETag": "\"1\""]
+  static let staleWhileRevalidate = ["Cache-Control": "max-age=60, stale-while-revalidate=30", "ETag": "\"1\""]
 
-  @Test func servesAStaleResponseAndRenewsItForTheNextCall() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two", headers: Self.renewable)])
+  @Test func servesAStaleResponseAndRevalidatesItForTheNextCall() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.staleWhileRevalidate), .ok("two", headers: Self.staleWhileRevalidate),
+    ])
     _ = try await cached.get()
     #expect(try await cached.get(after: 60) == ("one", .cache))
     #expect(try await Self.becomesTrue { cached.store.stores == 2 })
@@ -19,8 +21,8 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\""])
   }
 
-  @Test func a304RenewsAStaleResponse() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .status(304)])
+  @Test func a304MakesAStaleResponseFreshAgain() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.staleWhileRevalidate), .status(304)])
     _ = try await cached.get()
     #expect(try await cached.get(after: 89) == ("one", .cache))
     #expect(try await Self.becomesTrue { cached.store.stores == 2 })
@@ -29,7 +31,7 @@ extension ResponseCacheTests {
   }
 
   /// Cache-Control of the response, and the seconds that have passed.
-  static let notRenewable: [(control: String, seconds: Double)] = [
+  static let withoutStaleWhileRevalidate: [(control: String, seconds: Double)] = [
     ("max-age=60, stale-while-revalidate=30", 90), ("max-age=60, stale-while-revalidate=0", 60),
     ("max-age=60, stale-while-revalidate", 60), ("max-age=60, stale-while-revalidate=-1", 60),
     ("max-age=60, stale-while-revalidate=30.5", 60), ("max-age=60, ext=\"stale-while-revalidate=30\"", 60),
@@ -37,23 +39,25 @@ extension ResponseCacheTests {
     ("max-age=60, stale-while-revalidate=30, no-cache", 0), ("stale-while-revalidate=30", 0),
     ("max-age=60, stale-while-revalidate=30, ext=\"", 0),
   ]
-  @Test(arguments: notRenewable.indices) func asksTheServerOutsideOfTheWindow(_ row: Int) async throws {
-    let (control, seconds) = Self.notRenewable[row]
+  @Test(arguments: withoutStaleWhileRevalidate.indices) func waitsForTheServerWhenStaleWhileRevalidateDoesNotApply(
+    _ row: Int
+  ) async throws {
+    let (control, seconds) = Self.withoutStaleWhileRevalidate[row]
     let cached = CachedClient([.ok("one", headers: ["Cache-Control": control, "ETag": "\"1\""]), .ok("two")])
     _ = try await cached.get()
     #expect(try await cached.get(after: seconds) == ("two", .network))
   }
 
   @Test(arguments: ["no-cache", "max-age=600", "max-age=0"])
-  func asksTheServerIfTheRequestLimitsTheAge(_ control: String) async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two")])
+  func waitsForTheServerIfTheRequestLimitsTheAge(_ control: String) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.staleWhileRevalidate), .ok("two")])
     _ = try await cached.get()
     #expect(try await cached.get(["Cache-Control": control], after: 60) == ("two", .network))
   }
 
   @Test(arguments: [URLRequest.CachePolicy.reloadIgnoringLocalCacheData, .reloadRevalidatingCacheData])
-  func asksTheServerForAReload(_ policy: URLRequest.CachePolicy) async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two")])
+  func reloadWaitsForTheServerDespiteStaleWhileRevalidate(_ policy: URLRequest.CachePolicy) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.staleWhileRevalidate), .ok("two")])
     _ = try await cached.get()
     cached.store.pass(60)
     var request = try Self.request()
@@ -61,9 +65,10 @@ extension ResponseCacheTests {
     #expect(try await cached.response(request) == ("two", .network))
   }
 
-  /// The list is on the screen, and up to date a moment later.
-  @Test func valuesGiveTheServersResponseAfterAStaleOne() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("two", headers: Self.renewable)])
+  @Test func valuesGiveTheStaleValueThenThatOfTheServer() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.staleWhileRevalidate), .ok("two", headers: Self.staleWhileRevalidate),
+    ])
     _ = try await cached.get()
     cached.store.pass(60)
     var got: [String] = []
@@ -72,7 +77,7 @@ extension ResponseCacheTests {
   }
 
   /// The server is slow. Meanwhile, the calls are served, and only one request is sent.
-  @Test func renewsAResponseOnlyOnceAtATime() async throws {
+  @Test func revalidatesAResponseOnlyOnceAtATime() async throws {
     struct Slow: NetworkMiddleware {
       let gate: AsyncStream<Void>
       func respond(
@@ -85,7 +90,8 @@ extension ResponseCacheTests {
     let (gate, opener) = AsyncStream.makeStream(of: Void.self)
     let cached = CachedClient(
       [
-        .ok("one", headers: Self.renewable), .ok("two", headers: Self.renewable), .ok("three", headers: Self.renewable),
+        .ok("one", headers: Self.staleWhileRevalidate), .ok("two", headers: Self.staleWhileRevalidate),
+        .ok("three", headers: Self.staleWhileRevalidate),
       ],
       attempt: [Slow(gate: gate)])
     _ = try await cached.get()
@@ -97,9 +103,11 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count == 2)
   }
 
-  /// A renewal that fails leaves the stored response, and the next call tries again.
-  @Test func aFailedRenewalIsRepeatedByTheNextCall() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .status(500), .ok("two", headers: Self.renewable)])
+  /// A revalidation that fails keeps the stored response.
+  @Test func nextCallRevalidatesAgainAfterAFailure() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.staleWhileRevalidate), .status(500), .ok("two", headers: Self.staleWhileRevalidate),
+    ])
     _ = try await cached.get()
     cached.store.pass(60)
     let hasFailed = try await Self.becomesTrue {
@@ -118,11 +126,11 @@ extension ResponseCacheTests {
   }
 
   /// The server's response to one user is not stored for another one who has signed in meanwhile.
-  @Test func aRenewalBelongsToTheUserWhoMadeTheRequest() async throws {
+  @Test func doesNotStoreARevalidatedResponseForAnotherUser() async throws {
     let authentication = try Self.authentication("ann", as: "ann")
     let script = NetworkScript { request, number in
       if number == 1 { authentication.signIn(BearerToken("bob"), as: "bob") }
-      return .ok("\(number)", headers: Self.renewable)
+      return .ok("\(number)", headers: Self.staleWhileRevalidate)
     }
     let cached = CachedClient(script, attempt: [authentication])
     _ = try await cached.get()
@@ -132,8 +140,10 @@ extension ResponseCacheTests {
   }
 
   /// The resource is gone, and the server does not say for how long.
-  @Test func aRefusedRenewalEndsTheWindow() async throws {
-    let script = NetworkScript { _, number in number == 0 ? .ok("one", headers: Self.renewable) : .status(410) }
+  @Test func a410ToARevalidationEndsStaleWhileRevalidate() async throws {
+    let script = NetworkScript { _, number in
+      number == 0 ? .ok("one", headers: Self.staleWhileRevalidate) : .status(410)
+    }
     let cached = CachedClient(script)
     _ = try await cached.get()
     #expect(try await cached.get(after: 60) == ("one", .cache))
@@ -151,7 +161,7 @@ extension ResponseCacheTests {
     (400, true), (401, true), (403, true), (404, true), (410, true), (408, false), (429, false), (500, false),
     (503, false),
   ])
-  func aRefusalRemovesTheStoredResponse(_ status: Int, _ isRemoved: Bool) async throws {
+  func onlyAPermanentClientErrorRemovesTheStoredResponse(_ status: Int, _ isRemoved: Bool) async throws {
     let cached = CachedClient([.ok("one", headers: Self.tagged), .status(status)])
     _ = try await cached.get()
     await #expect(throws: NetworkError.self) { try await cached.get() }
@@ -162,8 +172,10 @@ extension ResponseCacheTests {
   }
 
   /// A success for some calls, and an error for those that need a body.
-  @Test func anEmptyResponseRenewsTheStoredOne() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.renewable), .ok("", headers: Self.renewable)])
+  @Test func anEmpty200ReplacesTheStoredResponse() async throws {
+    let cached = CachedClient([
+      .ok("one", headers: Self.staleWhileRevalidate), .ok("", headers: Self.staleWhileRevalidate),
+    ])
     let request = try Self.request()
     _ = try await cached.get()
     cached.store.pass(60)
