@@ -28,6 +28,20 @@ extension SimulationTests {
       #expect(seconds(server(), ("/gone", 0.2)).allSatisfy { $0 < 0.6 })
     }
 
+    @Test func attemptHasAllWaitsBeforeTheNextOne() throws {
+      let server = Server { _, _ in 503 }
+      let policy = RetryPolicy(maxRetries: 3, backoff: .constant(.seconds(0.5)), budget: RetryBudget())
+      for _ in 0..<2 { server.call("/", policy) }
+      server.time.run()
+      for result in try #require(server.results["/"]) {
+        let attempts = result.error?.attempts ?? []
+        #expect(attempts.first?.delay == .seconds(1), "skipped once")
+        for (attempt, next) in zip(attempts, attempts.dropFirst()) {
+          #expect(attempt.startedAt + attempt.duration + (attempt.delay ?? .zero) == next.startedAt)
+        }
+      }
+    }
+
     @Test func unreachableCallRetriesDuringAnOutage() {
       let server = Server { path, now in path == "/" && now < 3 ? 503 : 200 }
       server.fault = { 0.05..<0.15 ~= $0 ? URLError(.cannotConnectToHost) : nil }

@@ -36,6 +36,24 @@ extension ResponseStoreTests {
     #expect(Self.keys(store) == ["a", "c", "d", "e"])
   }
 
+  @Test func responseOfANewProcessIsTheMostRecent() async throws {
+    let folder = try Folder()
+    let response = try await Self.response(bytes: 10_000)
+    do {
+      let store = try DiskStore(folder.url, capacity: 45_000)
+      store.store(response, for: "a")
+      // More uses than there are responses.
+      for _ in 0..<5 { _ = store.response(for: "a") }
+    }
+    do {
+      let store = try DiskStore(folder.url, capacity: 45_000)
+      for key: ResponseKey in ["b", "c", "d"] { store.store(response, for: key) }
+    }
+    let store = try DiskStore(folder.url, capacity: 45_000)
+    store.store(response, for: "e")
+    #expect(Self.keys(store) == ["b", "c", "d", "e"])
+  }
+
   @Test func keepsOneFileForEachKey() async throws {
     let folder = try Folder()
     let store = try DiskStore(folder.url)

@@ -28,6 +28,21 @@ extension AuthenticationTests {
     #expect(Self.keys(script) == [nil, "a", "b", nil])
   }
 
+  /// A request may still have it.
+  @Test func fieldOfAnEarlierCredentialRemainsASecret() async throws {
+    let member = NetworkHeader("X-Member", "7")
+    let key = Authentication(for: try #require(Self.origin), member)
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(baseURL: Self.origin, on: script, headers: [member], middleware: [key])
+    let elsewhere = try #require(URL(string: "https://elsewhere.example/"))
+    key.signIn(NetworkHeader("X-Guest", "8"))
+    _ = try await client.performNetworkRequest(elsewhere)
+    key.signOut()
+    _ = try await client.performNetworkRequest(elsewhere)
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Member") } == [nil, nil])
+    #expect(key.secretFields == ["X-Member", "X-Guest"])
+  }
+
   @Test func rejectedAPIKeyIsAnErrorAndIsKept() async throws {
     let key = Authentication(for: try #require(Self.origin), Self.key("a"))
     let script = NetworkScript([.status(401), .ok("x")])

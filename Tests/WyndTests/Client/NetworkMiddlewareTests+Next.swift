@@ -67,6 +67,21 @@ extension NetworkMiddlewareTests {
     #expect(server.requests.count == 4 && server.requests.allSatisfy { $0.value("X-Member") == "7" })
   }
 
+  /// A field that the session adds does not have to look like a secret, either.
+  @Test func dropsASecretOfTheSessionOnARedirect() async throws {
+    let other = try LoopbackServer(script: .ok())
+    let server = try LoopbackServer { _ in .redirect(to: other.url("/stolen").absoluteString) }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["X-Member": "7"]
+    let session = URLSession(configuration: configuration)
+    for fields in [["x-member"], []] as [Set<String>] {
+      let client = NetworkClient(on: session, policy: Self.quick, middleware: [Member(secretFields: fields).silent])
+      _ = try await client.performNetworkRequest(server.url(), allowEmptyData: true)
+      #expect(server.requests.last?.value("X-Member") == "7")
+      #expect(other.requests.last?.value("X-Member") ?? "" == (fields.isEmpty ? "7" : ""))
+    }
+  }
+
   /// A field of the client itself does not have to look like a secret, either.
   @Test func secretFieldOfTheClientIsSentToItsOriginOnly() async throws {
     let script = NetworkScript([.ok("x")])

@@ -61,6 +61,21 @@ import WyndLoopbackServer
     #expect(empty?.attempts.count == 2)
   }
 
+  @Test func aServiceErrorInASuccessfulResponseHasItsAttempts() async {
+    struct Failure: Error, Decodable {}
+    struct Item: Endpoint {
+      typealias Response = String
+      typealias ServiceError = Failure
+      var host: String { "a.example" }
+      var path: String { "/" }
+      var policy: RetryPolicy? { AttachedAttemptsTests.policy }
+      func parse(data: Data, response: HTTPURLResponse) throws -> String { throw Failure() }
+    }
+    let error = await error([.dropped, .ok("failed")]) { _ = try await $0.load(Item()) }
+    guard case .serviceError? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(error?.attempts.count == 2 && error?.attempts.last?.error == nil)
+  }
+
   /// A middleware renews a credential, and throws the error of that call, which was retried.
   struct Renewal: NetworkMiddleware {
     let renewal: NetworkScript

@@ -147,7 +147,8 @@ import WyndLoopbackServer
     ending.begin(session)
     delegate.session.value = ObjectIdentifier(session)
     let request = URLRequest(url: server.url())
-    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), budget: nil)
+    // A call that is lost ends then. The others take milliseconds.
+    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), deadline: .seconds(15), budget: nil)
     do {
       let owner = Owner(ending)
       policy.onEvent = { event in

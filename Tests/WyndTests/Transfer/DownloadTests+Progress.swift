@@ -209,8 +209,31 @@ extension DownloadTests {
   /// Occasional errors do not end a download that makes progress between them.
   @Test func countsPersistentFailuresSinceTheLastProgress() async throws {
     let bytes = Data(someBytes(100_000))
-    let script = NetworkScript { request, number in
-      if !number.isMultiple(of: 2) { return .status(500) }
+    let script = Self.sendingParts(of: bytes) { number in !number.isMultiple(of: 2) }
+    let url = try #require(URL(string: "https://a.example/film"))
+    let folder = try Folder()
+    let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file())
+    #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 9)
+  }
+
+  /// Each of the waits is all that a call without progress could take.
+  @Test func countsWaitsSinceTheLastProgress() async throws {
+    let bytes = Data(someBytes(100_000))
+    let script = Self.sendingParts(of: bytes)
+    let policy = RetryPolicy(maxRetries: 1, backoff: .constant(.seconds(1)))
+    let url = try #require(URL(string: "https://a.example/film"))
+    let folder = try Folder()
+    let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file(), policy: policy)
+    #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 5)
+    #expect(done.attempts.map(\.delay) == [.seconds(1), .seconds(1), .seconds(1), .seconds(1), nil])
+  }
+
+  /// Sends 20,000 of 100,000 bytes to each request that it does not refuse, and then loses the connection.
+  private static func sendingParts(
+    of bytes: Data, refuses: @escaping @Sendable (_ number: Int) -> Bool = { _ in false }
+  ) -> NetworkScript {
+    NetworkScript { request, number in
+      if refuses(number) { return .status(500) }
       let range = request.value(forHTTPHeaderField: "Range")?.dropFirst("bytes=".count).dropLast()
       let offset = range.flatMap { Int($0) } ?? 0
       let end = min(offset + 20_000, bytes.count)
@@ -218,9 +241,5 @@ extension DownloadTests {
       if offset == 0 { fields = ["ETag": "\"1\"", "Content-Length": "100000"] }
       return .chunks(offset == 0 ? 200 : 206, headers: fields, [bytes[offset..<end]], isCut: end < bytes.count)
     }
-    let url = try #require(URL(string: "https://a.example/film"))
-    let folder = try Folder()
-    let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file())
-    #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 9)
   }
 }

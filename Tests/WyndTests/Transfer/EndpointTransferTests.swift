@@ -113,8 +113,13 @@ import WyndLoopbackServer
     var client = Self.client(server)
     let values = Box<[String]>([])
     client.middleware.append(Witness(values: values))
-    try await client.performNetworkUpload(Film<Upload>(path: "/film", method: .put, body: .text("x")))
+    let film = Film<Upload>(path: "/film", method: .put, body: .text("x"))
+    try await client.performNetworkUpload(film)
     #expect(values.value == ["Upload(fileSize: 1)"])
+    let handled = await withCheckedContinuation { continuation in
+      _ = client.performNetworkUpload(film) { continuation.resume(returning: $0) }
+    }
+    #expect(try handled.get().value.fileSize == 1 && values.value?.count == 2)
   }
   struct Witness: NetworkMiddleware {
     let values: Box<[String]>
