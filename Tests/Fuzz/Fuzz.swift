@@ -130,7 +130,7 @@ func contentRange(_ text: String) {
 
 /// The events do not depend on where the chunks end.
 func events(_ bytes: [UInt8]) {
-  var (whole, pieces) = (ServerSentEventParser(), ServerSentEventParser())
+  var (whole, pieces) = (NetworkServerSentEventParser(), NetworkServerSentEventParser())
   var (splitter, other) = (NetworkLineSplitter(), NetworkLineSplitter())
   let expected = ((try? splitter.feed(bytes)) ?? []).compactMap { try? whole.take($0) }
   var got: [ServerSentEvent] = []

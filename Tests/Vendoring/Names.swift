@@ -40,3 +40,10 @@ struct RedirectHandler {}
 struct EndpointURL {}
 struct ClientDecoder {}
 func inBackground() {}
+struct IPAddress {}
+struct MediaType {}
+struct Charset {}
+struct UnreadableText {}
+struct EventParser {}
+struct ServerSentEventParser {}
+struct SessionPerformer {}

@@ -102,7 +102,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
 
 // MARK: - The performer of a call
 
-nonisolated extension NetworkClient: SessionPerformer {
+nonisolated extension NetworkClient: NetworkSessionPerformer {
   /// What carries out a call that has begun, or one that begins now.
   var performerInForce: any NetworkPerformer { begun ?? performer }
 
@@ -134,7 +134,7 @@ nonisolated extension NetworkClient {
   /// may contain a client.
   var isPerformerKnown: Bool {
     if let base { return base.isPerformerKnown }
-    return performer is any SessionPerformer || performer is any NetworkSettingsPerformer
+    return performer is any NetworkSessionPerformer || performer is any NetworkSettingsPerformer
   }
 
   /// The header fields that the session adds to every request.

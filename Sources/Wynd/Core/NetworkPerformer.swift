@@ -78,7 +78,7 @@ nonisolated extension NetworkPerformer {
   /// A performer of the app may wait before it passes the plan on, and the app may invalidate its session meanwhile:
   /// creating a task on it would crash.
   private func begun(_ plan: NetworkCallPlan) -> NetworkCallPlan {
-    guard plan.isInsideCall, !(self is any SessionPerformer) else { return plan }
+    guard plan.isInsideCall, !(self is any NetworkSessionPerformer) else { return plan }
     var plan = plan
     plan.isInsideCall = false
     return plan
@@ -120,7 +120,7 @@ nonisolated struct NetworkClientSettings: Sendable {
 }
 
 /// A performer whose session an app may invalidate after the beginning of a call.
-nonisolated protocol SessionPerformer: NetworkPerformer {
+nonisolated protocol NetworkSessionPerformer: NetworkPerformer {
   associatedtype CallPerformer: NetworkPerformer
   /// Carries out requests of a call that begins now, whenever they are sent.
   func beginningCall() -> CallPerformer
@@ -128,23 +128,23 @@ nonisolated protocol SessionPerformer: NetworkPerformer {
   var signIns: NetworkSignIns.Numbers { get }
 }
 
-nonisolated extension SessionPerformer {
+nonisolated extension NetworkSessionPerformer {
   var signIns: NetworkSignIns.Numbers { [:] }
 }
 
 nonisolated extension NetworkPerformer {
   /// Carries out requests of a call that begins now, whenever they are sent, if the session is known.
-  var atCallStart: any NetworkPerformer { (self as? any SessionPerformer)?.beginningCall() ?? self }
+  var atCallStart: any NetworkPerformer { (self as? any NetworkSessionPerformer)?.beginningCall() ?? self }
 
   /// Who is signed in, for a call that begins now.
   var signInsAtCallStart: NetworkSignIns {
     let signIns = NetworkSignIns()
-    if let performer = self as? any SessionPerformer { signIns.begin(with: performer.signIns) }
+    if let performer = self as? any NetworkSessionPerformer { signIns.begin(with: performer.signIns) }
     return signIns
   }
 }
 
-nonisolated extension URLSession: SessionPerformer {
+nonisolated extension URLSession: NetworkSessionPerformer {
   /// Carries out a call with the configuration and the delegate of this session. Its first request runs on the session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     await RetryLoop(plan, on: NetworkSessionTransport(session: self)).run()

@@ -165,7 +165,7 @@ nonisolated enum NetworkEndpointURL {
     if isBracketed || address.utf8.filter({ $0 == UInt8(ascii: ":") }).count > 1 {
       // A zone is a name of this device, which URLSession does not accept on every platform (RFC 6874).
       try check(!address.contains("%"), "an IPv6 address with a zone, such as %eth0, is not supported")
-      try check(IPAddress.isValid(address, AF_INET6), "the host is not an IPv6 address; a port goes with `port`")
+      try check(NetworkIPAddress.isValid(address, AF_INET6), "the host is not an IPv6 address; a port goes with `port`")
       return "[\(address)]"
     }
     var name = host
@@ -183,7 +183,8 @@ nonisolated enum NetworkEndpointURL {
     try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
     // A name never ends in a number (“ends in a number” of the WHATWG URL Standard, RFC 1123 §2.1).
     let isAddress = labels.last.map(isNumber) ?? false
-    try check(!isAddress || IPAddress.isValid(name, AF_INET), "the host ends in a number, but is not an IPv4 address")
+    try check(
+      !isAddress || NetworkIPAddress.isValid(name, AF_INET), "the host ends in a number, but is not an IPv4 address")
     return name
   }
 
@@ -216,7 +217,7 @@ nonisolated enum NetworkEndpointURL {
 }
 
 /// The system's own parser of IP addresses.
-nonisolated enum IPAddress {
+nonisolated enum NetworkIPAddress {
   /// Whether the text is an address of this family, `AF_INET` or `AF_INET6`.
   static func isValid(_ text: String, _ family: Int32) -> Bool {
     // A C string ends at NUL.

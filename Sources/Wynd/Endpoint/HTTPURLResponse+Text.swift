@@ -7,15 +7,17 @@ import Foundation
 nonisolated extension HTTPURLResponse {
   /// The body as text, in the charset of its Content-Type. The default is UTF-8.
   ///
-  /// - Throws: A `DecodingError` whose ``UnreadableText`` names the charset.
+  /// - Throws: A `DecodingError` whose ``NetworkUnreadableText`` names the charset.
   func text(of data: Data) throws -> String {
     let field = value(forHTTPHeaderField: "Content-Type") ?? ""
-    let name = MediaType.parameter("charset", of: field)?.lowercased() ?? "utf-8"
-    guard let charset = Charset.named[name] else { throw UnreadableText.error("the charset \(name) is unknown", name) }
+    let name = NetworkMediaType.parameter("charset", of: field)?.lowercased() ?? "utf-8"
+    guard let charset = NetworkCharset.named[name] else {
+      throw NetworkUnreadableText.error("the charset \(name) is unknown", name)
+    }
     // Foundation decodes incomplete UTF-16 and UTF-32 as empty text.
     let isComplete = data.count.isMultiple(of: charset.bytesPerUnit)
     guard isComplete, let text = String(data: data, encoding: charset.encoding) else {
-      throw UnreadableText.error("it is not text in \(name)", name)
+      throw NetworkUnreadableText.error("it is not text in \(name)", name)
     }
     // Foundation keeps the byte order mark where the charset defines the order.
     return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
@@ -23,7 +25,7 @@ nonisolated extension HTTPURLResponse {
 }
 
 /// Why a body is not text, for a log.
-nonisolated struct UnreadableText: NetworkLoggableError {
+nonisolated struct NetworkUnreadableText: NetworkLoggableError {
   let description: String
 
   static func error(_ reason: String, _ charset: String) -> DecodingError {
@@ -34,7 +36,7 @@ nonisolated struct UnreadableText: NetworkLoggableError {
   }
 }
 
-nonisolated enum MediaType {
+nonisolated enum NetworkMediaType {
   /// The value of a parameter (RFC 9110 §8.3.1) without quotes; nil if there is none, or if it is empty. Spaces around
   /// `=` and single quotes are not in the RFC, but servers send them.
   static func parameter(_ name: String, of field: String) -> String? {
@@ -61,16 +63,16 @@ nonisolated enum MediaType {
 }
 
 /// An encoding of text that Foundation can decode.
-nonisolated struct Charset {
+nonisolated struct NetworkCharset {
   let encoding: String.Encoding
   let bytesPerUnit: Int
 
   /// The charsets by their names and usual aliases in the IANA registry and the WHATWG Encoding Standard, in lowercase.
-  static let named: [String: Charset] = {
-    var named: [String: Charset] = [:]
+  static let named: [String: NetworkCharset] = {
+    var named: [String: NetworkCharset] = [:]
     for (encoding, names, bytesPerUnit) in table {
       for name in names.split(separator: " ") {
-        named[String(name)] = Charset(encoding: encoding, bytesPerUnit: bytesPerUnit)
+        named[String(name)] = NetworkCharset(encoding: encoding, bytesPerUnit: bytesPerUnit)
       }
     }
     return named

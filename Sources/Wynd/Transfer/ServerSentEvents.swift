@@ -74,7 +74,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private let laterPerformer: any NetworkPerformer
     private let call: Result<NetworkCallPlan, NetworkError>
     private let mayReconnect: Bool
-    private var parser: ServerSentEventParser
+    private var parser: NetworkServerSentEventParser
     private var lines: NetworkLines.AsyncIterator?
     /// The number of consecutive connections without an event.
     private var fruitless = 0
@@ -99,7 +99,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let isWanted = events.reconnects ?? (request?.networkMethod == "GET")
       // A body stream can be read only once.
       mayReconnect = isWanted && request?.httpBodyStream == nil
-      parser = ServerSentEventParser(lastID: request?.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
+      parser = NetworkServerSentEventParser(lastID: request?.value(forHTTPHeaderField: "Last-Event-ID") ?? "")
     }
 
     /// The next event.
@@ -135,7 +135,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         call.delay = Swift.max(parser.retry ?? .seconds(3), least)
       }
       // Without the unfinished event of the previous connection.
-      parser = ServerSentEventParser(lastID: parser.lastID, retry: parser.retry)
+      parser = NetworkServerSentEventParser(lastID: parser.lastID, retry: parser.retry)
       call.request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
       call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
@@ -171,7 +171,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 }
 
 /// Parses the lines of one connection (WHATWG HTML §9.2.6).
-nonisolated struct ServerSentEventParser: Sendable {
+nonisolated struct NetworkServerSentEventParser: Sendable {
   private(set) var lastID: String
   private(set) var retry: Duration?
   private var id: String
