@@ -102,10 +102,10 @@ nonisolated struct NetworkCacheExchange: Sendable {
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
     let response = try await send(conditional)
     if response.statusCode != 304 {
-      keep(response)
+      keep(response, requestedAt: Self.requestedAt(response))
       return response
     }
-    if isOfSameUser, let renewed = renewed(stored, by: response.response) {
+    if isOfSameUser, let renewed = renewed(stored, by: response) {
       guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
       // The attempts that it took to receive the 304.
       revalidated.failures = response.failures
@@ -118,12 +118,14 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return try await received(unconditional)
   }
 
-  private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
-    switch stored.match(notModified) {
+  private func renewed(_ stored: StoredResponse, by notModified: NetworkResponse<Data>) -> StoredResponse? {
+    switch stored.match(notModified.response) {
     case .differs: return nil
     case .confirms: return stored
     case .updates:
-      guard let renewed = StoredResponse(notModified, renewing: stored, to: request) else { return nil }
+      let requestedAt = Self.requestedAt(notModified)
+      let renewed = StoredResponse(notModified.response, renewing: stored, to: request, requestedAt: requestedAt)
+      guard let renewed else { return nil }
       save(renewed)
       return renewed
     }
@@ -138,18 +140,29 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   private func received(_ request: URLRequest) async throws -> NetworkResponse<Data> {
     let response = try await send(request)
-    keep(response)
+    keep(response, requestedAt: Self.requestedAt(response))
     return response
   }
 
   private func send(_ request: URLRequest) async throws -> NetworkResponse<Data> {
+    let began = Date()
     do {
       return try await next(request)
     } catch let error as NetworkError {
-      store(error)
+      // An error has no attempts if there was only one.
+      store(error, requestedAt: error.attempts.last.map(Self.start) ?? began)
       throw error
     }
   }
+
+  /// When the attempt began that has just received this response. Earlier attempts and the waits after them do not make
+  /// a response older.
+  private static func requestedAt(_ response: NetworkResponse<Data>) -> Date {
+    response.success.map(start) ?? Date()
+  }
+
+  /// When an attempt began that has just ended.
+  private static func start(of attempt: NetworkAttempt) -> Date { Date() + -attempt.duration.secondsAsDouble }
 
   /// Renews the stored response for the next call. It is renewed only once at a time.
   private func renewInBackground(_ stored: StoredResponse) {
@@ -166,16 +179,16 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh. Any other
   /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
-  private func store(_ error: NetworkError) {
+  private func store(_ error: NetworkError, requestedAt: Date) {
     if !isOfSameUser { return }
     switch error.failure?.lastError ?? error {
     case .endpointError(let head, let data):
       let response = NetworkResponse(data: data ?? Data(), response: head)
-      let failure = StoredResponse(response, isFailure: true, to: request)
+      let failure = StoredResponse(response, isFailure: true, to: request, requestedAt: requestedAt)
       if let failure, failure.isStorable { return save(failure) }
     case .noResponseData(let head):
       // A success for a call that accepts an empty body.
-      return keep(NetworkResponse(data: Data(), response: head))
+      return keep(NetworkResponse(data: Data(), response: head), requestedAt: requestedAt)
     default: break
     }
     // A server that is failing or busy says nothing about the response.
@@ -184,9 +197,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.
-  private func keep(_ response: NetworkResponse<Data>) {
+  private func keep(_ response: NetworkResponse<Data>, requestedAt: Date) {
     if !isOfSameUser { return }
-    guard let new = StoredResponse(response, to: request) else {
+    guard let new = StoredResponse(response, to: request, requestedAt: requestedAt) else {
       cache.store.remove(storedKey)
       return
     }

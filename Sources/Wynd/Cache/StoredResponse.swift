@@ -9,8 +9,9 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   private let url: URL
   private let status: Int
   private let body: Data
-  /// When it arrived, by the clock of the device.
-  let storedAt: Date
+  /// When it was requested, by the clock of the device. The time until it arrived counts towards its age (RFC 9111
+  /// §4.2.3).
+  let requestedAt: Date
   /// The header fields, with names in lowercase.
   private var headers: [String: String] = [:]
   /// Whether the call that received the response failed with it, for example with a 404.
@@ -32,16 +33,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
   /// and for a response from another URL after a redirect.
   init?(
-    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, at date: Date = Date()
+    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, requestedAt: Date = Date()
   ) {
     guard Self.storableStatuses.contains(response.statusCode) else { return nil }
-    self.init(response.response, body: response.data, status: response.statusCode, to: request, at: date)
+    self.init(
+      response.response, body: response.data, status: response.statusCode, to: request, requestedAt: requestedAt)
     self.isFailure = isFailure
   }
 
   /// Makes a stored response from a 304 that updates one (RFC 9111 §3.2). Returns nil if the 304 is from another URL.
-  init?(_ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, at date: Date = Date()) {
-    self.init(notModified, body: old.body, status: old.status, to: request, at: date)
+  init?(_ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, requestedAt: Date) {
+    self.init(notModified, body: old.body, status: old.status, to: request, requestedAt: requestedAt)
     // A 304 does not change the fields that describe the stored body.
     for name in ["content-type", "content-length", "content-range"] { headers[name] = old.headers[name] }
     for (name, value) in old.headers where headers[name] == nil {
@@ -56,17 +58,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     url = response.url
     status = response.status
     body = Data()
-    storedAt = response.storedAt
+    requestedAt = response.requestedAt
     headers["vary"] = response.headers["vary"]
     isVariantIndex = true
   }
 
-  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, at date: Date) {
+  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Date) {
     guard let url = request.url?.networkAddress, head.url?.networkAddress == url else { return nil }
     self.url = url
     self.status = status
     self.body = body
-    storedAt = date
+    self.requestedAt = requestedAt
     for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
     removeFieldsOfTheConnection()
     removeLengthOfEncodedBody()
