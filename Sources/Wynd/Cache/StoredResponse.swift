@@ -124,10 +124,10 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// The names of the header fields that Vary lists, in alphabetical order.
   var varyingFields: [String] { Set(NetworkListField(header("Vary")).elements.map(\.name)).sorted() }
 
-  /// A hash of the request's values for these fields. It is the ``ResponseKey/variant`` of the response to it.
+  /// A hash of the request's values for these fields; a field that is absent is not an empty one. It is the ``ResponseKey/variant`` of the response to it.
   func variant(of request: URLRequest) -> String {
     let fields = varyingFields.map { name in
-      let value = request.value(forHTTPHeaderField: name) ?? ""
+      guard let value = request.value(forHTTPHeaderField: name) else { return name }
       return "\(name):\(value)"
     }
     return fields.isEmpty ? "" : NetworkHash.text(of: fields.joined(separator: "\n"))

@@ -70,6 +70,15 @@ extension ResponseCacheTests {
     #expect(try await cached.get(["Accept": "a", "X-A": "1"]) == ("one", .cache))
   }
 
+  /// A field that is absent matches only requests without it (RFC 9111 §4.1).
+  @Test func anEmptyFieldIsAnotherVariantThanAnAbsentOne() async throws {
+    let cached = CachedClient([.ok("absent", headers: Self.varying), .ok("empty", headers: Self.varying)])
+    #expect(try await cached.get() == ("absent", .network))
+    #expect(try await cached.get(["Accept": ""]) == ("empty", .network))
+    #expect(try await cached.get() == ("absent", .cache))
+    #expect(try await cached.get(["Accept": ""]) == ("empty", .cache))
+  }
+
   @Test func unsafeRequestRemovesAllVariants() async throws {
     let cached = CachedClient([
       .ok("a", headers: Self.varying), .ok("b", headers: Self.varying), .status(201), .ok("new", headers: Self.varying),
