@@ -14,8 +14,6 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private let next: NetworkMiddlewareNext
   /// The key of the request when the call began, without a variant.
   private let key: ResponseKey
-  /// Which header fields select a variant, if the responses to this URL have some.
-  private let index: StoredResponse?
   /// The key of the response that suits the request.
   private let storedKey: ResponseKey
   /// The response that suits the request, if it is stored.
@@ -33,13 +31,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
     key = ResponseCache.key(request, call)
     let found = cache.store.response(for: key)
     if let found, found.isVariantIndex {
-      index = found
       storedKey = key.withVariant(found.variant(of: request))
       let variant = cache.store.response(for: storedKey)
       // A store of the app might not tell variants apart.
       stored = variant?.isVariantIndex == false ? variant : nil
     } else {
-      index = nil
       storedKey = key
       stored = found
     }
@@ -215,9 +211,18 @@ nonisolated struct NetworkCacheExchange: Sendable {
       cache.store.store(new, for: key)
       return
     }
-    if index?.varyingFields != new.varyingFields {
-      cache.store.store(StoredResponse(indexOfVariants: new), for: key)
+    cache.store.store(new, for: key.withVariant(index(for: new).variant(of: request)))
+  }
+
+  /// The index of the variants of which `new` is one. If the server now varies by other fields, or did not vary in
+  /// between, the index is new, and earlier variants are not found any more: a newer response has been stored since that
+  /// may have suited their requests, and the most recent one counts (RFC 9111 §4.1).
+  private func index(for new: StoredResponse) -> StoredResponse {
+    if let found = cache.store.response(for: key), found.isVariantIndex, found.varyingFields == new.varyingFields {
+      return found
     }
-    cache.store.store(new, for: key.withVariant(new.variant(of: request)))
+    let index = StoredResponse(indexOfVariants: new)
+    cache.store.store(index, for: key)
+    return index
   }
 }

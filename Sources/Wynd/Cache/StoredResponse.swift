@@ -16,9 +16,10 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   private var headers: [String: String] = [:]
   /// Whether the call that received the response failed with it, for example with a 404.
   private(set) var isFailure = false
-  /// Whether this is no response, but says by its Vary which header fields select one of several responses. Each of them
-  /// is stored for a key with its ``ResponseKey/variant``.
-  private(set) var isVariantIndex = false
+  /// Set if this is no response, but says by its Vary which header fields select one of several responses. Each of them
+  /// is stored for a key with its ``ResponseKey/variant``, and is found only with the index it was stored with.
+  private var indexID: String?
+  var isVariantIndex: Bool { indexID != nil }
 
   /// The estimated size in bytes.
   public var size: Int {
@@ -60,7 +61,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     body = Data()
     requestedAt = response.requestedAt
     headers["vary"] = response.headers["vary"]
-    isVariantIndex = true
+    indexID = UUID().uuidString
   }
 
   private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Date) {
@@ -124,13 +125,15 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// The names of the header fields that Vary lists, in alphabetical order.
   var varyingFields: [String] { Set(NetworkListField(header("Vary")).elements.map(\.name)).sorted() }
 
-  /// A hash of the request's values for these fields; a field that is absent is not an empty one. It is the ``ResponseKey/variant`` of the response to it.
+  /// The ``ResponseKey/variant`` of the response to a request, if this is an index: a hash of the request's values for
+  /// the fields that Vary lists. A field that is absent is not an empty one.
   func variant(of request: URLRequest) -> String {
     let fields = varyingFields.map { name in
       guard let value = request.value(forHTTPHeaderField: name) else { return name }
       return "\(name):\(value)"
     }
-    return fields.isEmpty ? "" : NetworkHash.text(of: fields.joined(separator: "\n"))
+    let id = indexID ?? ""
+    return NetworkHash.text(of: ([id] + fields).joined(separator: "\n"))
   }
 
   // MARK: Serving
