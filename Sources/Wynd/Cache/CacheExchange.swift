@@ -131,6 +131,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private var unconditional: URLRequest {
     var request = request
     if !wishes.isReload { request.cachePolicy = .reloadIgnoringLocalCacheData }
+    if let directive = wishes.directiveForOtherCaches, request.value(forHTTPHeaderField: "Cache-Control") == nil {
+      request.setValue(directive, forHTTPHeaderField: "Cache-Control")
+    }
     return request
   }
 
