@@ -94,11 +94,11 @@ func cached(_ text: String) {
   guard let head = response(200, fields), let not = response(304, fields) else { return }
   let request = URLRequest(url: base)
   let received = NetworkResponse(data: Data(text.utf8), response: head)
-  guard let stored = StoredResponse(received, to: request, at: now), stored.isStorable else { return }
+  guard let stored = StoredResponse(received, to: request, requestedAt: now), stored.isStorable else { return }
   require(!NetworkCacheControl(at(0)).has("no-store"), "stored although it must not be")
   require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh without limit")
   require(!stored.mayBeServedWhileRevalidating(at: now + Double(1 << 33)), "served without limit")
-  let renewed = StoredResponse(not, renewing: stored, to: request, at: now)
+  let renewed = StoredResponse(not, renewing: stored, to: request, requestedAt: now)
   let served = try? renewed?.served(as: .revalidated)?.get()
   require(served?.data == received.data, "another body")
   let data = try? PropertyListEncoder().encode(stored)

@@ -14,8 +14,6 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private let next: NetworkMiddlewareNext
   /// The key of the request when the call began, without a variant.
   private let key: ResponseKey
-  /// Which header fields select a variant, if the responses to this URL have some.
-  private let index: StoredResponse?
   /// The key of the response that suits the request.
   private let storedKey: ResponseKey
   /// The response that suits the request, if it is stored.
@@ -33,13 +31,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
     key = ResponseCache.key(request, call)
     let found = cache.store.response(for: key)
     if let found, found.isVariantIndex {
-      index = found
       storedKey = key.withVariant(found.variant(of: request))
       let variant = cache.store.response(for: storedKey)
       // A store of the app might not tell variants apart.
       stored = variant?.isVariantIndex == false ? variant : nil
     } else {
-      index = nil
       storedKey = key
       stored = found
     }
@@ -104,10 +100,10 @@ nonisolated struct NetworkCacheExchange: Sendable {
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
     let response = try await send(conditional, changes)
     if response.statusCode != 304 {
-      keep(response)
+      keep(response, requestedAt: Self.requestedAt(response))
       return response
     }
-    if isOfSameUser, let renewed = renewed(stored, by: response.response) {
+    if isOfSameUser, let renewed = renewed(stored, by: response) {
       guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
       // The attempts that it took to receive the 304.
       revalidated.failures = response.failures
@@ -121,12 +117,14 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return try await received(unconditional, changes)
   }
 
-  private func renewed(_ stored: StoredResponse, by notModified: HTTPURLResponse) -> StoredResponse? {
-    switch stored.match(notModified) {
+  private func renewed(_ stored: StoredResponse, by notModified: NetworkResponse<Data>) -> StoredResponse? {
+    switch stored.match(notModified.response) {
     case .differs: return nil
     case .confirms: return stored
     case .updates:
-      guard let renewed = StoredResponse(notModified, renewing: stored, to: request) else { return nil }
+      let requestedAt = Self.requestedAt(notModified)
+      let renewed = StoredResponse(notModified.response, renewing: stored, to: request, requestedAt: requestedAt)
+      guard let renewed else { return nil }
       save(renewed)
       return renewed
     }
@@ -136,6 +134,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   private var unconditional: URLRequest {
     var request = request
     if !wishes.isReload { request.cachePolicy = .reloadIgnoringLocalCacheData }
+    if let directive = wishes.directiveForOtherCaches, request.value(forHTTPHeaderField: "Cache-Control") == nil {
+      request.setValue(directive, forHTTPHeaderField: "Cache-Control")
+    }
     return request
   }
 
@@ -143,18 +144,29 @@ nonisolated struct NetworkCacheExchange: Sendable {
     _ request: URLRequest, _ changes: NetworkCacheChanges
   ) async throws -> NetworkResponse<Data> {
     let response = try await send(request, changes)
-    keep(response)
+    keep(response, requestedAt: Self.requestedAt(response))
     return response
   }
 
   private func send(_ request: URLRequest, _ changes: NetworkCacheChanges) async throws -> NetworkResponse<Data> {
+    let began = Date()
     do {
       return try await NetworkCacheChanges.current.withValue(changes) { try await next(request) }
     } catch let error as NetworkError {
-      store(error)
+      // An error has no attempts if there was only one.
+      store(error, requestedAt: error.attempts.last.map(Self.start) ?? began)
       throw error
     }
   }
+
+  /// When the attempt began that has just received this response. Earlier attempts and the waits after them do not make
+  /// a response older.
+  private static func requestedAt(_ response: NetworkResponse<Data>) -> Date {
+    response.success.map(start) ?? Date()
+  }
+
+  /// When an attempt began that has just ended.
+  private static func start(of attempt: NetworkAttempt) -> Date { Date() + -attempt.duration.secondsAsDouble }
 
   /// Renews the stored response for the next call. It is renewed only once at a time.
   private func renewInBackground(_ stored: StoredResponse) {
@@ -171,17 +183,17 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh. Any other
   /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
-  private func store(_ error: NetworkError) {
+  private func store(_ error: NetworkError, requestedAt: Date) {
     if !isOfSameUser { return }
     let lastError = error.failure?.lastError ?? error
     switch lastError {
     case .endpointError(let head, let data):
       let response = NetworkResponse(data: data ?? Data(), response: head)
-      let failure = StoredResponse(response, isFailure: true, to: request)
+      let failure = StoredResponse(response, isFailure: true, to: request, requestedAt: requestedAt)
       if let failure, failure.isStorable { return save(failure) }
     case .noResponseData(let head):
       // A success for a call that accepts an empty body.
-      return keep(NetworkResponse(data: Data(), response: head))
+      return keep(NetworkResponse(data: Data(), response: head), requestedAt: requestedAt)
     default: break
     }
     // A server that is failing or busy says nothing about the response. Neither does the response to another request,
@@ -192,9 +204,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.
-  private func keep(_ response: NetworkResponse<Data>) {
+  private func keep(_ response: NetworkResponse<Data>, requestedAt: Date) {
     if !isOfSameUser { return }
-    guard let new = StoredResponse(response, to: request) else {
+    guard let new = StoredResponse(response, to: request, requestedAt: requestedAt) else {
       cache.store.remove(storedKey)
       return
     }
@@ -210,9 +222,18 @@ nonisolated struct NetworkCacheExchange: Sendable {
       cache.store.store(new, for: key)
       return
     }
-    if index?.varyingFields != new.varyingFields {
-      cache.store.store(StoredResponse(indexOfVariants: new), for: key)
+    cache.store.store(new, for: key.withVariant(index(for: new).variant(of: request)))
+  }
+
+  /// The index of the variants of which `new` is one. If the server now varies by other fields, or did not vary in
+  /// between, the index is new, and earlier variants are not found any more: a newer response has been stored since that
+  /// may have suited their requests, and the most recent one counts (RFC 9111 §4.1).
+  private func index(for new: StoredResponse) -> StoredResponse {
+    if let found = cache.store.response(for: key), found.isVariantIndex, found.varyingFields == new.varyingFields {
+      return found
     }
-    cache.store.store(new, for: key.withVariant(new.variant(of: request)))
+    let index = StoredResponse(indexOfVariants: new)
+    cache.store.store(index, for: key)
+    return index
   }
 }

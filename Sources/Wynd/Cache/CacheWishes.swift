@@ -37,6 +37,15 @@ nonisolated struct NetworkCacheWishes: Sendable {
     isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(policy)
   }
 
+  /// What the caches between the client and the server must do (RFC 9111 §5.2.1), if the policy concerns them.
+  var directiveForOtherCaches: String? {
+    switch policy {
+    case .reloadRevalidatingCacheData: "max-age=0"
+    case .reloadIgnoringLocalAndRemoteCacheData: "no-cache"
+    default: nil
+    }
+  }
+
   func use(of stored: StoredResponse, at date: Date) -> Use {
     if isStoredOnly { return .serve }
     switch policy {

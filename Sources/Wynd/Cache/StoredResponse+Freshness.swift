@@ -5,7 +5,7 @@ nonisolated extension StoredResponse {
   /// Whether the response can be served without a request. `maxAge` is the max-age of the request, in seconds.
   func isFresh(at date: Date, maxAge: Int? = nil) -> Bool {
     // The clock of the device has been set back, so the age is not known.
-    if date < storedAt { return false }
+    if date < requestedAt { return false }
     if control.has("no-cache") { return false }
     let limit = maxAge.map { min(lifetime, Double($0)) } ?? lifetime
     return age(at: date) < limit
@@ -14,20 +14,21 @@ nonisolated extension StoredResponse {
   /// Whether the response can be served while the next one is requested (RFC 5861 §3).
   func mayBeServedWhileRevalidating(at date: Date) -> Bool {
     let control = control
-    if date < storedAt || isFailure { return false }
+    if date < requestedAt || isFailure { return false }
     if control.has("no-cache") || control.has("must-revalidate") { return false }
     return age(at: date) < lifetime + Double(control.staleWhileRevalidate)
   }
 
   /// The age in seconds (RFC 9111 §4.2.3).
   func age(at date: Date) -> Double {
-    let sinceArrival = date.timeIntervalSince(storedAt)
-    var ageAtArrival = 0.0
-    if let sent = seconds("Date") { ageAtArrival = max(0, storedAt.timeIntervalSince1970 - sent) }
+    let sinceRequest = date.timeIntervalSince(requestedAt)
+    // A server usually sends a response after it was requested. Only a response that another cache has stored is older.
+    var ageAtRequest = 0.0
+    if let sent = seconds("Date") { ageAtRequest = max(0, requestedAt.timeIntervalSince1970 - sent) }
     // If there are several values, the first one counts.
     let field = header("Age") ?? ""
-    if let age = RetryAfter.digits(field.prefix { $0 != "," }) { ageAtArrival = max(ageAtArrival, Double(age)) }
-    return ageAtArrival + sinceArrival
+    if let age = RetryAfter.digits(field.prefix { $0 != "," }) { ageAtRequest = max(ageAtRequest, Double(age)) }
+    return ageAtRequest + sinceRequest
   }
 
   /// The freshness lifetime in seconds, by the server's clock (RFC 9111 §4.2.1). It is not positive if the server states
@@ -35,13 +36,13 @@ nonisolated extension StoredResponse {
   var lifetime: Double {
     if let maxAge = control.maxAge { return Double(maxAge) }
     guard let expires = seconds("Expires") else { return -.infinity }
-    let sent = seconds("Date") ?? storedAt.timeIntervalSince1970
+    let sent = seconds("Date") ?? requestedAt.timeIntervalSince1970
     return min(expires - sent, Double(1 << 31))
   }
 
   /// A date in a header field, in seconds since 1970.
   func seconds(_ name: String) -> Double? {
-    guard let text = header(name), let seconds = RetryAfter.httpDate(text, now: storedAt) else { return nil }
+    guard let text = header(name), let seconds = RetryAfter.httpDate(text, now: requestedAt) else { return nil }
     return Double(seconds)
   }
 }

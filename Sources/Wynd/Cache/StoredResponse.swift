@@ -9,15 +9,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   private let url: URL
   private let status: Int
   private let body: Data
-  /// When it arrived, by the clock of the device.
-  let storedAt: Date
+  /// When it was requested, by the clock of the device. The time until it arrived counts towards its age (RFC 9111
+  /// §4.2.3).
+  let requestedAt: Date
   /// The header fields, with names in lowercase.
   private var headers: [String: String] = [:]
   /// Whether the call that received the response failed with it, for example with a 404.
   private(set) var isFailure = false
-  /// Whether this is no response, but says by its Vary which header fields select one of several responses. Each of them
-  /// is stored for a key with its ``ResponseKey/variant``.
-  private(set) var isVariantIndex = false
+  /// Set if this is no response, but says by its Vary which header fields select one of several responses. Each of them
+  /// is stored for a key with its ``ResponseKey/variant``, and is found only with the index it was stored with.
+  private var indexID: String?
+  var isVariantIndex: Bool { indexID != nil }
 
   /// The estimated size in bytes.
   public var size: Int {
@@ -32,16 +34,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
   /// and for a response from another URL after a redirect.
   init?(
-    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, at date: Date = Date()
+    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, requestedAt: Date = Date()
   ) {
     guard Self.storableStatuses.contains(response.statusCode) else { return nil }
-    self.init(response.response, body: response.data, status: response.statusCode, to: request, at: date)
+    self.init(
+      response.response, body: response.data, status: response.statusCode, to: request, requestedAt: requestedAt)
     self.isFailure = isFailure
   }
 
   /// Makes a stored response from a 304 that updates one (RFC 9111 §3.2). Returns nil if the 304 is from another URL.
-  init?(_ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, at date: Date = Date()) {
-    self.init(notModified, body: old.body, status: old.status, to: request, at: date)
+  init?(_ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, requestedAt: Date) {
+    self.init(notModified, body: old.body, status: old.status, to: request, requestedAt: requestedAt)
     // A 304 does not change the fields that describe the stored body.
     for name in ["content-type", "content-length", "content-range"] { headers[name] = old.headers[name] }
     for (name, value) in old.headers where headers[name] == nil {
@@ -56,17 +59,17 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     url = response.url
     status = response.status
     body = Data()
-    storedAt = response.storedAt
+    requestedAt = response.requestedAt
     headers["vary"] = response.headers["vary"]
-    isVariantIndex = true
+    indexID = UUID().uuidString
   }
 
-  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, at date: Date) {
+  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Date) {
     guard let url = request.url?.networkAddress, head.url?.networkAddress == url else { return nil }
     self.url = url
     self.status = status
     self.body = body
-    storedAt = date
+    self.requestedAt = requestedAt
     for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
     removeFieldsOfTheConnection()
     removeLengthOfEncodedBody()
@@ -122,13 +125,15 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// The names of the header fields that Vary lists, in alphabetical order.
   var varyingFields: [String] { Set(NetworkListField(header("Vary")).elements.map(\.name)).sorted() }
 
-  /// A hash of the request's values for these fields. It is the ``ResponseKey/variant`` of the response to it.
+  /// The ``ResponseKey/variant`` of the response to a request, if this is an index: a hash of the request's values for
+  /// the fields that Vary lists. A field that is absent is not an empty one.
   func variant(of request: URLRequest) -> String {
     let fields = varyingFields.map { name in
-      let value = request.value(forHTTPHeaderField: name) ?? ""
+      guard let value = request.value(forHTTPHeaderField: name) else { return name }
       return "\(name):\(value)"
     }
-    return fields.isEmpty ? "" : NetworkHash.text(of: fields.joined(separator: "\n"))
+    let id = indexID ?? ""
+    return NetworkHash.text(of: ([id] + fields).joined(separator: "\n"))
   }
 
   // MARK: Serving

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -29,6 +30,43 @@ extension ResponseCacheTests {
     request.cachePolicy = policy
     #expect((try? await cached.response(request))?.text == text)
     #expect(cached.script.requests.count - before == sends)
+  }
+
+  /// Cache policy and Cache-Control of a request → Cache-Control that the server receives.
+  static let directives: [(policy: URLRequest.CachePolicy, own: String?, sent: String?)] = [
+    (.reloadRevalidatingCacheData, nil, "max-age=0"), (.reloadIgnoringLocalAndRemoteCacheData, nil, "no-cache"),
+    (.reloadIgnoringLocalCacheData, nil, nil), (.useProtocolCachePolicy, nil, nil),
+    (.returnCacheDataElseLoad, nil, nil),
+    (.reloadRevalidatingCacheData, "no-transform", "no-transform"),
+    (.reloadIgnoringLocalAndRemoteCacheData, "max-age=5", "max-age=5"),
+  ]
+  /// A cache between the client and the server could respond in its place.
+  @Test(arguments: directives.indices, [tagged, [:]])
+  func asksOtherCachesToPassAReload(_ row: Int, _ stored: [String: String]) async throws {
+    let (policy, own, sent) = Self.directives[row]
+    // Without a validator, nothing is stored.
+    let cached = CachedClient([.ok("one", headers: stored), .ok("two", headers: stored)])
+    if policy != .returnCacheDataElseLoad { _ = try await cached.get() }
+    var request = try Self.request()
+    request.cachePolicy = policy
+    request.setValue(own, forHTTPHeaderField: "Cache-Control")
+    _ = try await cached.response(request)
+    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "Cache-Control") == sent)
+  }
+
+  /// A proxy in between sees the directive, too.
+  @Test func sendsTheDirectiveForOtherCaches() async throws {
+    let server = try LoopbackServer { request in
+      let fields = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
+      return .status(200, fields, body: request.value("Cache-Control") ?? "none")
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
+    var request = URLRequest(url: server.url())
+    _ = try await client.performNetworkRequest(request)
+    request.cachePolicy = .reloadRevalidatingCacheData
+    #expect(try await client.performNetworkRequest(request) == Data("max-age=0".utf8))
+    request.cachePolicy = .reloadIgnoringLocalAndRemoteCacheData
+    #expect(try await client.performNetworkRequest(request) == Data("no-cache".utf8))
   }
 
   @Test(arguments: ["GET", "POST"]) func returnCacheDataDontLoadSendsNothing(_ method: String) async throws {

@@ -134,12 +134,12 @@ extension ResponseCacheTests {
     private static func aged(_ response: StoredResponse, by seconds: Double) -> StoredResponse? {
       guard let data = try? JSONEncoder().encode(response),
         var fields = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
-        let date = fields["storedAt"] as? Double, var headers = fields["headers"] as? [String: String]
+        let date = fields["requestedAt"] as? Double, var headers = fields["headers"] as? [String: String]
       else {
         Issue.record("a stored response has no date")
         return nil
       }
-      fields["storedAt"] = date - seconds
+      fields["requestedAt"] = date - seconds
       for name in ["date", "expires"] {
         guard let date = headers[name].flatMap(formatter.date) else { continue }
         headers[name] = ResponseCacheTests.date(-seconds, after: date)

@@ -60,6 +60,23 @@ extension ResponseCacheTests {
     #expect(try await cached.get(["Accept": "b", "X-A": "2"]).text == (isSame ? "two" : "three"))
   }
 
+  /// The second response suited the same request as the first one, and is more recent (RFC 9111 §4.1).
+  @Test(arguments: ["", "X-A", "Accept, X-A"])
+  func anEarlierVariantIsNotServedAfterANewerResponse(_ between: String) async throws {
+    let reload = ["Cache-Control": "no-cache"]
+    var fields = Self.varying
+    fields["Vary"] = between.isEmpty ? nil : between
+    let cached = CachedClient([
+      .ok("oldest", headers: Self.varying), .ok("newer", headers: fields), .ok("other", headers: Self.varying),
+      .ok("newest", headers: Self.varying),
+    ])
+    _ = try await cached.get(["Accept": "b"])
+    #expect(try await cached.get(reload.merging(["Accept": "b"]) { $1 }).text == "newer")
+    #expect(try await cached.get(reload.merging(["Accept": "a"]) { $1 }).text == "other")
+    #expect(try await cached.get(["Accept": "b"]) == ("newest", .network))
+    #expect(try await cached.get(["Accept": "a"]) == ("other", .cache))
+  }
+
   @Test func theOrderOfFieldsInVaryDoesNotMatter() async throws {
     let cached = CachedClient([
       .ok("one", headers: ["Cache-Control": "max-age=60", "Vary": "Accept, X-A"]),
@@ -68,6 +85,15 @@ extension ResponseCacheTests {
     _ = try await cached.get(["Accept": "a", "X-A": "1"])
     _ = try await cached.get(["Accept": "b", "X-A": "1"])
     #expect(try await cached.get(["Accept": "a", "X-A": "1"]) == ("one", .cache))
+  }
+
+  /// A field that is absent matches only requests without it (RFC 9111 §4.1).
+  @Test func anEmptyFieldIsAnotherVariantThanAnAbsentOne() async throws {
+    let cached = CachedClient([.ok("absent", headers: Self.varying), .ok("empty", headers: Self.varying)])
+    #expect(try await cached.get() == ("absent", .network))
+    #expect(try await cached.get(["Accept": ""]) == ("empty", .network))
+    #expect(try await cached.get() == ("absent", .cache))
+    #expect(try await cached.get(["Accept": ""]) == ("empty", .cache))
   }
 
   @Test func unsafeRequestRemovesAllVariants() async throws {
