@@ -58,12 +58,19 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok("the response"))
     let session = URLSession(configuration: .ephemeral)
     session.goOffline()
-    let policy = RetryPolicy(
-      backoff: .immediate,
-      onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
+    let policy = RetryPolicy(backoff: .immediate, shouldRetry: Self.goingOnline(session))
     let response = try await session.networkResponse(for: URLRequest(url: server.url(), method: method), policy: policy)
     #expect(response.attempts.first?.error?.urlError?.code == .notConnectedToInternet)
     #expect(server.requests.count == 1)
+  }
+
+  /// Takes the device online before a failure is decided about, and decides like the library. A call waits for its
+  /// `shouldRetry`, but not for its `onEvent`.
+  private static func goingOnline(_ session: URLSession) -> @Sendable (NetworkError) -> Bool {
+    { error in
+      session.goOnline()
+      return error.shouldRetry
+    }
   }
 
   /// Takes the device offline when the server has received the first request, and online again for a retry. Returns the
@@ -72,8 +79,7 @@ import WyndLoopbackServer
     _ server: LoopbackServer, _ send: @escaping @Sendable (URLSession, RetryPolicy) async throws -> Void
   ) async -> NetworkError? {
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(
-      backoff: .immediate, budget: nil, onEvent: { if case .willRetry = $0.kind { session.goOnline() } })
+    let policy = RetryPolicy(backoff: .immediate, budget: nil, shouldRetry: Self.goingOnline(session))
     let result = Task { () -> NetworkError? in
       do {
         try await send(session, policy)
@@ -137,16 +143,13 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let log = EventLog()
     let policy = RetryPolicy(
-      backoff: .immediate, maxUnreachableTime: .milliseconds(300), budget: nil,
-      onEvent: {
-        log.add($0)
-        if case .willRetry = $0.kind { session.goOnline() }
-      })
+      backoff: .immediate, maxUnreachableTime: .seconds(1), budget: nil, shouldRetry: Self.goingOnline(session),
+      onEvent: log.add)
     let request = URLRequest(url: server.url())
     let result = Task { await session.result(of: request, policy: policy) }
     await until { server.requests.first?.isComplete == true }
     let began = ContinuousClock.now
-    await until { ContinuousClock.now - began > .milliseconds(400) }
+    await until { ContinuousClock.now - began > .milliseconds(1100) }
     session.goOffline()
     #expect(await result.value.error == nil)
     #expect(log.delays.count == 1)
