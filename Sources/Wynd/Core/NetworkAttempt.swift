@@ -19,9 +19,9 @@ nonisolated public struct NetworkAttempt: Sendable {
     /// ended before URLSession did: at the first byte of a stream, at a deadline or after a cancellation. On Linux,
     /// URLSession measures nothing, and there is no such property.
     public internal(set) var metrics: URLSessionTaskMetrics?
-    /// Whether there was a connection to a server. On Linux, an attempt that had one does not fail with an error that says
-    /// that no server was reached.
-    var hasReachedServer: Bool { metrics?.networkHasSentRequest == true }
+    /// Whether there was a connection to the server of the latest request, which after a redirect is not the first one. On
+    /// Linux, an attempt that had one does not fail with an error that says that no server was reached.
+    var hasReachedServer: Bool { metrics?.transactionMetrics.last?.requestStartDate != nil }
   #else
     var hasReachedServer: Bool { false }
   #endif

@@ -184,4 +184,14 @@ import Wynd
     #expect(await session.result(of: request).error?.statusCode == 429)
     #expect(applied.requests.count == 1)
   }
+
+  /// A server that only redirects to it is not the one that cannot be reached.
+  @Test func limitsTheTimeWithoutTheServerOfARedirect() async throws {
+    let unreachable = try LoopbackServer(isListening: false) { _ in .ok() }
+    let server = try LoopbackServer { _ in .redirect(302, to: unreachable.url().absoluteString) }
+    let policy = RetryPolicy(
+      maxRetries: 60, backoff: .constant(.milliseconds(50)), maxUnreachableTime: .milliseconds(200), budget: nil)
+    let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
+    #expect(result.error?.stopReason == .maxUnreachableTime)
+  }
 }
