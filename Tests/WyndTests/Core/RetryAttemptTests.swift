@@ -130,27 +130,25 @@ import Testing
 
   /// Does not respond.
   struct Silent: NetworkTransport {
-    let log = Box<[String]>([])
+    let onCancel: @Sendable () -> Void
     func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
-      reply.onCancel { [log] in log.update { $0.append("request") } }
-    }
+    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) { reply.onCancel(onCancel) }
   }
 
   /// The app may invalidate its session in the handler, when no request of the call may be left.
   @Test func cancelsTheRequestBeforeItCallsTheHandler() async throws {
     let queue = OperationQueue()
-    let transport = Silent()
+    // The handler waits in the queue.
+    queue.isSuspended = true
+    let waitingHandlers = Box<[Int]>([])
+    let transport = Silent { waitingHandlers.update { $0.append(queue.operationCount) } }
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     await withCheckedContinuation { continuation in
-      let task = RetryLoop(NetworkCallPlan(request), on: transport).start(on: queue) { _ in
-        transport.log.update { $0.append("handler") }
-        continuation.resume()
-      }
-      // On its queue, the handler is called before `cancel()` returns.
-      queue.addOperation { task.cancel() }
+      let task = RetryLoop(NetworkCallPlan(request), on: transport).start(on: queue) { _ in continuation.resume() }
+      task.cancel()
+      queue.isSuspended = false
     }
-    #expect(transport.log.value == ["request", "handler"])
+    #expect(waitingHandlers.value == [0])
   }
 
   /// The call ends as canceled even if the closure returns true.
