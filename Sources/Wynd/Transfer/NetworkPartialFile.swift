@@ -125,8 +125,9 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// `isDone`: whether the file is at its destination.
   func close(isDone: Bool) {
-    let isStored = FileManager.default.fileExists(atPath: stateURL.path)
-    let canBeResumed = isKept && size > 0 && state.validator != nil && isStored
+    // Only a download that resumes stores it.
+    let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
+    let canBeResumed = hasStoredState && size > 0 && state.validator != nil
     if !isDone, !canBeResumed { remove(url, stateURL) }
     // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
     _ = Self.lock(handle, LOCK_UN)
