@@ -85,7 +85,7 @@ nonisolated struct NetworkUploadCall: Sendable {
       isUpload: true,
       file: file,
       stream: stream,
-      // On Linux, a 401 whose challenge is answered has a head and a body too.
+      // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       onHead: { _ in transferred.withLock { $0.data = Data() } },
       onData: { data in transferred.withLock { $0.data += data } },
       onSent: { [report] sent in

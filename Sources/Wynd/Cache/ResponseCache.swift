@@ -92,7 +92,7 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     if case .invalidRequest = error { return true }
     let attempts = error.attempts
     // A single attempt, whose error is returned directly.
-    if attempts.isEmpty { return isRefusal(error, at: url) || error.failedBeforeSending }
+    if attempts.isEmpty { return isRefusal(error, at: url) || failedBeforeSending(error, to: url) }
     return attempts.allSatisfy { attempt in
       guard let error = attempt.error else { return false }
       return isRefusal(error, at: url) || attempt.repeatSafety == .nothingSent
@@ -104,6 +104,13 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
     guard let response = error.errorResponse else { return false }
     let isOfThisURL = response.url?.networkAddress?.absoluteString == url
     return isOfThisURL && response.statusCode >= 400
+  }
+
+  /// Whether the connection to the first server failed. After a redirect, the error names another URL.
+  private static func failedBeforeSending(_ error: NetworkError, to url: String) -> Bool {
+    guard error.failedBeforeSending else { return false }
+    guard let failingURL = error.unmapped.urlError?.failingURL else { return true }
+    return failingURL.networkAddress?.absoluteString == url
   }
 
   // MARK: Keys

@@ -22,7 +22,7 @@ nonisolated extension StoredResponse {
   /// The age in seconds (RFC 9111 §4.2.3).
   func age(at date: Date) -> Double {
     let sinceRequest = date.timeIntervalSince(requestedAt)
-    // A server usually sends a response after it was requested. Only a response that another cache has stored is older.
+    // If the Date is before the request, another cache has stored the response, or the clocks differ.
     var ageAtRequest = 0.0
     if let sent = seconds("Date") { ageAtRequest = max(0, requestedAt.timeIntervalSince1970 - sent) }
     // If there are several values, the first one counts.

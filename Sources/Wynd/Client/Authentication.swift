@@ -97,7 +97,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 /// - It belongs in the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
-///   ``cacheScope(of:)`` and ``secretFields``, and binds a call to its user with the first attempt only.
+///   ``cacheScope(of:)`` and ``secretFields``. The user of a call is then that of its first attempt, not of its start.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
   private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential
 
@@ -282,7 +282,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///
   /// - Parameter client: Sends the request.
   /// - Returns: The new credential.
-  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal, or
+  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal; ``NetworkError/cancelled``;
   ///   ``NetworkError/invalidRequest(reason:)`` if the closure that renews calls it, or there is no such closure.
   @discardableResult
   public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {

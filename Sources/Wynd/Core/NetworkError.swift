@@ -198,7 +198,8 @@ nonisolated public struct RetryFailure: Sendable {
     case notSafeToRepeat(method: String)
     /// The body is an `httpBodyStream`, which can be read only once.
     case bodyNotReplayable
-    /// ``RetryPolicy/maxRetries`` is reached.
+    /// ``RetryPolicy/maxRetries`` is reached, or the ``RetryBudget`` has skipped retries for as long as they could have
+    /// taken.
     case maxRetries
     /// Three failures that are unlikely to go away: status 500, a TLS handshake that fails, a response that cannot be
     /// decompressed or is not HTTP.

@@ -41,7 +41,9 @@ nonisolated extension NetworkPerformer {
     }
   }
 
-  /// Sends a GET request to a URL, with the parameters of the form above.
+  /// Sends a GET request to a URL. The other parameters are those of the form with a request.
+  ///
+  /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
   public func performNetworkRequest(
     _ url: URL, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
@@ -58,7 +60,8 @@ nonisolated extension NetworkPerformer {
   /// let data = try await session.performNetworkRequest(request)
   /// ```
   ///
-  /// Canceling the task ends the call, without waiting for its request. The parameters are those of the form with a completion handler.
+  /// Canceling the task ends the call, without waiting for its request. The parameters are those of the form with a
+  /// completion handler.
   ///
   /// - Returns: The body of the response.
   /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
@@ -68,7 +71,10 @@ nonisolated extension NetworkPerformer {
     try await networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy).data
   }
 
-  /// Sends a GET request to a URL, with the parameters of the form above.
+  /// Sends a GET request to a URL, and returns the body. The other parameters are those of the form with a request.
+  ///
+  /// - Returns: The body of the response.
+  /// - Throws: ``NetworkError``; nothing else.
   public func performNetworkRequest(
     _ url: URL, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> Data {
@@ -77,6 +83,8 @@ nonisolated extension NetworkPerformer {
   }
 
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
+  ///
+  /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
   public func networkResponse(
     for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil,
@@ -87,6 +95,9 @@ nonisolated extension NetworkPerformer {
   }
 
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
+  ///
+  /// - Returns: The response with its body, and every attempt.
+  /// - Throws: ``NetworkError``; nothing else.
   public func networkResponse(
     for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {

@@ -3,7 +3,7 @@ nonisolated public struct NetworkTask: Sendable {
   private enum Progress: Sendable {
     /// The call waits for the reply to its first request.
     case waiting(NetworkReply)
-    /// The call goes on in a task.
+    /// The call continues in a task.
     case running(Task<Void, Never>)
     case cancelled
     case ended

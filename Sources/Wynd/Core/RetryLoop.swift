@@ -211,7 +211,7 @@ nonisolated final class RetryLoop: Sendable {
   private func send(_ outgoing: NetworkOutgoing, _ isResponding: NetworkLock<Bool>) async -> NetworkOutcome {
     let isToOrigin = NetworkOrigin(outgoing.request.url) == NetworkOrigin(request.url)
     if !isToOrigin { return await transport.send(outgoing) }
-    // Until its end shows otherwise: a stream succeeds with its first byte.
+    // Noted before the request ends, because the attempt of a stream succeeds with its first byte.
     isResponding.withLock { $0 = true }
     let outcome = await transport.send(outgoing)
     isResponding.withLock { $0 = outcome.showsResponsiveServer }
@@ -260,9 +260,10 @@ nonisolated final class RetryLoop: Sendable {
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
     guard let budget = policy.budget else { return }
-    // What a middleware makes of an error does not change what the response says about its server.
-    let original = error.inner ?? error
-    let hasResponded = error.response != nil && !original.indicatesOverload
+    // A middleware may wrap the error of a request. The wrapped error says whether its server is overloaded: a 503 to the
+    // renewal of a credential must not end the outage of that server.
+    let wrapped = error.inner ?? error
+    let hasResponded = error.response != nil && !wrapped.indicatesOverload
     if !outcome.hasProgressed, error.indicatesOverload {
       budget.failed(server(of: error), call: plan.id, now: clock.now)
     } else if outcome.hasProgressed || hasResponded {

@@ -66,8 +66,8 @@ nonisolated public struct RetryPolicy: Sendable {
 }
 
 nonisolated extension RetryPolicy {
-  /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one. A
-  /// download that received data counts anew from there. The default is 10.
+  /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one.
+  /// An attempt of a download that adds 16 KB or more to the file resets the count. The default is 10.
   public var maxRetries: Int {
     get { fields.maxRetries ?? 10 }
     set { fields.maxRetries = newValue }
@@ -87,24 +87,26 @@ nonisolated extension RetryPolicy {
     set { fields.maxRetryAfter = newValue }
   }
 
-  /// No retry starts later than this after the start of the call, so that time-outs do not add up. A download that
-  /// received data counts anew from the end of that attempt. `nil` is no limit. The default is 120 s. One exception: after
-  /// an app was suspended, its connection is lost, and the first retry is made however late.
+  /// No retry starts later than this after the start of the call, so that time-outs do not add up. For a download, it
+  /// is measured from the end of the last attempt that added 16 KB or more to the file. `nil` is no limit. The default is
+  /// 120 s. There is one exception: if the first attempt ends later with a lost connection, as after a suspension of the
+  /// app, one retry is made.
   public var maxRetryTime: Duration? {
     get { fields.maxRetryTime ?? .seconds(120) }
     set { fields.maxRetryTime = newValue }
   }
 
-  /// How long attempts are retried that reach no server (offline, host not found, refused), counted from the start of the
-  /// first of consecutive ones, or from the loss of the network if it had reached the server before. The default is 10 s,
-  /// because a person may be waiting, in airplane mode or after mistyping the host. `nil` is as long as ``maxRetryTime``.
+  /// No retry starts later than this while no server is reached (offline, host not found, refused). It is measured from
+  /// the start of the first of the consecutive attempts that failed so, or from its end if it lost the network after it
+  /// had reached the server. The default is 10 s, because a person may be waiting, in airplane mode or after mistyping
+  /// the host. With `nil`, only the other limits apply.
   public var maxUnreachableTime: Duration? {
     get { fields.maxUnreachableTime ?? .seconds(10) }
     set { fields.maxUnreachableTime = newValue }
   }
 
-  /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight. `nil`, the default,
-  /// is no limit.
+  /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight, with
+  /// `URLError.timedOut`. `nil`, the default, is no limit.
   public var deadline: Duration? {
     get { fields.deadline ?? nil }
     set { fields.deadline = newValue }

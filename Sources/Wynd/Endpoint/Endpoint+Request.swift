@@ -237,7 +237,7 @@ nonisolated enum NetworkPercentEncoding {
     if text.unicodeScalars.allSatisfy(kept.contains) { return text }
     return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
   }
-  /// A `?` is kept: whoever writes one means a query, and `NetworkEndpointURL` says how to write it.
+  /// A `?` is kept, so that `NetworkEndpointURL` rejects it, and says how to pass a query.
   static func path(_ path: String) -> String { text(path, keeping: pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")

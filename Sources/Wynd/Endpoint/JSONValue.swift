@@ -86,6 +86,8 @@ nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLi
 
 nonisolated extension JSONValue: Codable {
   /// Decodes JSON of at most 100 levels.
+  ///
+  /// - Throws: A `DecodingError` if it has more levels, or a number is too large for a `Double`.
   public init(from decoder: any Decoder) throws {
     self = try Self.decoded(by: decoder, depth: decoder.codingPath.count, after: .null)
   }

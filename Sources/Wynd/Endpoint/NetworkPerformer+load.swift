@@ -30,7 +30,7 @@ nonisolated extension NetworkPerformer {
   /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and returns the parsed response.
   ///
   /// ```swift
-  /// let estimate = try await session.load(.expenses)
+  /// let expenses = try await session.load(.expenses)
   /// ```
   ///
   /// - Parameters:

@@ -78,7 +78,7 @@ nonisolated final class NetworkByteStream: Sendable {
 
   private func receive(_ head: HTTPURLResponse) {
     state.withLock { state in
-      // On Linux, a 401 whose challenge is answered has a head and a body too.
+      // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       if state.isError { state.buffer = Data() }
       state.head = head
     }

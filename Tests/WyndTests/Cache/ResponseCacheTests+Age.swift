@@ -39,7 +39,7 @@ extension ResponseCacheTests {
     }
   }
 
-  @Test(arguments: [200, 404]) func theAgeCountsFromTheRequest(_ status: Int) async throws {
+  @Test(arguments: [200, 404]) func ageIncludesTheTimeUntilTheResponseArrived(_ status: Int) async throws {
     let fields = [("Cache-Control", "max-age=600"), ("Age", "10")]
     let server = try LoopbackServer(script: Self.slow(.status(status, fields, body: "one")))
     let client = Self.client(server)
@@ -48,7 +48,7 @@ extension ResponseCacheTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func theAgeOfARenewedResponseCountsFromTheRenewal() async throws {
+  @Test func ageAfterA304IsMeasuredFromItsRequest() async throws {
     let server = try LoopbackServer(
       script: .status(200, [("ETag", "\"1\"")], body: "one"),
       Self.slow(.status(304, [("ETag", "\"1\""), ("Cache-Control", "max-age=600")])))
@@ -57,8 +57,7 @@ extension ResponseCacheTests {
     #expect(try await Self.age(client, server) >= 2)
   }
 
-  /// A device without a connection for a minute gets a fresh response after it.
-  @Test(arguments: [200, 404]) func earlierAttemptsDoNotCount(_ status: Int) async throws {
+  @Test(arguments: [200, 404]) func ageDoesNotIncludeEarlierAttempts(_ status: Int) async throws {
     let fields = [("Cache-Control", "max-age=600")]
     let server = try LoopbackServer(script: Self.slow(.status(503)), .status(status, fields, body: "one"))
     let client = Self.client(server, policy: .immediate)

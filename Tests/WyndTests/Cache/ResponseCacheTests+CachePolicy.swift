@@ -42,7 +42,7 @@ extension ResponseCacheTests {
   ]
   /// A cache between the client and the server could respond in its place.
   @Test(arguments: directives.indices, [tagged, [:]])
-  func asksOtherCachesToPassAReload(_ row: Int, _ stored: [String: String]) async throws {
+  func addsCacheControlForReloadPolicies(_ row: Int, _ stored: [String: String]) async throws {
     let (policy, own, sent) = Self.directives[row]
     // Without a validator, nothing is stored.
     let cached = CachedClient([.ok("one", headers: stored), .ok("two", headers: stored)])
@@ -54,8 +54,7 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.last?.value(forHTTPHeaderField: "Cache-Control") == sent)
   }
 
-  /// A proxy in between sees the directive, too.
-  @Test func sendsTheDirectiveForOtherCaches() async throws {
+  @Test func serverReceivesTheCacheControlOfAReload() async throws {
     let server = try LoopbackServer { request in
       let fields = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
       return .status(200, fields, body: request.value("Cache-Control") ?? "none")

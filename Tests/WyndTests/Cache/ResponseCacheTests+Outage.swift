@@ -115,33 +115,33 @@ extension ResponseCacheTests {
     #expect(try await cached.get().text == "ann's")
     authentication.signIn(BearerToken("old", expiresAt: .distantPast), as: "ann")
     await #expect(throws: NetworkError.self) { try await cached.get() }
-    var stored = try Self.request()
-    stored.cachePolicy = .returnCacheDataDontLoad
-    #expect(try await cached.response(stored) == ("ann's", .cache))
+    var request = try Self.request()
+    request.cachePolicy = .returnCacheDataDontLoad
+    #expect(try await cached.response(request) == ("ann's", .cache))
   }
 
-  /// The limit of one attempt is that of the request with a stored response.
+  /// Only the request with a stored response is limited to one attempt.
   @Test func retriesAnotherRequestOfTheSameCall() async throws {
-    struct ReadsBeforeWriting: NetworkMiddleware {
+    struct GETBeforeEachRequest: NetworkMiddleware {
       let stage = MiddlewareStage.call
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
       ) async throws -> NetworkResponse<Data> {
-        var read = request
-        read.httpMethod = "GET"
-        _ = try await next(read)
+        var get = request
+        get.httpMethod = "GET"
+        _ = try await next(get)
         return try await next(request)
       }
     }
     let script = NetworkScript([
-      .ok("old", headers: Self.tagged), .ok("written"), .status(304), .status(503), .ok("written"),
+      .ok("old", headers: Self.tagged), .ok("options"), .status(304), .status(503), .ok("options"),
     ])
     let client = Self.client(
-      script, [ReadsBeforeWriting(), ResponseCache(MemoryStore(), servesStaleIfError: true)],
+      script, [GETBeforeEachRequest(), ResponseCache(MemoryStore(), servesStaleIfError: true)],
       policy: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil))
-    let write = try Self.request(path: "/", method: "OPTIONS")
+    let options = try Self.request(path: "/", method: "OPTIONS")
     for _ in 0..<2 {
-      #expect(String(decoding: try await client.performNetworkRequest(write), as: UTF8.self) == "written")
+      #expect(String(decoding: try await client.performNetworkRequest(options), as: UTF8.self) == "options")
     }
   }
 

@@ -59,16 +59,20 @@ extension ResponseCacheTests {
     #expect(try await cached.get() == ("new", .network))
   }
 
-  /// The POST was applied, and the server that it led to cannot be reached.
-  @Test(arguments: [(303, "POST"), (307, "PUT")])
-  func anUnreachableServerAfterARedirectRemovesTheStoredResponse(_ status: Int, _ method: String) async throws {
+  /// The server has applied the request, and the one that it redirects to cannot be reached. Without a retry, the error
+  /// has no attempts.
+  @Test(arguments: [(303, "POST", 1), (307, "PUT", 1), (303, "PUT", 0)])
+  func anUnreachableServerAfterARedirectRemovesTheStoredResponse(
+    _ status: Int, _ method: String, _ maxRetries: Int
+  ) async throws {
     let unreachable = try LoopbackServer(isListening: false) { _ in .ok() }
     let server = try LoopbackServer { request in
       if request.method != "GET" { return .redirect(status, to: unreachable.url().absoluteString) }
       return .ok(Array("\(request.index)".utf8), [("Cache-Control", "max-age=600")])
     }
     let client = NetworkClient(
-      on: URLSession(configuration: .ephemeral), policy: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil),
+      on: URLSession(configuration: .ephemeral),
+      policy: RetryPolicy(maxRetries: maxRetries, backoff: .immediate, budget: nil),
       middleware: [ResponseCache(MemoryStore())])
     let read = URLRequest(url: server.url())
     for _ in 0..<2 { #expect(try await client.performNetworkRequest(read) == Data("0".utf8)) }

@@ -185,7 +185,7 @@ import Wynd
     #expect(applied.requests.count == 1)
   }
 
-  /// A server that only redirects to it is not the one that cannot be reached.
+  /// The response with the redirect does not count: its target cannot be reached.
   @Test func limitsTheTimeWithoutTheServerOfARedirect() async throws {
     let unreachable = try LoopbackServer(isListening: false) { _ in .ok() }
     let server = try LoopbackServer { _ in .redirect(302, to: unreachable.url().absoluteString) }

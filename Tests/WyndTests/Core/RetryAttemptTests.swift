@@ -138,7 +138,7 @@ import Testing
   /// The app may invalidate its session in the handler, when no request of the call may be left.
   @Test func cancelsTheRequestBeforeItCallsTheHandler() async throws {
     let queue = OperationQueue()
-    // The handler waits in the queue.
+    // So that a handler that is called before the cancellation of the request remains in the queue, and is counted.
     queue.isSuspended = true
     let waitingHandlers = Box<[Int]>([])
     let transport = Silent { waitingHandlers.update { $0.append(queue.operationCount) } }

@@ -129,14 +129,12 @@ import Testing
     ]
     for (error, got, expected) in rows {
       let outcome = NetworkOutcome(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
-      let proof = RepeatSafety.proven(by: error, in: outcome)
-      #expect(policy.safety(of: post, after: proof) == expected, "\(error) \(got)")
+      let proven = RepeatSafety.proven(by: error, in: outcome)
+      #expect(policy.safety(of: post, after: proven) == expected, "\(error) \(got)")
     }
-    #expect(
-      policy.safety(of: Self.request("POST", key: true), after: nil)
-        == .idempotencyKey)
-    let bold = RetryPolicy(retriesNonIdempotent: true)
-    #expect(bold.safety(of: post, after: nil) == .allowedByPolicy)
+    #expect(policy.safety(of: Self.request("POST", key: true), after: nil) == .idempotencyKey)
+    let repeatingAny = RetryPolicy(retriesNonIdempotent: true)
+    #expect(repeatingAny.safety(of: post, after: nil) == .allowedByPolicy)
   }
 
   @Test func shouldRetryDoesNotAllowUnsafeRepetition() {

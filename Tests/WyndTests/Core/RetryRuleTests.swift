@@ -183,8 +183,8 @@ import WyndLoopbackServer
       #expect(call.sends == (safety == .mayHaveBeenApplied ? 1 : 2), "\(step)")
       #expect(call.log.safeties == [safety], "\(step)")
       if !safety.isSafe { #expect(call.log.gaveUp == .notSafeToRepeat(method: "POST"), "\(step)") }
-      let bold = RetryPolicy(backoff: .immediate, retriesNonIdempotent: true)
-      let allowed = try await Self.run([step, .ok("x")], method: "POST", policy: bold)
+      let repeatingAny = RetryPolicy(backoff: .immediate, retriesNonIdempotent: true)
+      let allowed = try await Self.run([step, .ok("x")], method: "POST", policy: repeatingAny)
       #expect(allowed.sends == 2, "\(step)")
       #expect(allowed.log.safeties == [safety.isSafe ? safety : .allowedByPolicy], "\(step)")
     }

@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// JSON of no type is read in one pass.
+/// Untyped JSON is read in one pass.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct JSONReadingTests {
   static let valid = [
     "null", " \t\r\n1 \n", #""""#, #""a\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00\u0000""#, #""Bélla 😀 \uFFFF""#,

@@ -55,9 +55,9 @@ import Wynd
     let made = JSONValue.object(["names": .array(names.map { .string($0) }), "age": 3.0, "none": .null])
     #expect(made == ["names": ["a", "b"], "age": 3, "none": nil] && made["none"] == .null)
     #expect(JSONValue(floatLiteral: .infinity) != 1 && JSONValue(floatLiteral: -0.0) == 0)
-    for (levels, isFine) in [(99, true), (102, false)] {
+    for (levels, isAccepted) in [(99, true), (102, false)] {
       let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
-      #expect(((try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))) != nil) == isFine)
+      #expect(((try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))) != nil) == isAccepted)
     }
   }
 
@@ -82,8 +82,8 @@ import Wynd
     for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
       let deep = String(repeating: open, count: 300) + "1" + String(repeating: close, count: 300)
       #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(deep.utf8)) }
-      let fair = String(repeating: open, count: 90) + "1" + String(repeating: close, count: 90)
-      #expect(throws: Never.self) { try JSONDecoder().decode(JSONValue.self, from: Data(fair.utf8)) }
+      let allowed = String(repeating: open, count: 90) + "1" + String(repeating: close, count: 90)
+      #expect(throws: Never.self) { try JSONDecoder().decode(JSONValue.self, from: Data(allowed.utf8)) }
     }
   }
 
@@ -116,7 +116,7 @@ import Wynd
     try check([Int].self, "[]")
     try check([String: Int].self, #"{"a":1}"#)
     // Where nested JSON fails, no level is decoded twice: this would not end.
-    let bad = String(repeating: #"[{},{"a":"#, count: 51) + "1" + String(repeating: "}]", count: 51)
-    #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(bad.utf8)) }
+    let invalid = String(repeating: #"[{},{"a":"#, count: 51) + "1" + String(repeating: "}]", count: 51)
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: Data(invalid.utf8)) }
   }
 }

@@ -133,8 +133,8 @@ import Wynd
     }
   }
 
-  /// As for a chat completion: the stream ends with its response, and a lost connection is an error, unless the request
-  /// says otherwise.
+  /// As for a chat completion: the stream ends with its response, and a lost connection is an error, unless
+  /// `reconnects` is true.
   @Test func doesNotReconnectAPOSTByDefault() async throws {
     for (more, isError) in [([ScriptedResponse.Step.close], false), ([.pause(milliseconds: 20), .reset], true)] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", more) }

@@ -161,7 +161,7 @@
       resume(task, outgoing, hop)
     }
 
-    /// At once: a task is slow if URLSession has begun to work on it on another thread before it is resumed.
+    /// To be called as soon as the task exists: it is slow if URLSession works on it on another thread before that.
     private func resume(_ task: URLSessionTask, _ outgoing: URLRequest, _ hop: Int) {
       // URLSession counts whole seconds, so a fraction needs a timer. While a body is sent, only URLSession knows whether
       // it makes progress. The counter is 0 until the headers of the response have arrived. After that, URLSession's own
