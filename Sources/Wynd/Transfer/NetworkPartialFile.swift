@@ -69,9 +69,12 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
       throw unusable("not the URL of a file")
     }
     let keys: Set<URLResourceKey> = [.isRegularFileKey, .isDirectoryKey]
-    guard (try? destination.deletingLastPathComponent().resourceValues(forKeys: keys))?.isDirectory == true else {
-      throw unusable("its folder does not exist")
+    // The resource values of a symbolic link, such as /tmp on a Mac, are not those of the folder that it leads to.
+    let folder = destination.deletingLastPathComponent()
+    let folderExists = [folder, folder.resolvingSymlinksInPath()].contains { url in
+      (try? url.resourceValues(forKeys: keys))?.isDirectory == true
     }
+    if !folderExists { throw unusable("its folder does not exist") }
     guard let found = try? destination.resolvingSymlinksInPath().resourceValues(forKeys: keys) else { return }
     // A folder or a device must not be replaced, even if `overwrites` is true.
     if found.isRegularFile != true { throw unusable("it is not a regular file") }
