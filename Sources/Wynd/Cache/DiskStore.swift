@@ -31,8 +31,10 @@ nonisolated public final class DiskStore: ResponseStore {
       try? FileManager.default.removeItem(at: $0)
     }
     for use in uses {
+      // Another process that uses the folder may have removed or renamed a file since it was listed.
+      guard let values = try? use.file.resourceValues(forKeys: [.fileSizeKey]) else { continue }
       files.lastUse = use.number - 1
-      let size = try use.file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+      let size = values.fileSize ?? 0
       files.insert(use.file, size: size, for: use.file.deletingPathExtension().lastPathComponent)
     }
     self.folder = folder
