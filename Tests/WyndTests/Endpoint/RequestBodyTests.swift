@@ -120,8 +120,9 @@ import WyndLoopbackServer
       try await session.load(call)
       Issue.record("sent")
     } catch {
-      guard case .invalidRequest(let reason) = error else { Issue.record("\(error)"); return }
-      #expect(reason.contains(file.lastPathComponent))
+      guard case .transferFailed(let cause as TransferError) = error, case .unusableFile(let unusable, _) = cause
+      else { Issue.record("\(error)"); return }
+      #expect(unusable.path == path)
     }
     #expect(server.requests.isEmpty)
   }
