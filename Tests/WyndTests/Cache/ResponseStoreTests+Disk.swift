@@ -184,6 +184,18 @@ extension ResponseStoreTests {
     await renaming.value
   }
 
+  /// At a sign-out, nothing of the user may remain.
+  @Test func removeAllRemovesFilesOfAnotherStore() async throws {
+    let folder = try Folder()
+    let (one, other) = (try DiskStore(folder.url), try DiskStore(folder.url))
+    one.store(try await Self.response(), for: "a")
+    other.store(try await Self.response(), for: "b")
+    try Data().write(to: folder.file("readme"))
+    one.removeAll()
+    #expect(folder.names == ["readme"])
+    #expect(other.response(for: "b") == nil)
+  }
+
   @Test func throwsWhenTheFolderCannotBeCreated() throws {
     #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
   }
