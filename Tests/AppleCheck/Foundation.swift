@@ -118,6 +118,7 @@ public struct URL: Sendable, Hashable, Codable {
 }
 public struct URLComponents: Sendable {
   public init() {}
+  public var scheme: String?
   public var host: String?
   public var encodedHost: String?
   public init?(url: URL, resolvingAgainstBaseURL: Bool) {}

@@ -59,7 +59,8 @@ nonisolated extension RequestBody.Part {
   public init(name: String, data: Data, fileName: String? = nil, contentType: String = "application/octet-stream") {
     self.init(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
   }
-  /// A file, which is read when the call is made. The default `fileName` is the name of the file.
+  /// A file, which is read when the call is made. The default `fileName` is the name of the file. One that cannot be read
+  /// is ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/transferFailed(_:)``.
   public init(name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream") {
     let fileName = fileName ?? file.lastPathComponent
     self.init(
@@ -68,7 +69,7 @@ nonisolated extension RequestBody.Part {
 
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
     guard let handle = FileHandle.networkReading(file)
-    else { throw NetworkError.invalidRequest(reason: "\(file.path) is not a file that can be read") }
+    else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }
     defer { try? handle.close() }
     func readChunk() throws -> Bool {
       guard let chunk = try handle.read(upToCount: 262_144), !chunk.isEmpty else { return false }

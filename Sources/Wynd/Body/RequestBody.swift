@@ -18,7 +18,7 @@ public import Foundation
 /// ```
 ///
 /// A `Content-Type` of the request or the endpoint takes precedence over that of the body. Only the boundary of a
-/// multipart body is added to it, and a type that is not multipart is replaced.
+/// multipart body is added to it, and a type that is not multipart or names another boundary is replaced.
 ///
 /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
 nonisolated public struct RequestBody: Sendable {
@@ -85,13 +85,16 @@ nonisolated public struct RequestBody: Sendable {
     if let invalid = NetworkRequestValidation.invalidReason(ofField: "Content-Type", contentType) {
       throw .invalidRequest(reason: invalid)
     }
-    let own = request.value(forHTTPHeaderField: "Content-Type")
-    let boundary = contentType.components(separatedBy: "boundary=").dropFirst().first
-    guard let own else { return request.setValue(contentType, forHTTPHeaderField: "Content-Type") }
-    guard let boundary, !own.contains("boundary=") else { return }
-    // Without the boundary, the server could not parse a multipart body.
-    let isMultipart = own.lowercased().hasPrefix("multipart/")
-    let complete = isMultipart ? "\(own); boundary=\(boundary)" : contentType
+    guard let own = request.value(forHTTPHeaderField: "Content-Type") else {
+      return request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+    }
+    guard let parameter = contentType.components(separatedBy: "boundary=").dropFirst().first else { return }
+    let boundary = parameter.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    let hasBoundary = own.lowercased().contains("boundary=")
+    if hasBoundary, own.contains(boundary) { return }
+    // Without the boundary of the body, the server could not parse it.
+    let canBeCompleted = own.lowercased().hasPrefix("multipart/") && !hasBoundary
+    let complete = canBeCompleted ? "\(own); boundary=\(boundary)" : contentType
     request.setValue(complete, forHTTPHeaderField: "Content-Type")
   }
 }

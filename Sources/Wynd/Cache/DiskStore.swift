@@ -19,20 +19,15 @@ nonisolated public final class DiskStore: ResponseStore {
   public init(_ folder: URL, capacity: Int = 50_000_000) throws {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
-    let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
-    var uses: [(file: URL, number: Int)] = []
-    for file in found {
-      // Someone else's file may have any extension. A larger number could overflow after many uses.
-      guard let number = Int(file.pathExtension), 0...1 << 60 ~= number else { continue }
-      uses.append((file, number))
-    }
-    uses.sort { $0.number < $1.number }
+    let uses = try Self.uses(in: folder).sorted { $0.number < $1.number }
     var files = NetworkLeastRecentlyUsed<String, URL>(capacity: capacity) {
       try? FileManager.default.removeItem(at: $0)
     }
     for use in uses {
+      // Another process that uses the folder may have removed or renamed a file since it was listed.
+      guard let values = try? use.file.resourceValues(forKeys: [.fileSizeKey]) else { continue }
       files.lastUse = use.number - 1
-      let size = try use.file.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
+      let size = values.fileSize ?? 0
       files.insert(use.file, size: size, for: use.file.deletingPathExtension().lastPathComponent)
     }
     self.folder = folder
@@ -85,9 +80,23 @@ nonisolated public final class DiskStore: ResponseStore {
     files.withLock { $0.removeAll { $0.hasPrefix(prefix) } }
   }
 
-  /// Removes all responses.
+  /// Removes all responses, also those that another store, such as one of an extension of the app, has put into the
+  /// folder since this one was opened.
   public func removeAll() {
-    files.withLock { $0.removeAll { _ in true } }
+    files.withLock { files in
+      files.removeAll { _ in true }
+      for use in (try? Self.uses(in: folder)) ?? [] { files.delete(use.file) }
+    }
+  }
+
+  /// The files in the folder, with the number of their last use.
+  private static func uses(in folder: URL) throws -> [(file: URL, number: Int)] {
+    let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
+    return found.compactMap { file in
+      // Someone else's file may have any extension. A larger number could overflow after many uses.
+      guard let number = Int(file.pathExtension), 0...1 << 60 ~= number else { return nil }
+      return (file, number)
+    }
   }
 
   private static func name(_ key: ResponseKey) -> String {

@@ -110,7 +110,8 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// read the request, so a response that depends on them could belong to another user.
   var isStorable: Bool {
     if control.has("no-store") { return false }
-    if lifetime <= 0, !canBeValidated { return false }
+    let canBeServed = lifetime > 0 || mayBeServedWhileRevalidating(at: requestedAt)
+    if !canBeServed, !canBeValidated { return false }
     let vary = NetworkListField(header("Vary"))
     if vary.isMalformed { return false }
     // What is not a field name could mean any field.

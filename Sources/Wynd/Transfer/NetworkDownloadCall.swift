@@ -168,7 +168,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
     request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     request.cachePolicy = .reloadIgnoringLocalCacheData
     return try state.withLock { state in
-      let partial = try open(for: request, &state)
+      let partial = try open(for: request, outgoing.secretFields, &state)
       state.attempts += 1
       state.phase = .receiving(attempt: state.attempts, nil)
       state.errorBody = Data()
@@ -185,7 +185,9 @@ nonisolated struct NetworkDownloadCall: Sendable {
     }
   }
 
-  private func open(for request: URLRequest, _ state: inout State) throws -> NetworkPartialFile {
+  private func open(
+    for request: URLRequest, _ secretFields: Set<String>, _ state: inout State
+  ) throws -> NetworkPartialFile {
     // The call was canceled before the attempt began.
     if case .ended = state.phase { throw NetworkError.cancelled }
     if let partial = state.partial {
@@ -193,7 +195,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
       if case .complete = state.phase { try startOver(partial) }
       return partial
     }
-    let partial = try NetworkPartialFile(for: destination, from: request, options)
+    let partial = try NetworkPartialFile(for: destination, from: request, options, secretFields: secretFields)
     state.partial = partial
     state.largest = partial.size
     return partial

@@ -141,7 +141,7 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   }
 
   /// Whether a validator is an entity tag. Otherwise it is a date.
-  private static func isTag(_ validator: String) -> Bool { validator.utf8.first == UInt8(ascii: "\"") }
+  static func isTag(_ validator: String) -> Bool { validator.utf8.first == UInt8(ascii: "\"") }
 
   /// Whether the response certainly belongs to the same version as what is known. That takes a validator: without one,
   /// the file may have changed.

@@ -17,16 +17,23 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   let url: URL
   private let destination: URL
   private let isKept: Bool
+  private let hasCredential: Bool
   let handle: FileHandle
   private(set) var state: NetworkDownloadState
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
-  init(for destination: URL, from request: URLRequest, _ options: DownloadOptions) throws {
+  /// `secretFields`: header fields that hold a credential, whatever they are called.
+  init(
+    for destination: URL, from request: URLRequest, _ options: DownloadOptions, secretFields: Set<String> = []
+  ) throws {
     try Self.check(destination, overwrites: options.overwrites)
     self.destination = destination
     url = Self.url(for: destination)
     isKept = options.resumes
+    hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
+      NetworkSensitiveHeader.matches(name, value, known: secretFields)
+    }
     handle = try Self.openLocked(url, for: destination)
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
@@ -45,8 +52,16 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// Whether the stored state describes this download and the bytes of its partial file.
   private func canResume(_ known: NetworkDownloadState) -> Bool {
     if known.source != state.source || known.validator == nil { return false }
+    if !mayOutliveCall(known) { return false }
     guard let total = known.total else { return true }
     return size <= total
+  }
+
+  /// Whether a later call may resume the download. It may be that of another user, whose file can have the same date, but
+  /// not the same entity tag (RFC 9110 §8.8.1).
+  private func mayOutliveCall(_ state: NetworkDownloadState) -> Bool {
+    guard let validator = state.validator else { return true }
+    return NetworkDownloadDecision.isTag(validator) || !hasCredential
   }
 
   /// The most that is read of a state, which has some hundred bytes. Someone else may have planted a file of gigabytes.
@@ -69,9 +84,12 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
       throw unusable("not the URL of a file")
     }
     let keys: Set<URLResourceKey> = [.isRegularFileKey, .isDirectoryKey]
-    guard (try? destination.deletingLastPathComponent().resourceValues(forKeys: keys))?.isDirectory == true else {
-      throw unusable("its folder does not exist")
+    // The resource values of a symbolic link, such as /tmp on a Mac, are not those of the folder that it leads to.
+    let folder = destination.deletingLastPathComponent()
+    let folderExists = [folder, folder.resolvingSymlinksInPath()].contains { url in
+      (try? url.resourceValues(forKeys: keys))?.isDirectory == true
     }
+    if !folderExists { throw unusable("its folder does not exist") }
     guard let found = try? destination.resolvingSymlinksInPath().resourceValues(forKeys: keys) else { return }
     // A folder or a device must not be replaced, even if `overwrites` is true.
     if found.isRegularFile != true { throw unusable("it is not a regular file") }
@@ -96,6 +114,7 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     guard isKept else { return }
     // A state that was only partly written is not valid JSON, so a later download starts over.
     remove(stateURL)
+    if !mayOutliveCall(state) { return }
     try JSONEncoder().encode(state).write(to: stateURL, options: .withoutOverwriting)
   }
 

@@ -12,7 +12,8 @@ nonisolated public struct DownloadOptions: Sendable {
   public var overwrites: Bool
   /// Whether to keep the partial file when the download fails or is canceled, or the process ends, and to resume it
   /// when the same URL is downloaded to the same destination again. A URL with a different query, such as a new
-  /// signature, counts as another file, and so does another method.
+  /// signature, counts as another file, and so does another method. If the request has a credential, the file is kept
+  /// only if its server sends a strong entity tag, because two users may get different files with the same date.
   public var resumes: Bool
   /// Receives the progress, on an internal queue.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?

@@ -152,6 +152,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         var body = Data()
         var chunks = stream.makeAsyncIterator()
         while body.count < NetworkByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
+        // Otherwise the caller would not learn from the error that the loop ended because of its own cancellation.
+        if Task.isCancelled { throw .cancelled }
         throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.limit))
       }
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)

@@ -24,6 +24,17 @@ extension ResponseCacheTests {
     #expect(try await cached.get().text == (isSafe ? "stored" : "third"))
   }
 
+  /// URLSession on Linux gets it in lowercase.
+  @Test func storesTheResponseToAURLWithAnUppercaseScheme() async throws {
+    let server = try LoopbackServer(script: .status(200, [("Cache-Control", "max-age=600")], body: "stored"))
+    let client = NetworkClient(middleware: [ResponseCache(MemoryStore())])
+    let url = try #require(URL(string: server.url().absoluteString.replacingOccurrences(of: "http:", with: "HTTP:")))
+    for source in [NetworkResponseSource.network, .cache] {
+      #expect(try await client.networkResponse(for: URLRequest(url: url)).source == source)
+    }
+    #expect(server.requests.count == 1)
+  }
+
   @Test func doesNotStoreResponsesToOtherMethods() async throws {
     for method in ["POST", "HEAD"] {
       let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two")])

@@ -30,6 +30,16 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count == 2)
   }
 
+  /// It is stale from the beginning, and has no validator.
+  @Test func storesAResponseThatIsServedOnlyWhileItIsRevalidated() async throws {
+    let fields = ["Cache-Control": "max-age=0, stale-while-revalidate=30"]
+    let cached = CachedClient([.ok("one", headers: fields), .ok("two", headers: fields)])
+    _ = try await cached.get()
+    #expect(try await cached.get(after: 29) == ("one", .cache))
+    #expect(try await Self.becomesTrue { cached.store.stores == 2 })
+    #expect(try await cached.get(after: 30) == ("two", .network))
+  }
+
   /// Cache-Control of the response, and the seconds that have passed.
   static let withoutStaleWhileRevalidate: [(control: String, seconds: Double)] = [
     ("max-age=60, stale-while-revalidate=30", 90), ("max-age=60, stale-while-revalidate=0", 60),

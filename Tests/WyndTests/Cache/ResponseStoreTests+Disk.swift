@@ -164,6 +164,38 @@ extension ResponseStoreTests {
     #expect(folder.names.isEmpty)
   }
 
+  /// Another process, such as an extension of the app, uses the folder, and so renames its files.
+  @Test func opensAFolderWhoseFilesAreBeingRenamed() async throws {
+    let folder = try Folder()
+    let count = 200
+    for number in 0..<count { try Data("x".utf8).write(to: folder.file("\(number).1")) }
+    let isDone = Box<Bool>()
+    let renaming = Task.detached {
+      var use = 1
+      while isDone.value != true {
+        for number in 0..<count {
+          rename(folder.file("\(number).\(use)").path, folder.file("\(number).\(use + 1)").path)
+        }
+        use += 1
+      }
+    }
+    for _ in 0..<10 { #expect(throws: Never.self) { try DiskStore(folder.url, capacity: 1_000_000) } }
+    isDone.value = true
+    await renaming.value
+  }
+
+  /// At a sign-out, nothing of the user may remain.
+  @Test func removeAllRemovesFilesOfAnotherStore() async throws {
+    let folder = try Folder()
+    let (one, other) = (try DiskStore(folder.url), try DiskStore(folder.url))
+    one.store(try await Self.response(), for: "a")
+    other.store(try await Self.response(), for: "b")
+    try Data().write(to: folder.file("readme"))
+    one.removeAll()
+    #expect(folder.names == ["readme"])
+    #expect(other.response(for: "b") == nil)
+  }
+
   @Test func throwsWhenTheFolderCannotBeCreated() throws {
     #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
   }

@@ -59,6 +59,40 @@ import Wynd
     }
   }
 
+  /// Uses of one response, and removed ones, must not push another one out.
+  @Test func keepsTheOrderAfterManyUses() async throws {
+    let response = try await Self.response(bytes: 10_000)
+    try Self.withStores(45_000) { store in
+      for key: ResponseKey in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      for _ in 0..<300 { _ = store.response(for: "b") }
+      for _ in 0..<300 {
+        store.remove("c")
+        store.store(response, for: "c")
+      }
+      store.store(response, for: "e")
+      #expect(Self.keys(store) == ["b", "c", "d", "e"])
+      store.store(response, for: "a")
+      #expect(Self.keys(store) == ["a", "c", "d", "e"])
+    }
+  }
+
+  /// A store of many small responses that is full removes one for each new one.
+  @Test func storingTakesTheSameTimeInALargeStore() async throws {
+    let response = try await Self.response()
+    func time(_ count: Int) -> Duration {
+      let store = MemoryStore(capacity: response.size * count)
+      for number in 0..<count { store.store(response, for: ResponseKey(url: "\(number)")) }
+      let rounds = (1...5).map { round in
+        ContinuousClock().measure {
+          for number in 0..<200 { store.store(response, for: ResponseKey(url: "\(round) \(number)")) }
+        }
+      }
+      return rounds.min() ?? .zero
+    }
+    // A search among all of them would take 100 times as long.
+    #expect(time(50_000) < time(500) * 15)
+  }
+
   @Test func storingCountsAsUse() async throws {
     let response = try await Self.response(bytes: 10_000)
     try Self.withStores(45_000) { store in

@@ -105,7 +105,7 @@ import WyndLoopbackServer
       _ = try await session.load(photo)
       Issue.record("there is no such file")
     } catch {
-      guard case .invalidRequest = error else { Issue.record("\(error)"); return }
+      guard case .transferFailed(TransferError.unusableFile) = error else { Issue.record("\(error)"); return }
       #expect(photo.server.requests.isEmpty)
     }
   }

@@ -89,6 +89,28 @@ import WyndLoopbackServer
     #expect(server.requests.first?.text.contains(type.components(separatedBy: "boundary=")[1]) == true)
   }
 
+  /// The boundary of the body is known only to the body.
+  @Test(arguments: [
+    "multipart/form-data; boundary=mine", "Multipart/Form-Data; Boundary=\"mine\"", "text/x; boundary=a",
+  ])
+  func replacesAnotherBoundary(_ type: String) async throws {
+    let server = try LoopbackServer(script: .ok())
+    let body = RequestBody.multipart([.init(name: "a", value: "b")])
+    try await session.load(Call(server: server, headers: [.contentType(type)], body: body))
+    let request = try #require(server.requests.first)
+    let sent = try #require(request.value("Content-Type"))
+    #expect(sent.hasPrefix("multipart/form-data; boundary=wynd-"), "\(sent)")
+    #expect(request.text.contains("--" + sent.components(separatedBy: "boundary=")[1]))
+  }
+
+  @Test func keepsAContentTypeWithTheBoundaryOfTheBody() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let body = RequestBody.data(Data("--x--".utf8), contentType: "multipart/mixed; boundary=x")
+    let own = "multipart/related; BOUNDARY=x"
+    try await session.load(Call(server: server, headers: [.contentType(own)], body: body))
+    #expect(server.requests.first?.value("Content-Type") == own)
+  }
+
   @Test(arguments: ["/dev/zero", "/tmp", "/nowhere"]) func rejectsPathsThatAreNoRegularFile(_ path: String) async throws
   {
     let server = try LoopbackServer(script: .ok())
@@ -98,8 +120,9 @@ import WyndLoopbackServer
       try await session.load(call)
       Issue.record("sent")
     } catch {
-      guard case .invalidRequest(let reason) = error else { Issue.record("\(error)"); return }
-      #expect(reason.contains(file.lastPathComponent))
+      guard case .transferFailed(let cause as TransferError) = error, case .unusableFile(let unusable, _) = cause
+      else { Issue.record("\(error)"); return }
+      #expect(unusable.path == path)
     }
     #expect(server.requests.isEmpty)
   }

@@ -61,6 +61,19 @@ import Wynd
     ({ try request("GET", "https://a.example/?Mine=s3cr3t") }, #"'Mine='"$QUERY_MINE""#),
     ({ try request("GET", "https://a.example/", ["X-Mine": "s3cr3t"]) }, #"'X-Mine: '"$HEADER_X_MINE""#),
     (
+      { try request("GET", "https://a.example/?q=Bearer%20s3cr3t&r=basic+s3cr3t") },
+      #"'q='"$QUERY_Q"'&''r='"$QUERY_R""#
+    ),
+    (
+      { try request("GET", "https://a.example/?next=https%3A%2F%2Fb.example%2F%3Ftoken%3Ds3cr3t&page=2") },
+      #"'next='"$QUERY_NEXT"'&''page=2'"#
+    ),
+    ({ try request("GET", "https://a.example/?page=1;token=s3cr3t") }, #"'page='"$QUERY_PAGE""#),
+    (
+      { try request("GET", "https://a.example/", ["Referer": "https://a.example/?access%5Ftoken=s3cr3t"]) },
+      #"-H 'Referer: '"$HEADER_REFERER""#
+    ),
+    (
       { try request("GET", "https://a.example/?token=s3cr3t", ["Token": "s3cr3t2"]) },
       #"'Token: '"$HEADER_TOKEN" --url 'https://a.example/''?''token='"$QUERY_TOKEN""#
     ),

@@ -62,6 +62,19 @@ extension DownloadTests {
     #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: folder.file().path)) == nil)
   }
 
+  @Test func downloadsIntoALinkedFolder() async throws {
+    let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
+    let folder = try Folder()
+    try FileManager.default.createDirectory(at: folder.file("inner"), withIntermediateDirectories: false)
+    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("inner"))
+    _ = try await download(server, to: folder.file("link/file.bin")).get()
+    #expect(folder.text("inner/file.bin") == "new")
+    // A link to nowhere is not a folder.
+    try FileManager.default.removeItem(at: folder.file("inner"))
+    let result = await download(server, to: folder.file("link/file.bin"))
+    #expect("\(result)".contains("its folder does not exist"), "\(result)")
+  }
+
   @Test func doesNotReplaceFoldersAndSpecialFiles() async throws {
     let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
     let folder = try Folder()

@@ -35,6 +35,26 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
+  /// Each user has a file of the same URL, length and date.
+  @Test(arguments: ["Authorization", "X-Auth-Token"])
+  func doesNotContinueTheFileOfAnotherUserByItsDate(_ field: String) async throws {
+    let dates = [("Last-Modified", "Wed, 01 Jan 2025 00:00:00 GMT"), ("Date", "Wed, 01 Oct 2025 00:00:00 GMT")]
+    let server = try LoopbackServer { request in
+      let bytes = Array(repeating: (request.value(field) ?? "-").utf8.last ?? 0, count: 50_000)
+      return .file(bytes, for: request, dates, cut: request.index.isMultiple(of: 2) ? 20_000 : nil)
+    }
+    let options = DownloadOptions(resumes: true)
+    for (first, second) in [("user A", "user B"), ("user A", nil), (nil, "user B")] as [(String?, String?)] {
+      let folder = try Folder()
+      let cut = await download(
+        server, to: folder.file(), options, { $0.setValue(first, forHTTPHeaderField: field) }, policy: .never)
+      #expect(cut.error != nil && folder.names.isEmpty == (first != nil))
+      _ = try await download(server, to: folder.file(), options, { $0.setValue(second, forHTTPHeaderField: field) })
+        .get()
+      #expect(Set(try Data(contentsOf: folder.file())) == [(second ?? "-").utf8.last])
+    }
+  }
+
   /// Another program may put a huge file, or a pipe without a writer, in place of the state file.
   @Test(arguments: ["large", "pipe"]) func ignoresAStateFileThatIsTooLargeOrAPipe(_ kind: String) async throws {
     let bytes = someBytes(100_000)

@@ -165,6 +165,26 @@ import Wynd
     }
   }
 
+  /// While the body is read that is to describe the error.
+  @Test func cancelingEndsReadingAResponseThatIsNoEventStream() async throws {
+    let server = try LoopbackServer { _ in
+      ScriptedResponse([
+        .send(ScriptedResponse.head(200, [("Content-Type", "text/html"), ("Content-Length", "100")])), .hang,
+      ])
+    }
+    let begun = Gate()
+    var policy = RetryPolicy.never
+    policy.onEvent = { event in if case .succeeded = event.kind { begun.open() } }
+    let (events, url, ownPolicy) = (session, server.url(), policy)
+    let reader = Task {
+      for try await _ in events.serverSentEvents(for: URLRequest(url: url), policy: ownPolicy) {}
+    }
+    await begun.wait()
+    reader.cancel()
+    let result = await reader.result
+    guard case .failure(NetworkError.cancelled) = result else { Issue.record("\(result)"); return }
+  }
+
   @Test func cancelingEndsReadingAndWaiting() async throws {
     let server = try LoopbackServer { _ in Self.stream("data: a\n\n", [.hang]) }
     let begun = Gate()

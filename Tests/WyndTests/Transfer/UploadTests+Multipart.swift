@@ -83,11 +83,14 @@ extension UploadTests {
     let server = try LoopbackServer(script: .ok())
     for path in ["/nowhere/photo.jpg", "/tmp", "/dev/zero"] {
       let body = RequestBody.multipart([.init(name: "a", file: URL(fileURLWithPath: path))])
-      guard case .failure(.invalidRequest(let reason)) = await upload(server.url(), from: body) else {
-        Issue.record("\(path) was sent")
+      let result = await upload(server.url(), from: body)
+      guard case .failure(.transferFailed(let error as TransferError)) = result,
+        case .unusableFile(let file, let reason) = error
+      else {
+        Issue.record("\(path): \(result)")
         return
       }
-      #expect(reason == "\(path) is not a file that can be read")
+      #expect(file.path == path && reason == "not a file that can be read")
     }
     #expect(server.requests.isEmpty)
   }
