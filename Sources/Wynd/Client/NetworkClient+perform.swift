@@ -159,6 +159,7 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   private func note(_ outcome: NetworkOutcome, mayBeApplied: Bool) {
     combined.withLock { combined in
       combined.hasFollowedRedirect = outcome.hasFollowedRedirect
+      combined.hasSentNothing = outcome.hasSentNothing
       if outcome.hasProgressed { combined.hasProgressed = true }
       // Once a request may have been applied, a later failure does not prove otherwise.
       if outcome.hasFollowedRedirect || outcome.mayBeApplied || mayBeApplied { combined.mayBeApplied = true }

@@ -12,9 +12,9 @@ import WyndLoopbackServer
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
   /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
   static let proofs = [
-    "LinuxAttempt.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
-    "LinuxAttempt.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
-    "LinuxAttempt.swift: didReceive challenge": "returnsA401WithAnyWWWAuthenticateValue",
+    "LinuxAttempt+Delegate.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
+    "LinuxAttempt+Delegate.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
+    "LinuxAttempt+Delegate.swift: didReceive challenge": "returnsA401WithAnyWWWAuthenticateValue",
     "LinuxOwnSession.swift: didReceive response": "retriesUntilTheFirstByte",
     "LinuxOwnSession.swift: didReceive data": "retriesUntilTheFirstByte",
     "LinuxOwnSession.swift: didCompleteWithError": "retriesUntilTheFirstByte",

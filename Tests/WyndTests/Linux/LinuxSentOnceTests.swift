@@ -148,6 +148,65 @@ import Wynd
       #expect(!server.requests.contains { $0.target == "/canceled" })
     }
 
+    /// The wait for its turn ends with the time-out of the request. Nothing has been sent then, so it is retried.
+    @Test(arguments: [false, true]) func aPOSTWaitsNoLongerThanItsTimeout(_ hasMiddleware: Bool) async throws {
+      let server = try LoopbackServer { $0.target == "/slow" ? .hang : .ok("x") }
+      let session = Self.session()
+      let middleware: [any NetworkMiddleware] = hasMiddleware ? [ResponseValidation(statusCodes: 200..<300)] : []
+      let client = NetworkClient(on: session, middleware: middleware)
+      let slow = (0..<6).map { _ in
+        Task { try await session.performNetworkRequest(URLRequest(url: server.url("/slow"), method: "POST")) }
+      }
+      await until { server.openRequests == 6 }
+      var request = URLRequest(url: server.url("/waiting"), method: "POST")
+      request.timeoutInterval = 0.2
+      do {
+        _ = try await client.performNetworkRequest(request, policy: .never)
+        Issue.record("a response")
+      } catch {
+        #expect(error.urlError?.code == .timedOut && error.stopReason == nil, "\(error)")
+      }
+
+      let failures = Counter()
+      let policy = RetryPolicy(
+        maxRetries: 1000, backoff: .immediate, budget: nil,
+        onEvent: { event in
+          guard case .attemptFailed(_, let safety) = event.kind else { return }
+          #expect(safety == .nothingSent)
+          failures.add()
+        })
+      let waiting = Task { [request] in try await client.performNetworkRequest(request, policy: policy) }
+      await failures.reaches(2)
+      for task in slow { task.cancel() }
+      #expect(try await waiting.value == Data("x".utf8))
+      #expect(server.requests.filter { $0.target == "/waiting" }.count == 1)
+    }
+
+    /// The body of a canceled request does not stay in memory until it would have been sent.
+    @Test func aCanceledPOSTThatWaitedIsReleased() async throws {
+      let server = try LoopbackServer(script: .hang)
+      let session = Self.session()
+      for _ in 0..<6 {
+        session.performNetworkRequest(URLRequest(url: server.url(), method: "POST")) { _ in }
+      }
+      await until { server.openRequests == 6 }
+      let released = Counter()
+      do {
+        let bytes = UnsafeMutableRawPointer.allocate(byteCount: 10_000, alignment: 1)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0, count: 10_000)
+        var request = URLRequest(url: server.url(), method: "POST")
+        request.httpBody = Data(
+          bytesNoCopy: bytes, count: 10_000,
+          deallocator: .custom { bytes, _ in
+            bytes.deallocate()
+            released.add()
+          })
+        session.performNetworkRequest(request) { _ in }.cancel()
+      }
+      await released.reaches(1)
+      #expect(server.openRequests == 6)
+    }
+
     /// Long responses do not keep others waiting.
     @Test func openStreamsDoNotDelayAPOST() async throws {
       let server = try LoopbackServer { $0.target == "/stream" ? .stall : .ok("x") }

@@ -13,7 +13,7 @@
 
     /// The caller's session, and its delegate when the call began.
     let session: URLSession
-    private let callersDelegate: (any URLSessionDelegate)?
+    let callersDelegate: (any URLSessionDelegate)?
     let transfer: NetworkBodies?
     private let firstRoute: LinuxRoute
     /// Stands on the caller's session for a task on ours.
@@ -21,12 +21,12 @@
     /// The app has invalidated its session, although it is inside the call.
     private let hasNoSession: Bool
     private let handlesCookies: Bool
-    private let secretFields: Set<String>
+    let secretFields: Set<String>
     private let isReadOnly: Bool
     private let timeout: TimeInterval
     private let reply: NetworkReply
 
-    private struct State: Sendable {
+    struct State: Sendable {
       var request: URLRequest
       // False after a redirect that changed the method and removed the body.
       var hasBody = true
@@ -40,6 +40,8 @@
       /// The body of the task is a stream.
       var sendsStream = false
       var cancelTimer: (@Sendable () -> Void)?
+      /// Ends the wait for a session. Does nothing after it.
+      var endWait: (@Sendable () -> Void)?
       /// The task before the first redirect, if it ran on the caller's session. It stands for the later ones, which run
       /// on ours: invalidating the caller's session cancels it, which ends the attempt, and
       /// `finishTasksAndInvalidate()` waits for it.
@@ -62,9 +64,10 @@
         active = nil
         lease = nil
         cancelTimer = nil
+        endWait = nil
       }
     }
-    private let state: NetworkLock<State>
+    let state: NetworkLock<State>
 
     init(
       _ outgoing: NetworkOutgoing, for session: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
@@ -81,7 +84,7 @@
       handlesCookies = outgoing.request.httpShouldHandleCookies
       secretFields = outgoing.secretFields
       isReadOnly = outgoing.isReadOnly
-      timeout = Self.timeout(of: outgoing.request, session.configuration)
+      timeout = outgoing.request.usedTimeout(in: session.configuration)
       state = NetworkLock(State(request: outgoing.request))
       super.init()
       session.removeCache()
@@ -100,7 +103,7 @@
     private func sendRequest() {
       let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       var outgoing = request
-      setTimeout(of: &outgoing)
+      outgoing.setTimeout(timeout, in: session.configuration)
       outgoing.setLowercaseScheme()
       do { try outgoing.streamBody(of: hasBody ? transfer : nil) } catch {
         return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
@@ -119,10 +122,28 @@
       // Most servers close the connection after that, and the session can be used again.
       if isUnused { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
       let sessions = LinuxOwnSession.exclusive(session, handlesCookies: handlesCookies)
-      sessions.lease(outgoing.url, isUnused: isUnused) { [self, outgoing] lease in
+      let endWait = sessions.lease(outgoing.url, isUnused: isUnused) { [self, outgoing] lease in
         if state.withLock({ $0.hasEnded }) { return lease.end() }
         send(outgoing, hop, on: lease.session, lease)
       }
+      if let endWait { limitWait(hop, endWait) }
+    }
+
+    /// A request waits for a session as long as for a response: other requests may never get theirs.
+    private func limitWait(_ hop: Int, _ endWait: @escaping @Sendable () -> Void) {
+      let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
+        self?.end(NetworkOutcome(error: URLError(.timedOut)), hop: hop, ifUnsent: true)
+      }
+      let endWaitAndTimer: @Sendable () -> Void = {
+        cancelTimer()
+        endWait()
+      }
+      let isWaiting = state.withLock { state in
+        let isWaiting = !state.hasEnded && state.hop == hop && state.task == nil
+        if isWaiting { state.endWait = endWaitAndTimer }
+        return isWaiting
+      }
+      if !isWaiting { endWaitAndTimer() }
     }
 
     private func sendOnCallersSession(_ outgoing: URLRequest, _ hop: Int) {
@@ -209,7 +230,7 @@
     /// Follows a redirect with a new task. URLSession's completion handler for redirects is never called: URLSession
     /// would send a 307 without its body and resolve a relative Location wrongly, and it crashes if the task ends
     /// meanwhile.
-    private func follow(_ next: URLRequest, from hop: Int) {
+    func follow(_ next: URLRequest, from hop: Int) {
       if hop >= 20 { return end(URLError(.httpTooManyRedirects), hop: hop) }
       // The first request has read the stream. A second one would be sent empty, and look like a success.
       if next.httpBodyStream != nil { return end(URLError(.requestBodyStreamExhausted), hop: hop) }
@@ -230,9 +251,11 @@
     // MARK: The end
 
     /// Ends the attempt with the first outcome. Later ones, and those of a task before a redirect, are ignored.
-    /// `isFinished` means that the task has completed and need not be canceled.
-    func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
-      guard let ended = endState(ofHop: hop) else { return }
+    /// `isFinished` means that the task has completed and need not be canceled, `ifUnsent` that nothing happens if there
+    /// is a task.
+    func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false, ifUnsent: Bool = false) {
+      guard let ended = endState(ofHop: hop, ifUnsent: ifUnsent) else { return }
+      ended.endWait?()
       if isFinished { return report(outcome, ended) }
       Self.queue.async { [self] in
         ended.task?.cancel()
@@ -240,13 +263,14 @@
       }
     }
 
-    private func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
+    func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
 
     /// The state at the end, for the one who ends the attempt; nil for all others. A `hop` of nil is the current one.
-    private func endState(ofHop hop: Int?) -> State? {
+    private func endState(ofHop hop: Int?, ifUnsent: Bool) -> State? {
       state.withLock { state in
         let isCurrent = hop == nil || hop == state.hop
         guard isCurrent, !state.hasEnded else { return nil }
+        if ifUnsent, state.task != nil { return nil }
         let ended = state
         state.hasEnded = true
         state.firstTask = nil
@@ -261,6 +285,7 @@
       var outcome = outcome
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
       outcome.hasFollowedRedirect = ended.hop > 0
+      outcome.hasSentNothing = ended.task == nil
       let activeSession = ended.active?.urlSession ?? session
       let urlError = outcome.error as? URLError
       if let urlError, NetworkError.urlError(urlError).failedBeforeSending {
@@ -280,7 +305,7 @@
     // MARK: The timer
 
     /// Ends the attempt after its time-out, if the task is still the current one and `isDue` returns true then.
-    private func startTimer(_ hop: Int, isDue: @escaping @Sendable () -> Bool = { true }) {
+    func startTimer(_ hop: Int, isDue: @escaping @Sendable () -> Bool = { true }) {
       let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: timeout)) { [weak self] in
         if isDue() { self?.end(URLError(.timedOut), hop: hop) }
       }
@@ -288,7 +313,7 @@
     }
 
     /// Cancels the timer of the task, or the new one if the task is not the current one.
-    private func replaceTimer(by cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
+    func replaceTimer(by cancelTimer: (@Sendable () -> Void)?, _ hop: Int) {
       let unused = state.withLock { state -> (@Sendable () -> Void)? in
         if state.hasEnded || state.hop != hop { return cancelTimer }
         let previous = state.cancelTimer
@@ -296,105 +321,6 @@
         return previous
       }
       unused?()
-    }
-
-    // MARK: Called by URLSession. A method whose signature differs slightly is never called, without a warning.
-
-    /// Calls the delegate of the caller's session on its queue, also for tasks on a session of ours.
-    private func onDelegateQueue(_ activeSession: URLSession, _ ask: @escaping @Sendable () -> Void) {
-      if activeSession === session || callersDelegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
-    }
-
-    func urlSession(
-      _ activeSession: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-      guard let hop = hop(of: task) else { return }
-      let request = state.withLock { $0.request }
-      if !LinuxConnections.ends(after: response) { LinuxConnections.add(activeSession, request.url) }
-      guard let proposed = request.following(response, in: session.configuration, secretFields: secretFields) else {
-        return end(URLError(.unsupportedURL), hop: hop)
-      }
-      // Without the timer, a delegate that never calls back would leave the call without a result.
-      if callersDelegate != nil { startTimer(hop) }
-      onDelegateQueue(activeSession) { [self] in
-        let decide: @Sendable (URLRequest?) -> Void = { chosen in
-          Self.queue.async { [self] in
-            // Nil means that the redirect is not followed: the 3xx is the response, without its body.
-            guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
-            follow(chosen, from: hop)
-          }
-        }
-        guard let delegate = callersDelegate as? any URLSessionTaskDelegate else { return decide(proposed) }
-        delegate.urlSession(
-          session, task: task, willPerformHTTPRedirection: response, newRequest: proposed, completionHandler: decide)
-      }
-    }
-
-    /// libcurl has reused a dead connection, or the server has refused an HTTP/2 stream, and libcurl wants to send the
-    /// body again, without regard to the retry rule. The completion handler must be called, because otherwise every
-    /// session is blocked for 7 s. For a body in memory, nil makes the request fail. For a body stream, nil would send
-    /// an empty body, which the server may accept, so libcurl gets a stream that cannot be read. The attempt ends
-    /// before any response to such a request can arrive.
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask,
-      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
-    ) {
-      let sendsStream = state.withLock { $0.sendsStream }
-      if let hop = hop(of: task) { end(URLError(.networkConnectionLost), hop: hop) }
-      completionHandler(sendsStream ? LinuxBodyStream(nil, nil) { nil } : nil)
-    }
-
-    /// After a 401 with a Basic challenge for which there is no credential, URLSession up to 6.3.1 never completes the
-    /// task (swift-corelibs-foundation#5457). The response is reported here, without its body. Where the defect is
-    /// fixed, the task's own completion is on the delegate queue before this, and ends the attempt first.
-    func urlSession(
-      _ activeSession: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-    ) {
-      guard let hop = hop(of: task) else { return }
-      let decide: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
-        [self] choice, credential in
-        Self.queue.async { [self] in
-          guard self.hop(of: task) != nil else { return }
-          replaceTimer(by: nil, hop)
-          // `.useCredential` without a credential crashes.
-          let isWithoutCredential = choice == .useCredential && credential == nil
-          let usedChoice = isWithoutCredential ? .performDefaultHandling : choice
-          completionHandler(usedChoice, credential)
-          let isDefault = usedChoice == .performDefaultHandling && challenge.proposedCredential == nil
-          guard isDefault, let response = challenge.failureResponse else { return }
-          activeSession.delegateQueue.addOperation { [self] in
-            end(NetworkOutcome(data: Data(), response: response), hop: hop)
-          }
-        }
-      }
-      guard let delegate = callersDelegate as? any URLSessionTaskDelegate else {
-        return decide(.performDefaultHandling, nil)
-      }
-      // Without the timer, a delegate that never calls back would leave the call without a result.
-      startTimer(hop)
-      onDelegateQueue(activeSession) { [self] in
-        delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
-      }
-    }
-
-    // MARK: Values that URLSession cannot handle
-
-    /// The time-out in seconds, in a range that URLSession can convert. 60 is the default of a request, so it means the
-    /// value of the session.
-    private static func timeout(of request: URLRequest, _ configuration: URLSessionConfiguration) -> TimeInterval {
-      let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
-      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
-    }
-
-    /// URLSession drops the fraction, so 0.4 s would fail at once. It uses the time-out of a request only if that was
-    /// set as a property. A value that was passed to the request's initializer has to be set again.
-    private func setTimeout(of request: inout URLRequest) {
-      let seconds = timeout.rounded(.up)
-      let isUsedAnyway =
-        request.timeoutInterval == seconds && session.configuration.timeoutIntervalForRequest == seconds
-      if !isUsedAnyway { request.timeoutInterval = seconds }
     }
   }
 #endif

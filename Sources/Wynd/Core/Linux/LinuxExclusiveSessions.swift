@@ -42,6 +42,7 @@
 
     /// A request that has not been sent.
     private struct Waiting {
+      let number: Int
       let url: URL?
       let origin: NetworkOrigin
       let isUnused: Bool
@@ -54,6 +55,7 @@
       /// In the order of their calls.
       var waiting: [Waiting] = []
       var uses = 0
+      var requests = 0
     }
 
     /// The number of sessions that are kept: several times the six connections that URLSession makes to an origin, so that
@@ -71,15 +73,28 @@
 
     /// Calls `start` with a session, at once or when one is free. `isUnused`: the session must not have a connection to
     /// the origin.
-    func lease(_ url: URL?, isUnused: Bool, start: @escaping Start) {
-      let request = Waiting(url: url, origin: LinuxConnections.origin(of: url), isUnused: isUnused, start: start)
-      let lease = state.withLock { state -> Lease? in
-        let unanswered = state.unanswered.count { $0.origin == request.origin }
-        if unanswered < width { return take(request, &state) }
+    ///
+    /// - Returns: Nil if `start` has been called. Otherwise ends the wait, without a call, if it has not ended.
+    func lease(_ url: URL?, isUnused: Bool, start: @escaping Start) -> (@Sendable () -> Void)? {
+      let origin = LinuxConnections.origin(of: url)
+      let (lease, number) = state.withLock { state -> (Lease?, Int) in
+        state.requests += 1
+        let request = Waiting(number: state.requests, url: url, origin: origin, isUnused: isUnused, start: start)
+        let unanswered = state.unanswered.count { $0.origin == origin }
+        if unanswered < width { return (take(request, &state), request.number) }
         state.waiting.append(request)
-        return nil
+        return (nil, request.number)
       }
-      if let lease { start(lease) }
+      guard let lease else { return { [self] in endWait(number) } }
+      start(lease)
+      return nil
+    }
+
+    private func endWait(_ number: Int) {
+      // Released outside the lock, with the body of the request: its deinit may end another wait.
+      _ = state.withLock { state -> Waiting? in
+        state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+      }
     }
 
     private func take(_ request: Waiting, _ state: inout State) -> Lease {

@@ -22,6 +22,21 @@
       return (httpBodyStream as? LinuxBodyStream)?.length == nil
     }
 
+    /// The time-out in seconds, in a range that URLSession can convert. 60 is the default of a request, so it means the
+    /// value of the session.
+    func usedTimeout(in configuration: URLSessionConfiguration) -> TimeInterval {
+      let seconds = timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : timeoutInterval
+      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
+    }
+
+    /// URLSession drops the fraction, so 0.4 s would fail at once. It uses the time-out of a request only if that was
+    /// set as a property. A value that was passed to the request's initializer has to be set again.
+    mutating func setTimeout(_ timeout: TimeInterval, in configuration: URLSessionConfiguration) {
+      let seconds = timeout.rounded(.up)
+      let isUsedAnyway = timeoutInterval == seconds && configuration.timeoutIntervalForRequest == seconds
+      if !isUsedAnyway { timeoutInterval = seconds }
+    }
+
     /// URLSession supports lower-case schemes only.
     mutating func setLowercaseScheme() {
       guard let url, let scheme = url.scheme, scheme != scheme.lowercased() else { return }
