@@ -109,6 +109,54 @@ import WyndLoopbackServer
     #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
   }
 
+  /// Also if it goes on to allow the redirect, or to answer the challenge.
+  @Test(arguments: ["GET", "POST"], ["/moved", "/closed"])
+  func delegateCanCancelTheTaskItIsAskedAbout(_ method: String, _ path: String) async throws {
+    final class Delegate: NSObject, URLSessionTaskDelegate {
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+      ) {
+        task.cancel()
+        completionHandler(request)
+      }
+      func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+      ) {
+        task.cancel()
+        completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
+      }
+    }
+    let server = try LoopbackServer { request in
+      request.target == "/moved" ? .redirect(307, to: "/there") : .status(401, [("WWW-Authenticate", "Basic realm=x")])
+    }
+    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    defer { session.finishTasksAndInvalidate() }
+    let error = await session.result(of: URLRequest(url: server.url(path), method: method)).error
+    #expect(error?.urlError?.code == .cancelled, "\(String(describing: error))")
+    #expect(server.requests.map(\.target) == [path])
+  }
+
+  #if canImport(FoundationNetworking)
+    /// URLSession would send the request without an end.
+    @Test(arguments: ["GET", "POST"]) func endsAnExchangeOfChallengesAndWrongCredentials(_ method: String) async throws
+    {
+      final class Delegate: NSObject, URLSessionTaskDelegate {
+        func urlSession(
+          _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+          completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        ) { completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none)) }
+      }
+      let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", "Basic realm=x")]))
+      let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+      defer { session.finishTasksAndInvalidate() }
+      let error = await session.result(of: URLRequest(url: server.url(), method: method), policy: .never).error
+      #expect(error?.statusCode == 401)
+      #expect(server.requests.count == 21)
+    }
+  #endif
+
   /// A session releases its delegate when it ends. Without it, a retry would be made without certificate pinning.
   @Test func asksTheDelegateOfASessionThatEndedDuringACall() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {

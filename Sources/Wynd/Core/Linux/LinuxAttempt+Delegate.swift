@@ -4,6 +4,9 @@
 
   // Called by URLSession. A method whose signature differs slightly is never called, without a warning.
   nonisolated extension LinuxAttempt {
+    /// As many as there can be redirects.
+    private static let mostChallenges = 20
+
     /// Calls the delegate of the caller's session on its queue, also for tasks on a session of ours.
     private func onDelegateQueue(_ activeSession: URLSession, _ ask: @escaping @Sendable () -> Void) {
       if activeSession === session || callersDelegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
@@ -24,6 +27,7 @@
       onDelegateQueue(activeSession) { [self] in
         let decide: @Sendable (URLRequest?) -> Void = { chosen in
           Self.queue.async { [self] in
+            if task.isCanceledByDelegate { return end(URLError(.cancelled), hop: hop) }
             // Nil means that the redirect is not followed: the 3xx is the response, without its body.
             guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
             follow(chosen, from: hop)
@@ -57,10 +61,20 @@
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
+      // A delegate that always gives the same credential would send the request again and again, without an end.
+      let isLastChallenge = state.withLock { state in
+        state.challenges += 1
+        return state.challenges > Self.mostChallenges
+      }
       let decide: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
         [self] choice, credential in
         Self.queue.async { [self] in
           guard self.hop(of: task) != nil else { return }
+          // Completing the challenge would crash.
+          if task.isCanceledByDelegate { return end(URLError(.cancelled), hop: hop) }
+          if isLastChallenge, let response = challenge.failureResponse {
+            return end(NetworkOutcome(data: Data(), response: response), hop: hop)
+          }
           replaceTimer(by: nil, hop)
           // `.useCredential` without a credential crashes.
           let isWithoutCredential = choice == .useCredential && credential == nil
@@ -82,5 +96,10 @@
         delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
       }
     }
+  }
+
+  nonisolated extension URLSessionTask {
+    /// Whether a task that waits for its delegate was canceled by it.
+    fileprivate var isCanceledByDelegate: Bool { [.canceling, .completed].contains(state) }
   }
 #endif

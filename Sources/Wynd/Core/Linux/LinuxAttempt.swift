@@ -30,6 +30,7 @@
       var request: URLRequest
       // False after a redirect that changed the method and removed the body.
       var hasBody = true
+      var challenges = 0
       /// The number of redirects so far. Each one starts a new task, and callbacks of earlier tasks are ignored.
       var hop = 0
       var task: URLSessionTask?
@@ -55,6 +56,7 @@
         if ranOnCallersSession { firstTask = task }
         request = next
         hop += 1
+        challenges = 0
         releaseTask()
       }
 
