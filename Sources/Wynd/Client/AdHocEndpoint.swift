@@ -42,6 +42,11 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkSe
   public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
 }
 
+nonisolated extension AdHocEndpoint: CustomStringConvertible {
+  /// The method and the path or the URL: no query value, no header and nothing of the body.
+  public var description: String { "\(method.rawValue) \(address?.redactedForLog ?? path)" }
+}
+
 nonisolated extension AdHocEndpoint {
   init(
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],

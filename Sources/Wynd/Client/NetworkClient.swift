@@ -100,6 +100,11 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   }
 }
 
+nonisolated extension NetworkClient: CustomStringConvertible {
+  /// The base URL, without what may be secret.
+  public var description: String { "NetworkClient(\(baseURL?.redactedForLog ?? "no base URL"))" }
+}
+
 // MARK: - The performer of a call
 
 nonisolated extension NetworkClient: NetworkSessionPerformer {

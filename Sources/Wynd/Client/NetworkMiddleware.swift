@@ -138,6 +138,11 @@ nonisolated public struct NetworkCall: Sendable {
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
 }
 
+nonisolated extension NetworkCall: CustomStringConvertible {
+  /// The number of the call, and the type of its endpoint.
+  public var description: String { "[\(id)] \(endpoint.map { "\(type(of: $0))" } ?? "URLRequest")" }
+}
+
 /// What a cache changes for a request that the current task sends. Other requests of the call are not concerned, such as
 /// one that a middleware around the cache sends, and neither are those of other calls.
 nonisolated struct NetworkCacheChanges: Sendable {

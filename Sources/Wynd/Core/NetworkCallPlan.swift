@@ -76,6 +76,11 @@ nonisolated struct NetworkSignIns: Sendable {
   }
 }
 
+nonisolated extension NetworkCallPlan: CustomStringConvertible {
+  /// The number of the call, the method and the URL: no query value, no header and nothing of the body.
+  public var description: String { "[\(id)] \(request.redactedForLog)" }
+}
+
 nonisolated extension NetworkCallPlan {
   /// The plan of another call with the same settings, such as the next connection of an event stream. Its events must
   /// not be taken for those of the first call, and the retry budget counts calls.

@@ -211,7 +211,16 @@ nonisolated protocol NetworkLoggableError: Error, CustomStringConvertible {}
 /// A ``NetworkLoggableError`` about a response.
 nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse<Data> { get } }
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
+// These extend types of Foundation, so the names must not collide with those of the app.
+nonisolated extension URLRequest {
+  /// The method, and the URL without what may be secret.
+  var redactedForLog: String {
+    // A line break in the method would forge a line of the log.
+    let method = NetworkRequestValidation.isToken(networkMethod) ? networkMethod : "(no method)"
+    return "\(method) \(url?.redactedForLog ?? "(no URL)")"
+  }
+}
+
 nonisolated extension URL {
   /// The URL without user, password, fragment and the values of its query.
   var redactedForLog: String {

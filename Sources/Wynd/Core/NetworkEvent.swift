@@ -63,9 +63,6 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       case .succeeded(let status): "responded with \(status)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
-    // A line break in the method would forge a line of the log.
-    let method = NetworkRequestValidation.isToken(request.networkMethod) ? request.networkMethod : "(no method)"
-    let url = request.url?.redactedForLog ?? "(no URL)"
-    return "[\(callID)] \(method) \(url) #\(attempt) (\(elapsed.logText)): \(what)"
+    return "[\(callID)] \(request.redactedForLog) #\(attempt) (\(elapsed.logText)): \(what)"
   }
 }

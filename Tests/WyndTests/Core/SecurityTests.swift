@@ -46,6 +46,42 @@ import Wynd
     #expect(server.requests.allSatisfy { !$0.target.contains("user") })
   }
 
+  /// A middleware or a performer of the app may print what it gets.
+  @Test func hidesSecretsInTheTextsOfACall() async throws {
+    struct Printing: NetworkMiddleware {
+      let texts: Box<[String]>
+      func respond(
+        to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+      ) async throws -> NetworkResponse<Data> {
+        texts.update { $0 += ["\(call)", "\(call.client)", "\(call.endpoint as Any)", String(reflecting: call)] }
+        return try await next(request)
+      }
+    }
+    struct PrintingPerformer: NetworkPerformer {
+      let base: any NetworkPerformer
+      let texts: Box<[String]>
+      func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+        texts.update { $0 += ["\(plan)", String(reflecting: plan)] }
+        return await base.perform(plan)
+      }
+    }
+    let server = try LoopbackServer(script: .ok("{}"))
+    let texts = Box<[String]>([])
+    let client = NetworkClient(
+      baseURL: server.url("/v2"), on: PrintingPerformer(base: session, texts: texts),
+      headers: [.authorization(bearer: "SECRET")], middleware: [Printing(texts: texts)])
+    try await client.load(
+      .get("/items", query: ["token": "SECRET"], headers: [.init("X-Api-Key", "SECRET")], as: Void.self))
+    let url = try #require(URL(string: "http://user:SECRET@127.0.0.1:\(server.port)/x?token=SECRET"))
+    _ = try await client.performNetworkRequest(Self.request(url))
+    var other = client
+    other.baseURL = url
+    texts.update { $0 += ["\(other)", String(reflecting: other)] }
+    let all = texts.value ?? []
+    #expect(!all.contains { $0.contains("SECRET") }, "\(all)")
+    #expect(all.contains { $0.hasSuffix("] GET http://127.0.0.1:\(server.port)/v2/items?token=*") }, "\(all)")
+  }
+
   @Test func endsARedirectLoop() async throws {
     let server = try LoopbackServer { .redirect(to: "/\($0.index)") }
     let error = await session.result(of: URLRequest(url: server.url())).error
