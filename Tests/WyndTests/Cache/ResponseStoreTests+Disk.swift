@@ -169,17 +169,18 @@ extension ResponseStoreTests {
     let folder = try Folder()
     let count = 200
     for number in 0..<count { try Data("x".utf8).write(to: folder.file("\(number).1")) }
-    let isDone = Box<Bool>()
+    let uses = Box(1)
+    let isDone = Box(false)
     let renaming = Task.detached {
-      var use = 1
-      while isDone.value != true {
+      while isDone.value == false, let use = uses.value {
         for number in 0..<count {
           rename(folder.file("\(number).\(use)").path, folder.file("\(number).\(use + 1)").path)
         }
-        use += 1
+        uses.value = use + 1
       }
     }
-    for _ in 0..<10 { #expect(throws: Never.self) { try DiskStore(folder.url, capacity: 1_000_000) } }
+    await until { uses.value != 1 }
+    while uses.value ?? 0 < 20 { #expect(throws: Never.self) { try DiskStore(folder.url, capacity: 1_000_000) } }
     isDone.value = true
     await renaming.value
   }
