@@ -61,8 +61,17 @@ extension ResponseCacheTests {
     let fields = [("Cache-Control", "max-age=600")]
     let server = try LoopbackServer(script: Self.slow(.status(503)), .status(status, fields, body: "one"))
     let client = Self.client(server, policy: .immediate)
-    _ = try? await client.performNetworkRequest(URLRequest(url: server.url()))
-    #expect(try await Self.age(client, server) < 2)
+    let callStart = Date()
+    let attempts: [NetworkAttempt]
+    do throws(NetworkError) {
+      attempts = try await client.networkResponse(for: URLRequest(url: server.url())).attempts
+    } catch {
+      attempts = error.attempts
+    }
+    let lastStart = try #require(attempts.last?.startedAt)
+    #expect(lastStart >= .milliseconds(Self.delay))
+    let age = try await Self.age(client, server)
+    #expect(.seconds(age) <= .seconds(Date().timeIntervalSince(callStart)) - lastStart)
     #expect(server.requests.count == 2)
   }
 }
