@@ -159,7 +159,8 @@ import Wynd
       }
       await until { server.openRequests == 6 }
       var request = URLRequest(url: server.url("/waiting"), method: "POST")
-      request.timeoutInterval = 0.2
+      // Enough for a response on a busy machine, too.
+      request.timeoutInterval = 2.5
       do {
         _ = try await client.performNetworkRequest(request, policy: .never)
         Issue.record("a response")
@@ -176,7 +177,7 @@ import Wynd
           failures.add()
         })
       let waiting = Task { [request] in try await client.performNetworkRequest(request, policy: policy) }
-      await failures.reaches(2)
+      await failures.reaches(1)
       for task in slow { task.cancel() }
       #expect(try await waiting.value == Data("x".utf8))
       #expect(server.requests.filter { $0.target == "/waiting" }.count == 1)
