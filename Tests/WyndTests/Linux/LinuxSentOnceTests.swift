@@ -121,6 +121,18 @@ import Wynd
       #expect((2...session.configuration.httpMaximumConnectionsPerHost).contains(most.value ?? 0), "\(most.value ?? 0)")
     }
 
+    /// A request that was redirected occupies no session any more, so later ones do not wait for one.
+    @Test func redirectedPOSTsDoNotDelayLaterOnes() async throws {
+      let server = try LoopbackServer { $0.target == "/hop" ? .redirect(307, to: "/order") : .ok("x") }
+      let session = Self.session()
+      var request = URLRequest(url: server.url("/hop"), method: "POST")
+      request.httpBody = Data("order".utf8)
+      request.timeoutInterval = 20
+      let more = session.configuration.httpMaximumConnectionsPerHost + 1
+      for _ in 0..<more { _ = try await session.performNetworkRequest(request, policy: .never) }
+      #expect(server.requests.count { $0.target == "/order" } == more)
+    }
+
     /// A canceled request that waits is not sent, and the others are not affected.
     @Test func aPOSTThatWaitsCanBeCanceled() async throws {
       let gate = Gate()
