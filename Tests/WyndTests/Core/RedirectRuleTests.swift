@@ -63,6 +63,23 @@ import Testing
         #expect((URLRequest(url: secure).following(response, in: configuration) == nil) == isForbidden)
       }
     }
+
+    /// Neither a request without cookies nor a session without them would send it.
+    @Test(arguments: [true, false]) func followsARedirectToHTTPWithoutCookies(isOfTheRequest: Bool) throws {
+      let secure = try #require(URL(string: "https://example.com/a"))
+      let response = try #require(
+        HTTPURLResponse(
+          url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
+      let configuration = URLSessionConfiguration.ephemeral
+      let properties: [HTTPCookiePropertyKey: Any] = [
+        .name: "sid", .value: "42", .domain: "other.example", .path: "/", .secure: "TRUE",
+      ]
+      configuration.httpCookieStorage?.setCookie(try #require(HTTPCookie(properties: properties)))
+      configuration.httpShouldSetCookies = isOfTheRequest
+      var request = URLRequest(url: secure)
+      request.httpShouldHandleCookies = !isOfTheRequest
+      #expect(request.following(response, in: configuration)?.url?.absoluteString == "http://other.example/b")
+    }
   #endif
 
   private static func requestWithFields(of request: URLRequest, to url: URL) -> URLRequest {
