@@ -38,6 +38,17 @@ extension NetworkClientTests {
     #expect(try await client.load(Item()) == "Bearer a" && script.requests.count == 2)
   }
 
+  /// A client in between has middleware of its own.
+  @Test func cacheSeparatesUsersOfTheOutermostClient() async throws {
+    let cached = NetworkClient(baseURL: Self.service, on: Self.echo(), middleware: [ResponseCache(MemoryStore())])
+    let between = NetworkClient(on: cached, middleware: [ResponseValidation()])
+    let authentication = try Self.authentication("a")
+    let client = NetworkClient(on: between, middleware: [authentication])
+    #expect(try await client.load(Item()) == "Bearer a")
+    authentication.signIn(BearerToken("b"))
+    #expect(try await client.load(Item()) == "Bearer b")
+  }
+
   /// The same through a performer of the app.
   @Test func cacheInsideAPerformerOfTheAppSeparatesUsers() async throws {
     let cached = NetworkClient(baseURL: Self.service, on: Self.echo(), middleware: [ResponseCache(MemoryStore())])
