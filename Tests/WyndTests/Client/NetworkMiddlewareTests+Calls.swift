@@ -93,4 +93,21 @@ extension NetworkMiddlewareTests {
     await #expect(throws: NetworkError.self) { try await other.load(NetworkClientTests.Item(path: "/other")) }
     #expect(script.requests.count > 4)
   }
+
+  /// A call that has a stored response makes one attempt. The renewal of its credential is another call.
+  @Test func renewalIsRetriedIfAResponseIsStored() async throws {
+    let script = NetworkScript([
+      .ok("stored", headers: ["ETag": "\"1\""]), .status(401), .status(503), .ok("new"), .ok("current"),
+    ])
+    let service = NetworkClientTests.service
+    let plain = NetworkClient(baseURL: service, on: script)
+    let authentication = Authentication(for: try #require(service), BearerToken("old")) { _, _ in
+      BearerToken(try await plain.load(NetworkClientTests.Item(path: "/token")))
+    }
+    let cache = ResponseCache(MemoryStore(), servesStaleIfError: true)
+    let client = NetworkClient(baseURL: service, on: script, middleware: [cache, authentication])
+    #expect(try await client.load(NetworkClientTests.Item()) == "stored")
+    #expect(try await client.load(NetworkClientTests.Item()) == "current")
+    #expect(script.requests.count == 5)
+  }
 }
