@@ -42,4 +42,30 @@ extension AuthenticationTests {
     let client = Self.client(server, authentication, policy: RetryPolicy(deadline: .seconds(60), budget: nil))
     #expect(try await Self.get(client).data == Data("ok".utf8))
   }
+
+  /// The credential that a renewal uses is renewed too, with a request to the service of the first one.
+  @Test func renewalInsideARenewalSendsRequestsUnsigned() async throws {
+    let script = NetworkScript { request, _ in
+      let isRejected = request.url?.path == "/" && request.value(forHTTPHeaderField: "Authorization") == "Bearer old"
+      return isRejected ? .status(401) : .ok("x")
+    }
+    let service = try #require(Self.origin)
+    let app = Box<NetworkClient>()
+    let device = Authentication(for: service, BearerToken("device", expiresAt: .distantPast)) { _, _ in
+      if let client = app.value { _ = try await Self.get(client, "/device") }
+      return BearerToken("device2")
+    }
+    let devices = Self.client(script, device)
+    let user = Authentication(for: service, BearerToken("old")) { _, _ in
+      _ = try await Self.get(devices, "/token")
+      return BearerToken("new")
+    }
+    let client = Self.client(script, user)
+    app.value = client
+    _ = try await Self.get(client)
+    #expect(script.requests.map { $0.url?.path } == ["/", "/device", "/token", "/"])
+    #expect(Self.tokens(script) == ["Bearer old", nil, "Bearer device2", "Bearer new"])
+    // The client holds the authentication, whose closure holds the box.
+    app.value = nil
+  }
 }
