@@ -106,4 +106,20 @@ extension ResponseCacheTests {
     }
     #expect(got == ["old"])
   }
+
+  /// Prefers a stored response, whatever its age.
+  struct StoredText: Endpoint {
+    typealias Response = String
+    var host: String { "a.example" }
+    var path: String { "/" }
+    func prepare(request: inout URLRequest) { request.cachePolicy = .returnCacheDataElseLoad }
+  }
+
+  @Test func valuesGiveAStaleValueOnceIfTheRequestPrefersIt() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged)])
+    _ = try await cached.get()
+    var got: [String] = []
+    for try await value in cached.client.values(of: StoredText()) { got.append(value.value) }
+    #expect(got == ["one"] && cached.script.requests.count == 1)
+  }
 }
