@@ -260,6 +260,27 @@ import WyndLoopbackServer
     #expect(server.requests.count == 600)
   }
 
+  /// The same for the calls of a client, whose first request is sent later.
+  @Test(arguments: [true, false])
+  func sessionCanBeFinishedRightAfterTheStartOfAnEndpointOfAClient(isUpload: Bool) async throws {
+    let server = try LoopbackServer(script: .ok("x"))
+    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    for number in 0..<100 {
+      let endpoint: AdHocEndpoint<String> = .post("/\(number)", body: .text("order"), as: String.self)
+      let result: Result<String, NetworkError> = await withCheckedContinuation { continuation in
+        let session = URLSession(configuration: .ephemeral)
+        let client = NetworkClient(baseURL: server.url(), on: session, policy: policy)
+        if isUpload {
+          client.performNetworkUpload(endpoint) { continuation.resume(returning: $0.map(\.value)) }
+        } else {
+          client.load(endpoint) { continuation.resume(returning: $0) }
+        }
+        session.finishTasksAndInvalidate()
+      }
+      #expect(try result.get() == "x")
+    }
+  }
+
   #if canImport(FoundationNetworking)
     /// The requests of such a session run on one of Wynd's own.
     @Test(arguments: Method.allCases) func sessionWithAConcurrentQueueEndsItsCalls(_ method: Method) async throws {
