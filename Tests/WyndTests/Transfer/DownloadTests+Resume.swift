@@ -55,6 +55,26 @@ extension DownloadTests {
     }
   }
 
+  /// The field of the user does not look like a secret, but its middleware names it.
+  @Test func doesNotContinueTheFileOfAnotherUserOfAClientByItsDate() async throws {
+    let dates = [("Last-Modified", "Wed, 01 Jan 2025 00:00:00 GMT"), ("Date", "Wed, 01 Oct 2025 00:00:00 GMT")]
+    let server = try LoopbackServer { request in
+      let bytes = Array(repeating: (request.value("X-Member") ?? "-").utf8.last ?? 0, count: 50_000)
+      return .file(bytes, for: request, dates, cut: request.index == 0 ? 20_000 : nil)
+    }
+    let member = Authentication(for: server.url(), NetworkHeader("X-Member", "A"))
+    let client = NetworkClient(policy: .never, middleware: [member])
+    let options = DownloadOptions(resumes: true)
+    let folder = try Folder()
+    let request = URLRequest(url: server.url("/file"))
+    await #expect(throws: NetworkError.self) {
+      try await client.performNetworkDownload(request, to: folder.file(), options: options)
+    }
+    member.signIn(NetworkHeader("X-Member", "B"))
+    try await client.performNetworkDownload(request, to: folder.file(), options: options)
+    #expect(Set(try Data(contentsOf: folder.file())) == [UInt8(ascii: "B")])
+  }
+
   /// Another program may put a huge file, or a pipe without a writer, in place of the state file.
   @Test(arguments: ["large", "pipe"]) func ignoresAStateFileThatIsTooLargeOrAPipe(_ kind: String) async throws {
     let bytes = someBytes(100_000)
