@@ -1,7 +1,9 @@
+import Dispatch
 import Foundation
 import Testing
-import Wynd
 import WyndLoopbackServer
+
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -115,6 +117,33 @@ extension UploadTests {
     task.cancel()
     _ = await task.result
     await until { Self.temporaryFiles(with: mark).isEmpty }
+  }
+
+  /// The files of the body may be large.
+  @Test func stopsWritingTheMultipartFileWhenCanceled() async throws {
+    let server = try LoopbackServer(script: .ok())
+    let hasBegun = Gate()
+    let mayGoOn = DispatchSemaphore(value: 0)
+    let isStopped = Box<Bool>()
+    let content = RequestBody.Content.chunks { add in
+      try add(Data("first".utf8))
+      hasBegun.open()
+      mayGoOn.wait()
+      do { try add(Data("second".utf8)) } catch {
+        isStopped.value = true
+        throw error
+      }
+      isStopped.value = false
+    }
+    let body = RequestBody(content: content, contentType: "multipart/form-data; boundary=x")
+    let (url, session) = (server.url(), session)
+    let task = Task { try await session.performNetworkUpload(URLRequest(url: url), from: body, policy: .never) }
+    await hasBegun.wait()
+    task.cancel()
+    _ = await task.result
+    mayGoOn.signal()
+    await until { isStopped.value != nil }
+    #expect(isStopped.value == true && server.requests.isEmpty)
   }
 
   /// The process may end right after its result.
