@@ -47,3 +47,8 @@ struct UnreadableText {}
 struct EventParser {}
 struct ServerSentEventParser {}
 struct SessionPerformer {}
+struct ScriptPlay {}
+struct EndpointDownload {}
+struct BoundedQueue {}
+struct PublishedCall {}
+struct CURLCommand {}

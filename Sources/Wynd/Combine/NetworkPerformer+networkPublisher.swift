@@ -40,7 +40,7 @@
       _ start: @escaping (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
     ) -> AnyPublisher<Value, NetworkError> {
       Deferred {
-        let call = PublishedCall<Value>()
+        let call = NetworkPublishedCall<Value>()
         return Future<Value, NetworkError> { promise in
           call.promise = promise
           call.task = start { call.promise?($0) }
@@ -50,7 +50,7 @@
   }
 
   // Each property is written once, before the call can end or be canceled.
-  nonisolated private final class PublishedCall<Value>: @unchecked Sendable {
+  nonisolated private final class NetworkPublishedCall<Value>: @unchecked Sendable {
     var promise: ((Result<Value, NetworkError>) -> Void)?
     var task: NetworkTask?
   }

@@ -24,7 +24,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
     let settings = endpointSettings
-    let call = try EndpointDownload(endpoint, to: destination, options, policy, settings)
+    let call = try NetworkEndpointDownload(endpoint, to: destination, options, policy, settings)
     return try call.end(await begin(call.plan)).get()
   }
 
@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
     do throws(NetworkError) {
-      let call = try EndpointDownload(endpoint, to: destination, options, policy, endpointSettings)
+      let call = try NetworkEndpointDownload(endpoint, to: destination, options, policy, endpointSettings)
       return begin(call.plan) { completionHandler(call.end($0)) }
     } catch {
       return start(completionHandler) { .failure(error) }
@@ -146,7 +146,7 @@ nonisolated extension NetworkPerformer {
 }
 
 /// The download of an endpoint's response.
-nonisolated private struct EndpointDownload<E: Endpoint>: Sendable {
+nonisolated private struct NetworkEndpointDownload<E: Endpoint>: Sendable {
   let plan: NetworkCallPlan
   private let endpoint: E
   private let download: NetworkDownloadCall

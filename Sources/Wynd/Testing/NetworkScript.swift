@@ -70,7 +70,7 @@ nonisolated public final class NetworkScript: NetworkSettingsPerformer {
 
   /// Carries out a call with the steps of this script.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    let play = ScriptPlay(script: self)
+    let play = NetworkScriptPlay(script: self)
     return await RetryLoop(prepared(plan), on: play, clock: play).run()
   }
 
@@ -79,7 +79,7 @@ nonisolated public final class NetworkScript: NetworkSettingsPerformer {
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let play = ScriptPlay(script: self)
+    let play = NetworkScriptPlay(script: self)
     return RetryLoop(prepared(plan), on: play, clock: play)
       .start(on: delegateQueue, completion: completionHandler)
   }
@@ -116,7 +116,7 @@ nonisolated public final class NetworkScript: NetworkSettingsPerformer {
 
 /// Responds to one call with the steps of the script, and simulates its time, which advances only during waits and
 /// time-outs, and without delay.
-nonisolated private struct ScriptPlay: NetworkTransport, RetryClock {
+nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private struct Timer: Sendable {
     var due: Duration
     var action: @Sendable () -> Void

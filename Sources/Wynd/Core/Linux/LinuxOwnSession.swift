@@ -57,7 +57,7 @@
     }
 
     private init(_ configuration: URLSessionConfiguration) {
-      urlSession = URLSession(configuration: configuration, delegate: receiver, delegateQueue: BoundedQueue())
+      urlSession = URLSession(configuration: configuration, delegate: receiver, delegateQueue: LinuxBoundedQueue())
     }
 
     func task(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
@@ -117,7 +117,7 @@
   /// A delegate queue with room for 1,024 chunks of at most 16 KB. When it is full, URLSession waits. Otherwise every
   /// chunk that arrives faster than the disk takes it would be held in memory.
   // Unchecked, because a subclass of an unchecked class has to say so again.
-  nonisolated private final class BoundedQueue: OperationQueue, @unchecked Sendable {
+  nonisolated private final class LinuxBoundedQueue: OperationQueue, @unchecked Sendable {
     private let room = DispatchSemaphore(value: 1024)
 
     override init() {
