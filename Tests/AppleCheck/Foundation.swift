@@ -36,6 +36,7 @@ public struct Date: Sendable, Codable, Hashable, Comparable {
   public static func < (a: Date, b: Date) -> Bool { false }
   public init() {}
   public init(timeIntervalSince1970: TimeInterval) {}
+  public init(timeIntervalSinceNow: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
 }

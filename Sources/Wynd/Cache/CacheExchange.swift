@@ -166,7 +166,9 @@ nonisolated struct NetworkCacheExchange: Sendable {
   }
 
   /// When an attempt began that has just ended.
-  private static func start(of attempt: NetworkAttempt) -> Date { Date() + -attempt.duration.secondsAsDouble }
+  private static func start(of attempt: NetworkAttempt) -> Date {
+    Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
+  }
 
   /// Renews the stored response for the next call. It is renewed only once at a time.
   private func renewInBackground(_ stored: StoredResponse) {
