@@ -119,9 +119,8 @@
     }
 
     /// The index of a new session. Beyond the limit, it replaces an unused one, but never one that has used TLS, because
-    /// releasing that can crash (swift-corelibs-foundation#5203). If there is none, the
-    /// index is that of the least recently used session that runs no request to the origin. If all run one, there is one
-    /// more session.
+    /// releasing that can crash (swift-corelibs-foundation#5203). If there is none, the index is that of the least recently
+    /// used session that runs no request to the origin. If all run one, there is one more session.
     private func addMember(for origin: NetworkOrigin, _ state: inout State) -> Int {
       if state.members.count >= Self.limit {
         if let index = leastRecentlyUsed(in: state, where: { $0.origins.isEmpty && !$0.hasUsedTLS }) {
