@@ -43,6 +43,22 @@ import Testing
     }
   }
 
+  /// A text of a server, and the URL that it stands for on a page at https://h.example/d/e?f.
+  static let references: [(String, String)] = [
+    ("https://bücher.example/a b%20", "https://xn--bcher-kva.example/a%20b%20"),
+    ("//bücher.example?q=[%20]", "https://xn--bcher-kva.example?q=%5B%20%5D"),
+    ("http://[::1]:8080/[%20]", "http://[::1]:8080/%5B%20%5D"),
+    ("HTTP://i.example#a b%20", "HTTP://i.example#a%20b%20"),
+    ("#a%20#b%", "https://h.example/d/e?f#a%20%23b%25"), ("a//[%20]", "https://h.example/d/a//%5B%20%5D"),
+    ("/c://[%20]/", "https://h.example/c://%5B%20%5D/"), ("a?//[%20]", "https://h.example/d/a?//%5B%20%5D"),
+    (String(repeating: "%[", count: 50_000), "https://h.example/d/" + String(repeating: "%25%5B", count: 50_000)),
+  ]
+  @Test(arguments: references.indices) func encodesOnlyWhatAURLCannotHave(_ row: Int) {
+    let (text, expected) = Self.references[row]
+    let url = URL.networkReference(text, relativeTo: URL(string: "https://h.example/d/e?f"))
+    #expect(url?.absoluteString == expected)
+  }
+
   #if canImport(FoundationNetworking)
     /// URLSession would send it to any address of that host.
     @Test(arguments: [true, false], ["https://example.com/a", "http://example.com/a"])

@@ -111,6 +111,34 @@ import Wynd
     }
   }
 
+  #if canImport(FoundationNetworking)
+    /// On Apple's platforms, URLSession itself reads Location.
+    static let escapes = [
+      ("/x?a[b]=a%20b", "/x?a%5Bb%5D=a%20b"), ("/a b%2Fc", "/a%20b%2Fc"), ("/é%20x", "/%C3%A9%20x"),
+      ("/x?sig=a%2Bb%3D&name=\"a b\"", "/x?sig=a%2Bb%3D&name=%22a%20b%22"), ("/a|b%7C?c|%7c", "/a%7Cb%7C?c%7C%7c"),
+      ("/100%/a%2", "/100%25/a%252"), ("/%zz%2g%%20", "/%25zz%252g%25%20"), ("g h%2F?i j%2F", "/g%20h%2F?i%20j%2F"),
+      ("?a[]=%5B", "/start?a%5B%5D=%5B"), ("/a?b c%20#d e%20#f", "/a?b%20c%20"), ("/a//b[%20]", "/a//b%5B%20%5D"),
+    ]
+    /// An escape stands for itself (RFC 3986 §2.4), also beside a character that a URL cannot have.
+    @Test(arguments: escapes) func keepsTheEscapesOfALocation(_ location: String, _ target: String) async throws {
+      let server = try LoopbackServer { request in
+        switch request.target {
+        case "/start": .redirect(to: location)
+        case "/absolute": .redirect(to: request.value("X-Origin").map { $0 + location } ?? "")
+        default: .ok()
+        }
+      }
+      _ = try await session.networkResponse(for: URLRequest(url: server.url("/start")))
+      #expect(server.requests.map(\.target) == ["/start", target])
+      if !location.hasPrefix("/") { return }
+      var request = URLRequest(url: server.url("/absolute"))
+      let origin = server.url().absoluteString
+      request.setValue(origin.hasSuffix("/") ? String(origin.dropLast()) : origin, forHTTPHeaderField: "X-Origin")
+      _ = try await session.networkResponse(for: request)
+      #expect(server.requests.map(\.target) == ["/start", target, "/absolute", target])
+    }
+  #endif
+
   @Test func doesNotFollow300And304() async throws {
     let server = try LoopbackServer { request in
       request.target == "/there" ? .ok() : .redirect(Int(request.target.dropFirst()) ?? 0, to: "/there")

@@ -120,7 +120,7 @@
       _ response: HTTPURLResponse, in configuration: URLSessionConfiguration, secretFields: Set<String> = []
     ) -> URLRequest? {
       guard let location = response.value(forHTTPHeaderField: "Location"),
-        let target = URL(string: location, relativeTo: response.url ?? url)?.absoluteURL,
+        let target = URL.networkReference(location, relativeTo: response.url ?? url),
         target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
       else { return nil }
