@@ -39,11 +39,8 @@ nonisolated struct NetworkLinkField: Sendable {
   private static func resolved(_ target: String, _ base: URL?) -> URL? {
     // Foundation makes no URL of an empty text. It refers to the response itself (RFC 3986 §4.4).
     if target.isEmpty { return base }
-    return URL(string: NetworkPercentEncoding.text(target, keeping: characters), relativeTo: base)?.absoluteURL
+    return URL.networkReference(target, relativeTo: base)
   }
-  /// The characters of a URL (RFC 3986 §2). Older versions of Foundation make no URL of a text with another one.
-  private static let characters = CharacterSet(
-    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=%")
 
   private mutating func takeTarget() -> String? {
     guard take("<") else { return nil }

@@ -39,6 +39,12 @@ import Wynd
     (#"<https://a.example/n?a=1,2;b=3>; rel=next"#, "https://a.example/n?a=1,2;b=3"),
     (#"<https://a.example/n?cursor=a+b%2Bc>; rel=next"#, "https://a.example/n?cursor=a+b%2Bc"),
     (#"<https://a.example/n?q=a b|ü>; rel=next"#, "https://a.example/n?q=a%20b%7C%C3%BC"),
+    // An escape stands for itself, also beside a character that a URL cannot have.
+    (#"</x?page[number]=2&q=a%20b>; rel="next""#, "https://a.example/x?page%5Bnumber%5D=2&q=a%20b"),
+    (#"<https://a.example/a b%2Fc>; rel=next"#, "https://a.example/a%20b%2Fc"),
+    (#"</100%/%2g?q=ü%20>; rel=next"#, "https://a.example/100%25/%252g?q=%C3%BC%20"),
+    (#"<https://bücher.example/a b%20>; rel=next"#, "https://xn--bcher-kva.example/a%20b%20"),
+    (#"<?a[]=%20>; rel=next; anchor="?page=1""#, "https://a.example/v1/users?a%5B%5D=%20"),
     // Relative targets.
     ("</v1/users?page=2>; rel=next", "https://a.example/v1/users?page=2"),
     ("<users?page=2>; rel=next", "https://a.example/v1/users?page=2"),
