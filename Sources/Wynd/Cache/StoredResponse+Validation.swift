@@ -18,8 +18,8 @@ nonisolated extension StoredResponse {
 
   /// Compares the validators of a 304 with those of this response. Many servers repeat none.
   func match(_ notModified: HTTPURLResponse) -> Match {
-    let tag = notModified.value(forHTTPHeaderField: "ETag") ?? ""
-    let modified = notModified.value(forHTTPHeaderField: "Last-Modified") ?? ""
+    let tag = notModified.networkValue(of: "ETag") ?? ""
+    let modified = notModified.networkValue(of: "Last-Modified") ?? ""
     if tag.isEmpty, modified.isEmpty { return .updates }
     let isStrong = !tag.isEmpty && !Self.isWeak(tag)
     if let storedTag = header("ETag"), !storedTag.isEmpty, !tag.isEmpty {

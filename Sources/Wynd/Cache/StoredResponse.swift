@@ -71,6 +71,7 @@ nonisolated public struct StoredResponse: Sendable, Codable {
     self.body = body
     self.requestedAt = requestedAt
     for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
+    for name in ["age", "date", "etag", "expires", "last-modified"] { headers[name] = head.networkValue(of: name) }
     removeFieldsOfTheConnection()
     removeLengthOfEncodedBody()
   }

@@ -43,7 +43,7 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
 
   /// The media type without parameters, in lowercase; empty without one.
   private static func mediaType(of response: HTTPURLResponse) -> String {
-    let field = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+    let field = response.networkValue(of: "Content-Type") ?? ""
     return field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
   }
 

@@ -21,7 +21,7 @@ nonisolated enum RetryAfter {
   static func wait(asked response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
     let fields = ["Retry-After"] + (response.statusCode == 429 ? resets : [])
     for field in fields {
-      guard let value = response.value(forHTTPHeaderField: field) else { continue }
+      guard let value = response.networkValue(of: field) else { continue }
       let wait: Duration? =
         switch field {
         case "Retry-After": retryAfter(value, response, now)
@@ -68,13 +68,13 @@ nonisolated enum RetryAfter {
   /// The time at which the response was received, in whole seconds since 1970, on the clock of the server if it sends
   /// a Date.
   private static func serverTime(_ response: HTTPURLResponse, _ now: Date) -> Int {
-    guard let field = response.value(forHTTPHeaderField: "Date"), let date = httpDate(field, now: now) else {
+    guard let field = response.networkValue(of: "Date"), let date = httpDate(field, now: now) else {
       // The device's clock is read in whole seconds, as a Date is, so that no wait is too short.
       let seconds = now.timeIntervalSince1970.rounded(.down)
       return Int(min(max(-1e12, seconds), 1e12))
     }
     // A cached response is older than its Date by its Age (RFC 9111 §5.1).
-    let age = response.value(forHTTPHeaderField: "Age").flatMap(digits) ?? 0
+    let age = response.networkValue(of: "Age").flatMap(digits) ?? 0
     return date + age
   }
 

@@ -9,7 +9,7 @@ nonisolated extension HTTPURLResponse {
   ///
   /// - Throws: A `DecodingError` whose ``NetworkUnreadableText`` names the charset.
   func text(of data: Data) throws -> String {
-    let field = value(forHTTPHeaderField: "Content-Type") ?? ""
+    let field = networkValue(of: "Content-Type") ?? ""
     let name = NetworkMediaType.parameter("charset", of: field)?.lowercased() ?? "utf-8"
     guard let charset = NetworkCharset.named[name] else {
       throw NetworkUnreadableText.error("the charset \(name) is unknown", name)
@@ -40,18 +40,10 @@ nonisolated enum NetworkMediaType {
   /// The value of a parameter (RFC 9110 §8.3.1) without quotes; nil if there is none, or if it is empty. Spaces around
   /// `=` and single quotes are not in the RFC, but servers send them.
   static func parameter(_ name: String, of field: String) -> String? {
-    var isQuoted = false
-    var isEscaped = false
-    let parts = field.unicodeScalars.split { scalar in
-      if scalar == "\"", !isEscaped { isQuoted.toggle() }
-      isEscaped = isQuoted && scalar == "\\" && !isEscaped
-      return scalar == ";" && !isQuoted
-    }
-    for part in parts {
+    for part in NetworkQuotedString.split(field, at: ";") {
       let halves = part.split(separator: "=", maxSplits: 1)
       guard halves.count == 2, trimmed(halves[0]).lowercased() == name else { continue }
-      // A comma begins another Content-Type, if the server sent several.
-      let value = trimmed(halves[1].prefix { $0 != "," })
+      let value = trimmed(halves[1])
       return value.isEmpty ? nil : value
     }
     return nil

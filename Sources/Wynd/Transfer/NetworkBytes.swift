@@ -67,7 +67,7 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
   let stream: NetworkByteStream
 
   /// The size of the body in bytes; nil if it is compressed, or the response does not state it.
-  public var total: Int64? { NetworkDownloadDecision.length(response.value(forHTTPHeaderField:)) }
+  public var total: Int64? { NetworkDownloadDecision.length(response.networkValue(of:)) }
 
   /// Iterates over the chunks.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {

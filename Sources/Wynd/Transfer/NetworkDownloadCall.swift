@@ -210,7 +210,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
         try self.inAttempt(attempt) { state, partial in
           let decision = NetworkDownloadDecision(
             status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
-            field: head.value(forHTTPHeaderField:))
+            field: head.networkValue(of:))
           state.phase = .receiving(attempt: attempt, decision)
           state.errorBody = Data()
           try self.carryOut(decision, partial)

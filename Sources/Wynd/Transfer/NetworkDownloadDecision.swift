@@ -135,9 +135,9 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
     return sent > changed ? modified : nil
   }
 
-  /// A strong entity tag is a quoted text; a weak one begins with `W/`.
+  /// A strong entity tag is a quoted text; a weak one begins with `W/`. Two different tags are none.
   private static func isStrong(_ tag: String) -> Bool {
-    tag.utf8.count > 1 && isTag(tag) && tag.utf8.last == UInt8(ascii: "\"")
+    tag.utf8.count > 1 && isTag(tag) && tag.utf8.last == UInt8(ascii: "\"") && !tag.contains("\",")
   }
 
   /// Whether a validator is an entity tag. Otherwise it is a date.

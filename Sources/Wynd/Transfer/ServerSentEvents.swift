@@ -144,7 +144,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let stream = try await connection(call, performer)
       response = stream.response
       if stream.response.statusCode == 204 { return }
-      let type = stream.response.value(forHTTPHeaderField: "Content-Type") ?? ""
+      let type = stream.response.networkValue(of: "Content-Type") ?? ""
       let mediaType = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
       guard stream.response.statusCode == 200, mediaType == "text/event-stream" else {
         // The field can be long.

@@ -119,7 +119,7 @@
     func following(
       _ response: HTTPURLResponse, in configuration: URLSessionConfiguration, secretFields: Set<String> = []
     ) -> URLRequest? {
-      guard let location = response.value(forHTTPHeaderField: "Location"),
+      guard let location = response.networkValue(of: "Location"),
         let target = URL.networkReference(location, relativeTo: response.url ?? url),
         target.host?.isEmpty == false,
         let scheme = target.scheme?.lowercased(), ["http", "https"].contains(scheme)
