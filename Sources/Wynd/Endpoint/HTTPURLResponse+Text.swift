@@ -43,7 +43,8 @@ nonisolated enum NetworkMediaType {
     for part in NetworkQuotedString.split(field, at: ";") {
       let halves = part.split(separator: "=", maxSplits: 1)
       guard halves.count == 2, trimmed(halves[0]).lowercased() == name else { continue }
-      let value = trimmed(halves[1])
+      // Each character of a quoted string may follow a backslash (RFC 9110 §5.6.4). No charset contains a backslash.
+      let value = trimmed(halves[1]).replacingOccurrences(of: "\\", with: "")
       return value.isEmpty ? nil : value
     }
     return nil

@@ -68,7 +68,7 @@ import Wynd
     "text/plain; a=b; charset=cp1251",
     #"text/plain; title="x; charset=utf-8"; charset=windows-1251"#, "text/plain; xcharset=utf-8; charset=windows-1251",
     #"text/plain; title="a\"; charset=utf-8; \\"; charset=windows-1251"#, "text/plain;; charset=windows-1251;",
-    "text/plain; charset=windows-1251; charset=utf-8",
+    "text/plain; charset=windows-1251; charset=utf-8", #"text/plain; charset="windows\-1251""#,
     // Of several, the last valid one counts.
     "text/plain; charset=windows-1251, text/plain; charset=windows-1251",
     "text/plain; charset=utf-8, text/plain; charset=windows-1251", "text/plain; charset=windows-1251, none; charset=x",
