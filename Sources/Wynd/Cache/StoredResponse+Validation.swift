@@ -21,14 +21,16 @@ nonisolated extension StoredResponse {
     let tag = notModified.networkValue(of: "ETag") ?? ""
     let modified = notModified.networkValue(of: "Last-Modified") ?? ""
     if tag.isEmpty, modified.isEmpty { return .updates }
+    let isSameDate = !modified.isEmpty && modified == header("Last-Modified")
     let isStrong = !tag.isEmpty && !Self.isWeak(tag)
-    if let storedTag = header("ETag"), !storedTag.isEmpty, !tag.isEmpty {
+    if let storedTag = header("ETag"), !storedTag.isEmpty {
+      // The server has compared the entity tag, and must ignore the date then (RFC 9110 §13.1.3).
+      if tag.isEmpty { return isSameDate ? .updates : .confirms }
       if Self.opaqueTag(tag) != Self.opaqueTag(storedTag) { return .differs }
       // Some servers weaken the tag of a compressed 200, and not that of the 304. If-None-Match compares weakly (RFC
       // 9110 §13.1.2), but a strong tag would claim that the bytes are the same.
       return isStrong && Self.isWeak(storedTag) ? .confirms : .updates
     }
-    let isSameDate = !modified.isEmpty && modified == header("Last-Modified")
     if !isSameDate { return .differs }
     // A new strong tag needs a date that is as strong: the body may have changed within the second of a weak one.
     return isStrong && !hasStrongDate ? .differs : .updates

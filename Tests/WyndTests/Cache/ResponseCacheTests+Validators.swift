@@ -29,8 +29,7 @@ extension ResponseCacheTests {
     (["ETag": "W/\"1\""], ["ETag": "\"2\""]), (["ETag": "1"], ["ETag": "2"]),
     (["ETag": "\"1\"", "Last-Modified": first], ["ETag": "\"2\"", "Last-Modified": first]),
     (["Last-Modified": first], ["Last-Modified": second]),
-    (["ETag": "\"1\"", "Last-Modified": first], ["Last-Modified": second]),
-    (["ETag": "\"1\""], ["Last-Modified": first]), (["Last-Modified": first], ["ETag": "\"1\""]),
+    (["ETag": ""], ["Last-Modified": first]), (["Last-Modified": first], ["ETag": "\"1\""]),
     (["Last-Modified": first], ["ETag": "W/\"1\""]),
     // The date of the stored response is not strong.
     (["Last-Modified": first], ["Last-Modified": first, "ETag": "\"1\""]),
@@ -74,6 +73,20 @@ extension ResponseCacheTests {
     }
     #expect(
       cached.script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "W/\"1\"", "W/\"1\""])
+  }
+
+  /// The server compares the entity tag, and ignores the date (RFC 9110 §13.1.3). The stored fields remain as they are.
+  @Test(arguments: [["ETag": "\"1\""], ["ETag": "W/\"1\"", "Last-Modified": first]])
+  func a304WithAnotherDateAndNoETagConfirmsTheStoredETag(_ stored: [String: String]) async throws {
+    let notModified = ["Last-Modified": Self.second, "Cache-Control": "max-age=600"]
+    let cached = CachedClient([.ok("one", headers: stored), .status(304, headers: notModified)])
+    _ = try await cached.get()
+    for _ in 0..<2 {
+      let response = try await cached.client.networkResponse(for: try Self.request())
+      #expect(String(decoding: response.data, as: UTF8.self) == "one" && response.source == .revalidated)
+      #expect(response.response.value(forHTTPHeaderField: "Last-Modified") == stored["Last-Modified"])
+    }
+    #expect(cached.script.requests.count == 3)
   }
 
   /// The stored response stays until another one arrives.
