@@ -132,10 +132,16 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   func variant(of request: URLRequest) -> String {
     let fields = varyingFields.map { name in
       guard let value = request.value(forHTTPHeaderField: name) else { return name }
-      return "\(name):\(value)"
+      return "\(name):\(Self.withoutSpaceAroundCommas(value))"
     }
     let id = indexID ?? ""
     return NetworkHash.text(of: ([id] + fields).joined(separator: "\n"))
+  }
+
+  /// White space around the commas of a list means nothing (RFC 9110 §5.6.1). In a quoted string it does.
+  private static func withoutSpaceAroundCommas(_ value: String) -> String {
+    if value.contains("\"") { return value }
+    return value.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: ",")
   }
 
   // MARK: Serving

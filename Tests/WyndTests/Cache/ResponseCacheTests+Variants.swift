@@ -87,6 +87,20 @@ extension ResponseCacheTests {
     #expect(try await cached.get(["Accept": "a", "X-A": "1"]) == ("one", .cache))
   }
 
+  /// White space around a comma means nothing in a list (RFC 9110 §5.6.1), but something in a quoted string.
+  @Test func comparesListsWithoutTheWhiteSpaceAroundCommas() async throws {
+    let script = NetworkScript { .ok("\($1)", headers: Self.varying) }
+    let cached = CachedClient(script)
+    #expect(try await cached.get(["Accept": "a/b;q=0.1, c/d"]) == ("0", .network))
+    for same in ["a/b;q=0.1,c/d", " a/b;q=0.1\t ,  c/d "] {
+      #expect(try await cached.get(["Accept": same]) == ("0", .cache), "\(same)")
+    }
+    let others = ["a/b;q=0.1, C/d", "a/b; q=0.1, c/d", "c/d, a/b;q=0.1", "a;b=\"1, 2\"", "a;b=\"1,2\""]
+    for (index, other) in others.enumerated() {
+      #expect(try await cached.get(["Accept": other]) == ("\(index + 1)", .network), "\(other)")
+    }
+  }
+
   /// A field that is absent matches only requests without it (RFC 9111 §4.1).
   @Test func anEmptyFieldIsAnotherVariantThanAnAbsentOne() async throws {
     let cached = CachedClient([.ok("absent", headers: Self.varying), .ok("empty", headers: Self.varying)])
