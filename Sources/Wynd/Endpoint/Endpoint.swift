@@ -59,7 +59,8 @@ nonisolated public protocol Endpoint: Sendable {
   /// 1 to 65535. nil (the default) means the default port of the scheme.
   var port: Int? { get }
   /// The path as plain text, such as “/users/Jürgen”. `/` separates segments. Other characters are percent-encoded
-  /// where necessary, including `%`. Use ``percentEncodedPath`` for a value that may contain a `/`.
+  /// where necessary, including `%`. A `?` is not encoded but makes the call fail, because a query is passed as
+  /// ``queryItems``. Use ``percentEncodedPath`` for a value that may contain a `/` or a `?`.
   var path: String { get }
   /// The percent-encoded path. The default encodes ``path``, which is ignored if you implement this property.
   ///
