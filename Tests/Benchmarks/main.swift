@@ -18,6 +18,7 @@ case "proxy": try cuttingProxy(to: UInt16(clamping: number ?? 0), arguments.drop
 case "round": await Overhead.round(Array(arguments.dropFirst()))
 case "transfer": exit(try await Transfers.one(Array(arguments.dropFirst())))
 case "limited": exit(await Limited.run(Array(arguments.dropFirst())))
+case "upload": exit(await Upload.run(Array(arguments.dropFirst())))
 case "http2": exit(await HTTP2.run(Array(arguments.dropFirst())))
 case "one": await Growth.one(Array(arguments.dropFirst()))
 default:
