@@ -12,20 +12,19 @@ enum Demonstration {
         script: ScriptedResponse(ScriptedResponse.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]),
         .reset, .truncated,
         .ok("Here is your data.\n"))
-      Command.say(
+      Console.say(
         "A server on 127.0.0.1:\(server.port) will send 503, reset a connection, cut a response short, and then work.\n"
       )
       var policy = RetryPolicy.default
-      policy.onEvent = { Command.say(line(for: $0)) }
+      policy.onEvent = { Console.say(line(for: $0)) }
       let response = try await URLSession.shared.networkResponse(
         for: URLRequest(url: server.url("/data")), policy: policy)
-      Command.say("\n\(String(decoding: response.data, as: UTF8.self))")
-      Command.say("\(response.attempts.count) attempts, and the data is complete.\n")
-      Command.say(
-        "With a URL, this command sends a request of yours: wynd-fetch URL [OPTION]...; see wynd-fetch --help")
+      Console.say("\n\(String(decoding: response.data, as: UTF8.self))")
+      Console.say("\(response.attempts.count) attempts, and the data is complete.\n")
+      Console.say("With a URL, it sends a request of yours.\n\n\(Command.usage)")
       return 0
     } catch {
-      Command.note("wynd-fetch: \(error)")
+      Console.note("\(error)")
       return 1
     }
   }

@@ -44,7 +44,7 @@ import WyndLoopbackServer
       let folder = try Folder()
       let child = try ChildProcess(
         CommandTests.program,
-        ["\(server.url("/v1/film"))", "-s", "-o", folder.file().path, "--oauth2-bearer", "old"])
+        ["\(server.url("/v1/film"))", "-o", folder.file().path, "-H", "Authorization: Bearer old"])
       await until { folder.partialSize == third }
       child.send(SIGKILL)
       await child.ended()
