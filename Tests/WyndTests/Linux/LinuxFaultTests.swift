@@ -37,6 +37,48 @@
       (.unknown, "Send failure: Broken pipe", .networkConnectionLost),
       (.unknown, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost),
       (.unknown, "something that libcurl will say one day", nil),
+      (.unknown, "Failed to connect to 192.0.2.1 port 80 after 0 ms: Couldn't connect to server", .cannotConnectToHost),
+      (.unknown, "Couldn't connect to server", .cannotConnectToHost),
+      (.cannotConnectToHost, "Failed to connect to h port 1 after 0 ms: Couldn't connect to server", nil),
+      (.unknown, "Could not resolve proxy: p", .cannotConnectToHost),
+      (.unknown, "Unsupported proxy scheme for 'junk://p'", .cannotConnectToHost),
+      (.unknown, "Proxy CONNECT aborted", .cannotConnectToHost),
+      (.unknown, "Failed sending CONNECT to proxy", .cannotConnectToHost),
+      (.unknown, "CONNECT response too large", .cannotConnectToHost),
+      (.unknown, "connection to proxy closed", .cannotConnectToHost),
+      (.unknown, "User was rejected by the SOCKS5 server (5 1).", .cannotConnectToHost),
+      (.unknown, "proxy handshake error", .cannotConnectToHost),
+      (.unknown, "error setting certificate file: /etc/ssl/certs/ca-certificates.crt", .serverCertificateUntrusted),
+      (.unknown, "Problem with the SSL CA cert (path? access rights?)", .serverCertificateUntrusted),
+      (.unknown, "server certificate expiration date has passed.", .serverCertificateHasBadDate),
+      (.unknown, "server certificate not activated yet.", .serverCertificateNotYetValid),
+      (.unknown, "BoringSSL SSL_connect: SSL_ERROR_SYSCALL in connection to h:443 ", .secureConnectionFailed),
+      (.unknown, "gnutls_handshake() failed: Handshake failed", .secureConnectionFailed),
+      (
+        .unknown, "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
+        .clientCertificateRequired
+      ),
+      (.unknown, "SSL Client Certificate required", .clientCertificateRequired),
+      (.unknown, "SSL read: Connection reset by peer, errno 104", .networkConnectionLost),
+      (.unknown, "GnuTLS recv error (-54): Error in the pull function.", .networkConnectionLost),
+      (.unknown, "Connection died, tried 5 times before giving up", .networkConnectionLost),
+      (.unknown, "Failed sending HTTP request", .networkConnectionLost),
+      (.unknown, "Failure when receiving data from the peer", .networkConnectionLost),
+      (.unknown, "Failed receiving HTTP2 data", .networkConnectionLost),
+      (.unknown, "Stream error in the HTTP/2 framing layer", .networkConnectionLost),
+      (.unknown, "h2_process_pending_input: nghttp2_session_mem_recv() returned -505:bad", .networkConnectionLost),
+      (.unknown, "necessary data rewind wasn't possible", .networkConnectionLost),
+      (.badServerResponse, "Server returned nothing (no headers, no data)", .networkConnectionLost),
+      (.unknown, "Failed reading the chunked-encoded stream", .cannotParseResponse),
+      // One address of the host refused, and the next one accepted.
+      (.cannotConnectToHost, "Empty reply from server", .networkConnectionLost),
+      (.cannotConnectToHost, "transfer closed with 7 bytes remaining to read", .networkConnectionLost),
+      (.cannotConnectToHost, "Received HTTP/0.9 when not allowed", .cannotParseResponse),
+      (.cannotConnectToHost, "something that libcurl will say one day", .unknown),
+      (.cannotConnectToHost, "", nil),
+      (.cannotFindHost, "Could not resolve host: SSL.example", nil),
+      (.cannotFindHost, "Send failure: Broken pipe", .networkConnectionLost),
+      (.networkConnectionLost, "rustls: TLS error", nil),
       (.badServerResponse, "Empty reply from server", .networkConnectionLost),
       (.unsupportedURL, "Received HTTP/0.9 when not allowed", .cannotParseResponse),
       (.unsupportedURL, "Unsupported HTTP version (3.7) in response", .cannotParseResponse),
@@ -51,6 +93,17 @@
     @Test(arguments: texts.indices) func mapsLibcurlTextsToURLErrorCodes(_ row: Int) {
       let (code, text, expected) = Self.texts[row]
       #expect(LinuxFault.code(code, text) == expected, "\(text)")
+    }
+
+    /// The kernel refuses to connect, as in a process without a network: nothing was sent.
+    @Test func missingRouteProvesThatNothingWasSent() async throws {
+      var request = URLRequest(url: try #require(URL(string: "http://255.255.255.255:9/")))
+      request.httpMethod = "POST"
+      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate)
+      let result = await URLSession(configuration: .ephemeral).result(of: request, policy: policy)
+      #expect(result.error?.urlError?.code == .cannotConnectToHost)
+      #expect(result.error?.stopReason == .maxRetries)
+      #expect(result.error?.attempts.map(\.repeatSafety) == [.nothingSent, .nothingSent])
     }
 
     /// A reload of an HTTP/2 server, and a proxy that refuses.

@@ -14,38 +14,50 @@
 
     /// Nil if the code is right, or if the text is not known.
     static func code(_ code: URLError.Code, _ text: String) -> URLError.Code? {
-      let fault = faults.first { fault in
-        let isOfCode = fault.from == nil || fault.from == code
-        return isOfCode && fault.texts.contains { text.contains($0) }
-      }
-      if let fault { return fault.code == code ? nil : fault.code }
-      let isTLS = code == .unknown && ["SSL", "OpenSSL", "TLS"].contains { text.hasPrefix($0) }
-      return isTLS ? .secureConnectionFailed : nil
+      // These are right whatever the text says, which may be that of an earlier connection.
+      if [.timedOut, .networkConnectionLost].contains(code) || text.isEmpty { return nil }
+      let fault = faults.first { $0.texts.contains(where: text.contains) }
+      // URLSession also reports it if one address of the host refused, and a later failure concerns another one. So a text
+      // that is not known does not prove that nothing was sent.
+      let codeWithoutRow: URLError.Code = code == .cannotConnectToHost ? .unknown : code
+      let known = fault?.code ?? codeWithoutRow
+      return known == code ? nil : known
     }
 
-    /// The first row that matches applies. `from` is URLSession's code; nil matches any.
-    private static let faults: [(from: URLError.Code?, texts: [String], code: URLError.Code)] = [
-      // This text occurs with other codes, too, such as "unsupported URL", and never proves that nothing was sent.
-      (nil, ["Recv failure", "Send failure"], .networkConnectionLost),
-      (.badServerResponse, ["Empty reply"], .networkConnectionLost),
-      (.unsupportedURL, ["HTTP/0.9", "HTTP version", "response code"], .cannotParseResponse),
+    /// Texts of libcurl 7.88, and some of later versions. The first row that matches applies.
+    private static let faults: [(texts: [String], code: URLError.Code)] = [
+      // libcurl keeps the text of a connection that it replaced by another one, so this one never proves that nothing was
+      // sent.
+      (["Recv failure", "Send failure"], .networkConnectionLost),
+      (["Could not resolve host"], .cannotFindHost),
+      // No address was reached: also without a route, or without a socket.
+      (["Couldn't connect to server"], .cannotConnectToHost),
+      // There is no connection through the proxy, so no server received anything.
+      (["CONNECT tunnel", "after CONNECT", "Proxy CONNECT", "CONNECT to proxy", "CONNECT resp"], .cannotConnectToHost),
+      (["SOCKS", "to proxy closed", "resolve proxy", "Unsupported proxy", "proxy handshake"], .cannotConnectToHost),
+      (["Unsupported HTTP version", "Unsupported response code", "HTTP/0.9"], .cannotParseResponse),
+      (["chunked-encod", "Failed writing header", "Header without colon"], .cannotParseResponse),
+      // "Out of memory" is libcurl's text for a header field that is too long (300 KB).
+      (["Nul byte", "Invalid Content-Length", "Out of memory", "Too large response"], .cannotParseResponse),
       (
-        .unknown,
         ["content unencoding", "content encoding", "Content or Transfer-Encoding", "Failed writing received data"],
         .cannotDecodeContentData
       ),
-      (.unknown, ["chunked-encoding", "Failed writing header", "Header without colon"], .cannotParseResponse),
-      // "Out of memory" is libcurl's text for a header field that is too long (300 KB).
-      (.unknown, ["Nul byte", "Invalid Content-Length", "Out of memory", "Too large response"], .cannotParseResponse),
-      (.unknown, ["SSL certificate problem: certificate has expired"], .serverCertificateHasBadDate),
-      (.unknown, ["SSL certificate problem: certificate is not yet valid"], .serverCertificateNotYetValid),
-      (.unknown, ["SSL certificate problem", "certificate subject name"], .serverCertificateUntrusted),
-      (.unknown, ["peer certificate", "certificate verif"], .serverCertificateUntrusted),
-      // The proxy refused, so no server received anything.
-      (.unknown, ["CONNECT tunnel failed", "proxy after CONNECT"], .cannotConnectToHost),
-      // After the handshake, the server may have read a request. Only a failed handshake proves that it has not.
-      (.unknown, ["transfer closed with", "SSL_read", "SSL_write"], .networkConnectionLost),
-      (.unknown, ["HTTP/2 stream", "HTTP2 framing layer"], .networkConnectionLost),
+      (["certificate has expired", "certificate expiration date has passed"], .serverCertificateHasBadDate),
+      (["certificate is not yet valid", "certificate not activated"], .serverCertificateNotYetValid),
+      (["alert certificate required", "Client Certificate required"], .clientCertificateRequired),
+      (["SSL certificate problem", "certificate subject name"], .serverCertificateUntrusted),
+      (["peer certificate", "certificate verif"], .serverCertificateUntrusted),
+      // The system has no certificates to trust, such as a container without ca-certificates.
+      (["setting certificate", "SSL CA cert"], .serverCertificateUntrusted),
+      // After the handshake, the server may have read a request.
+      (["SSL_read", "SSL_write", "SSL read", "SSL write", "TLS recv"], .networkConnectionLost),
+      (["transfer closed with", "partial file", "Empty reply", "Server returned nothing"], .networkConnectionLost),
+      (["Failed sending", "Failed receiving", "Failure when receiving"], .networkConnectionLost),
+      (["Connection died", "data rewind", "data stream failed"], .networkConnectionLost),
+      (["HTTP/2", "HTTP2", "nghttp2"], .networkConnectionLost),
+      // Only a failed handshake proves that it has not.
+      (["SSL", "TLS", "gnutls_handshake"], .secureConnectionFailed),
     ]
   }
 #endif
