@@ -17,8 +17,7 @@ nonisolated public final class DiskStore: ResponseStore {
   ///   - capacity: The capacity in bytes.
   /// - Throws: A Foundation error if the folder cannot be created or read.
   public init(_ folder: URL, capacity: Int = 50_000_000) throws {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+    try Self.create(folder)
     let uses = try Self.uses(in: folder).sorted { $0.number < $1.number }
     var files = NetworkLeastRecentlyUsed<String, URL>(capacity: capacity) {
       try? FileManager.default.removeItem(at: $0)
@@ -49,8 +48,8 @@ nonisolated public final class DiskStore: ResponseStore {
         return nil
       }
       let renamed = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
-      try? FileManager.default.moveItem(at: file, to: renamed)
-      files.insert(renamed, size: data.count, for: name)
+      let isRenamed = (try? FileManager.default.moveItem(at: file, to: renamed)) != nil
+      files.insert(isRenamed ? renamed : file, size: data.count, for: name)
       return response
     }
   }
@@ -62,8 +61,15 @@ nonisolated public final class DiskStore: ResponseStore {
     let data = Self.checksum(content, key) + content
     files.withLock { files in
       let file = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
-      // An incomplete file is deleted when it is read.
-      try? data.write(to: file)
+      do {
+        // The user or the system may have removed it, with other caches of the app.
+        try Self.create(folder)
+        // An incomplete file is deleted when it is read.
+        try data.write(to: file)
+      } catch {
+        files.remove(name)
+        return files.delete(file)
+      }
       try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
       files.insert(file, size: data.count, for: name)
     }
@@ -87,6 +93,12 @@ nonisolated public final class DiskStore: ResponseStore {
       files.removeAll { _ in true }
       for use in (try? Self.uses(in: folder)) ?? [] { files.delete(use.file) }
     }
+  }
+
+  /// Creates the folder, unless it exists, and makes it readable by the user only.
+  private static func create(_ folder: URL) throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
   }
 
   /// The files in the folder, with the number of their last use.

@@ -197,6 +197,44 @@ extension ResponseStoreTests {
     #expect(other.response(for: "b") == nil)
   }
 
+  /// The user or the system removes the caches of the app while it runs.
+  @Test func storesAgainAfterTheFolderWasRemoved() async throws {
+    let folder = try Folder()
+    let cache = folder.file("cache")
+    let store = try DiskStore(cache)
+    store.store(try await Self.response("old"), for: "a")
+    try FileManager.default.removeItem(at: cache)
+    for key: ResponseKey in ["b", "c"] { store.store(try await Self.response(), for: key) }
+    #expect(Self.keys(store) == ["b", "c"])
+    let permissions = try FileManager.default.attributesOfItem(atPath: cache.path)[.posixPermissions]
+    #expect((permissions as? NSNumber)?.intValue == 0o700)
+  }
+
+  /// A file in place of the folder stands for a full disk.
+  @Test func responseThatWasNotWrittenTakesNoCapacity() async throws {
+    let folder = try Folder()
+    let (cache, moved) = (folder.file("cache"), folder.file("moved"))
+    let response = try await Self.response(bytes: 10_000)
+    let store = try DiskStore(cache, capacity: 45_000)
+    store.store(response, for: "a")
+    try FileManager.default.moveItem(at: cache, to: moved)
+    try Data().write(to: cache)
+    for key: ResponseKey in ["b", "c", "d", "e"] { store.store(response, for: key) }
+    try FileManager.default.removeItem(at: cache)
+    try FileManager.default.moveItem(at: moved, to: cache)
+    #expect(Self.keys(store) == ["a"])
+  }
+
+  @Test func keepsAResponseWhoseFileCannotBeRenamed() async throws {
+    let folder = try Folder()
+    let store = try DiskStore(folder.url)
+    store.store(try await Self.response(), for: "a")
+    let name = try #require(folder.names.first)
+    try FileManager.default.createDirectory(
+      at: folder.file("\(name.prefix { $0 != "." }).2"), withIntermediateDirectories: false)
+    for _ in 0..<3 { #expect(store.response(for: "a") != nil) }
+  }
+
   @Test func throwsWhenTheFolderCannotBeCreated() throws {
     #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
   }
