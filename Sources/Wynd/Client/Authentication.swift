@@ -43,23 +43,6 @@ nonisolated extension NetworkHeader: NetworkCredential {
   public var header: NetworkHeader { self }
 }
 
-/// A bearer token (RFC 6750).
-nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, CustomStringConvertible {
-  /// The token as the server issued it.
-  public var token: String
-  /// When the token expires, if that is known.
-  public var expiresAt: Date?
-  /// Makes a credential from a token.
-  public init(_ token: String, expiresAt: Date? = nil) {
-    self.token = token
-    self.expiresAt = expiresAt
-  }
-  /// `Authorization: Bearer …`
-  public var header: NetworkHeader { .authorization(bearer: token) }
-  /// A description without the token, for logs.
-  public var description: String { "Bearer …" }
-}
-
 /// Adds a credential to every attempt. If the credential has expired or is rejected, it is renewed once for all calls
 /// that need it.
 ///
@@ -87,7 +70,8 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
 /// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/middlewareError(_:)``.
 ///   The next call renews again, unless the renewal was refused: the response had status 400, 401 or 403, or the
 ///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
-///   ``credential`` becomes nil.
+///   ``credential`` becomes nil. A call that was rejected then fails with its own response, in
+///   ``NetworkError/mappedError(_:_:)`` with the error of the renewal.
 /// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and not beyond its deadline.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
 /// - The client that is passed to the closure has neither this middleware nor a retry budget, unless they are those of a
@@ -222,18 +206,18 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     guard let credential = known.credential, signIn == known.signIn else {
       throw URLError(.userAuthenticationRequired)
     }
-    let sendRenewed = { [self] in
-      let renewed = try await renewed(after: known, call.client, within: request.timeoutInterval)
+    let sendRenewed = { [self] (rejection: NetworkError?) in
+      let renewed = try await renewed(after: known, call.client, within: request.timeoutInterval, rejection)
       return try await next(signed(request, renewed))
     }
-    if renew != nil, credential.hasExpired { return try await sendRenewed() }
+    if renew != nil, credential.hasExpired { return try await sendRenewed(nil) }
     do {
       return try await next(signed(request, credential))
     } catch let error as NetworkError {
       // Also if a middleware has thrown an error of its own in place of the response.
       guard let response = error.errorResponse, mayRenew(credential, after: response, to: request, call)
       else { throw error }
-      return try await sendRenewed()
+      return try await sendRenewed(error)
     }
   }
 
@@ -293,16 +277,19 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return try await renewed(after: state.withLock { $0 }, client, within: .infinity)
   }
 
-  /// The credential that replaces that of `known`. Calls that need it at the same time share one renewal.
+  /// The credential that replaces that of `known`. Calls that need it at the same time share one renewal. `rejection` is
+  /// the error of the call so far.
   private func renewed(
-    after known: State, _ client: NetworkClient, within limit: TimeInterval
+    after known: State, _ client: NetworkClient, within limit: TimeInterval, _ rejection: NetworkError? = nil
   ) async throws(NetworkError) -> Credential {
     do {
       guard let renewal = renewal(after: known, client) else { throw URLError(.userAuthenticationRequired) }
       return try await Self.value(of: renewal, within: limit)
     } catch {
+      if Task.isCancelled { throw .cancelled }
       // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
-      throw Task.isCancelled ? .cancelled : .middlewareError(error)
+      guard let rejection, Self.isRefused(error) else { throw .middlewareError(error) }
+      throw .mappedError(error as? NetworkError ?? .middlewareError(error), rejection)
     }
   }
 
@@ -390,7 +377,10 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     guard let thrown = error as? NetworkError else { return false }
     let error = (thrown.failure?.lastError ?? thrown).unmapped
     // An error that another `Authentication` threw is about its credential.
-    if case .middlewareError = error { return false }
+    switch error {
+    case .middlewareError, .mappedError: return false
+    default: break
+    }
     return [400, 401, 403].contains(error.statusCode) || error.urlError?.code == .userAuthenticationRequired
   }
 }

@@ -108,7 +108,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   private var ownText: String? {
     var own = thrown
     if case .serviceError(let error, _, _) = self { own = error }
-    if own is NetworkError { return nil }
+    if let own = own as? NetworkError { return own.ownText }
     return (own as? any LocalizedError)?.errorDescription
   }
 
@@ -127,7 +127,11 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   private var adviceToRetry: String {
     if ownText != nil { return "" }
-    if let inner, !(thrown is any RetryableError) { return inner.advice }
+    if let inner, !(thrown is any RetryableError) {
+      // That was another request, such as the renewal of a credential.
+      if thrown is NetworkError, case .notSafeToRepeat? = inner.stopReason { return "" }
+      return inner.advice
+    }
     return shouldRetry ? " Please try again later." : ""
   }
 

@@ -17,8 +17,8 @@ public import Foundation
 /// ```
 ///
 /// The properties look through ``inaccessible(_:)``, ``mappedError(_:_:)`` and ``middlewareError(_:)``: ask for
-/// ``statusCode``, ``urlError`` or ``serviceError(as:)`` rather than for a case. Those of a `middlewareError` may be about
-/// another request, such as the one that renews a credential.
+/// ``statusCode``, ``urlError`` or ``serviceError(as:)`` rather than for a case. ``statusCode``, ``response`` and ``data``
+/// are never those of another request, such as the one that renews a credential.
 ///
 /// A minor version may add cases. A `switch` over the cases therefore needs a `default`, or better an `@unknown default`,
 /// with which the compiler lists the cases that are missing.
@@ -53,7 +53,8 @@ nonisolated public enum NetworkError: Error, Sendable {
   /// Thrown by a middleware, for example by the renewal of a credential.
   case middlewareError(any Error)
   /// A middleware threw the first error in place of the second one, which is that of the request. The second one has the
-  /// response and the attempts, and decides whether a retry may help, unless the first is a ``RetryableError``.
+  /// response and the attempts, and decides whether a retry may help, unless the first is a ``RetryableError``. If the
+  /// first is a ``NetworkError``, it is that of the renewal that an ``Authentication`` was refused after the second one.
   indirect case mappedError(any Error, NetworkError)
   /// A failure of a download or upload that concerns the file: a ``TransferError``.
   case transferFailed(any Error)
@@ -96,7 +97,9 @@ nonisolated public enum NetworkError: Error, Sendable {
     default: break
     }
     if let error = thrown as? any NetworkResponseError { return (error.response.response, error.response.data) }
-    return inner?.received
+    if case .mappedError(_, let cause) = self { return cause.received }
+    // Not of a `NetworkError` inside another case: it may be that of another request.
+    return failure?.lastError.received
   }
 
   /// Every attempt of a call that was retried, in order. Empty if there was only one whose error is returned directly,
@@ -111,7 +114,8 @@ nonisolated public enum NetworkError: Error, Sendable {
   public var urlError: URLError? {
     switch self {
     case .urlError(let error): error
-    case .mappedError(let error, let cause): error as? URLError ?? cause.urlError
+    case .mappedError(let error, let cause):
+      error as? URLError ?? (error as? NetworkError)?.urlError ?? cause.urlError
     default: inner?.urlError
     }
   }
@@ -144,8 +148,11 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
   }
 
-  /// The error of the request, whatever a middleware threw in its place.
-  var unmapped: Self { if case .mappedError(_, let cause) = self { cause.unmapped } else { self } }
+  /// The error of the request, whatever a middleware threw in its place. After a refused renewal it is the whole error,
+  /// so that the rejection has no further consequences.
+  var unmapped: Self {
+    if case .mappedError(let error, let cause) = self, !(error is NetworkError) { cause.unmapped } else { self }
+  }
 
   /// The response with a status of 400 and up that the request failed with, whatever a middleware threw in its place.
   /// Not that of another request, such as one that renews a credential.

@@ -86,7 +86,7 @@ nonisolated extension NetworkError {
   /// It is found too if a middleware threw it.
   public func serviceError<E: Error>(as type: E.Type) -> E? {
     if case .serviceError(let error, _, _) = self { return error as? E }
-    return thrown as? E ?? inner?.serviceError(as: type)
+    return thrown as? E ?? (thrown as? NetworkError)?.serviceError(as: type) ?? inner?.serviceError(as: type)
   }
 }
 

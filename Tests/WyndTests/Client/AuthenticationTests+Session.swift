@@ -164,6 +164,21 @@ extension AuthenticationTests {
     #expect(authentication.credential == BearerToken("old"))
   }
 
+  /// The 401 is about the other credential, with which the renewal was sent.
+  @Test func keepsSessionWhenTheRenewalOfAnotherCredentialIsRefused() async throws {
+    let server = try LoopbackServer { .status($0.target == "/other" ? 400 : 401) }
+    let other = Authentication(for: server.url(), NetworkHeader("X-Other", "old")) { _, client in
+      NetworkHeader("X-Other", String(decoding: try await Self.get(client, "/other").data, as: UTF8.self))
+    }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
+      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [authentication, other])
+    _ = try? await authentication.renew(with: client)
+    #expect(authentication.credential == BearerToken("old") && other.credential == nil)
+    #expect(server.requests.map(\.target) == ["/token", "/other"])
+  }
+
   // MARK: renew(with:)
 
   @Test func appCanRenewTheCredential() async throws {
@@ -221,7 +236,7 @@ extension AuthenticationTests {
       }
       let client = Self.client(script, authentication)
       let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
-      guard case .middlewareError = error else { Issue.record("\(String(describing: error))"); return }
+      #expect(error?.statusCode == 401)
       #expect(authentication.credential == nil && authentication.account == nil)
       await until { ended.value?.isEmpty == false }
       #expect(ended.value == [status])

@@ -193,18 +193,58 @@ import WyndLoopbackServer
     #expect(refreshes.value == shared + 1)
   }
 
-  @Test func reportsAFailedRenewalRequestAsMiddlewareError() async throws {
-    let service = Service("x")
-    let server = try service.server { _ in .status(400) }
+  /// RFC 6749 §5.2: 400 with `invalid_grant`.
+  @Test func callWhoseRenewalIsRefusedFailsWithItsOwn401() async throws {
+    let server = try LoopbackServer { .status($0.target == "/token" ? 400 : 401) }
     let (client, _) = Self.client(server, "old")
-    do throws(NetworkError) {
-      _ = try await Self.get(client)
-      Issue.record("no error thrown")
-    } catch {
-      guard case .middlewareError(let inner as NetworkError) = error else { Issue.record("\(error)"); return }
-      #expect(inner.statusCode == 400)
-      #expect(error.shouldRetry == false)
+    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
+    #expect(error.statusCode == 401 && error.response?.url?.path == "/" && !error.shouldRetry)
+    guard case .mappedError(let renewal as NetworkError, .endpointError) = error else {
+      Issue.record("\(error)")
+      return
     }
+    #expect(renewal.statusCode == 400)
+    #expect(error.localizedDescription == "The server requires a valid sign-in.")
+  }
+
+  /// No request of the call was sent, so it has no status.
+  @Test func callWithAnExpiredCredentialHasNoStatusOfItsRenewal() async throws {
+    let server = try LoopbackServer(script: .status(400))
+    let authentication = Authentication(for: server.url(), BearerToken("old", expiresAt: .distantPast)) { _, client in
+      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
+    guard case .middlewareError(let renewal as NetworkError) = error else { Issue.record("\(error)"); return }
+    #expect(renewal.statusCode == 400)
+    #expect(error.statusCode == nil && error.data == nil && error.response == nil)
+    #expect(server.requests.map(\.target) == ["/token"])
+  }
+
+  /// People sent a GET, and have nothing to check. An outage is no reason to sign in again.
+  @Test func lostRenewalOfAGETAsksForNoCheck() async throws {
+    let server = try LoopbackServer { $0.target == "/token" ? .close : .status(401) }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
+      var request = URLRequest(url: server.url("/token"))
+      request.httpMethod = "POST"
+      return BearerToken(String(decoding: try await client.performNetworkRequest(request), as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
+    #expect(error.localizedDescription.contains("check") == false)
+    #expect(error.urlError?.code == .networkConnectionLost && error.statusCode == nil)
+    #expect(authentication.credential == BearerToken("old"))
+  }
+
+  /// Of a renewal that the closure refuses, people read its text.
+  @Test func refusalOfTheAppIsInsideThe401() async throws {
+    let server = try LoopbackServer(script: .status(401))
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      throw URLError(.userAuthenticationRequired)
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
+    #expect(error.statusCode == 401 && error.urlError?.code == .userAuthenticationRequired)
   }
 
   @Test func requestOfARenewalDoesNotTriggerAnotherRenewal() async throws {

@@ -97,7 +97,8 @@ import WyndLoopbackServer
       let client = NetworkClient(on: script, middleware: [Renewal(renewal: renewal, wraps: wraps)])
       _ = try await client.performNetworkRequest(Self.request)
     }
-    #expect(error?.statusCode == 401 && error?.attempts.isEmpty == true && renewal.requests.count == 3)
+    #expect(error != nil && error?.statusCode == nil && error?.attempts.isEmpty == true)
+    #expect(renewal.requests.count == 3)
   }
 
   @Test func theOnlyAttemptOfADirectErrorIsNotAttached() async {

@@ -200,10 +200,19 @@ import WyndLoopbackServer
     #expect(text.unicodeScalars.allSatisfy { $0.value >= 32 })
   }
 
-  @Test func middlewareErrorHasTheResponseOfItsCause() throws {
-    let inner = NetworkError.endpointError(try #require(Self.status(402).response), Data("no".utf8))
-    #expect(NetworkError.middlewareError(inner).statusCode == 402)
-    #expect(NetworkError.middlewareError(inner).data == Data("no".utf8))
+  /// The error may be that of another request.
+  @Test func middlewareErrorHasNoResponseOfItsCause() throws {
+    let error = NetworkError.middlewareError(try Self.status(402))
+    #expect(error.statusCode == nil && error.data == nil)
+    #expect(Self.ended(error, .maxRetries).statusCode == nil)
+    let urlError = NetworkError.mappedError(NetworkError.urlError(URLError(.timedOut)), try Self.status(401))
+    #expect(urlError.statusCode == 401 && urlError.urlError?.code == .timedOut)
+    let url = try #require(URL(string: "https://a.example/"))
+    let response = try #require(HTTPURLResponse(url: url, statusCode: 400, httpVersion: nil, headerFields: nil))
+    let service = NetworkError.serviceError(Closed(), response, Data())
+    let mapped = NetworkError.mappedError(service, try Self.status(401))
+    #expect(mapped.statusCode == 401 && mapped.serviceError(as: Closed.self) != nil)
+    #expect(mapped.errorDescription == "The shop is closed.")
   }
 
   @Test func mappedErrorHasStatusURLErrorAndStopReasonOfItsCause() throws {

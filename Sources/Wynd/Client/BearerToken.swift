@@ -1,0 +1,18 @@
+public import Foundation
+
+/// A bearer token (RFC 6750).
+nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, CustomStringConvertible {
+  /// The token as the server issued it.
+  public var token: String
+  /// When the token expires, if that is known.
+  public var expiresAt: Date?
+  /// Makes a credential from a token.
+  public init(_ token: String, expiresAt: Date? = nil) {
+    self.token = token
+    self.expiresAt = expiresAt
+  }
+  /// `Authorization: Bearer …`
+  public var header: NetworkHeader { .authorization(bearer: token) }
+  /// A description without the token, for logs.
+  public var description: String { "Bearer …" }
+}
