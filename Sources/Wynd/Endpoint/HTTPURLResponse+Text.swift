@@ -22,9 +22,27 @@ nonisolated extension HTTPURLResponse {
     // Foundation keeps the byte order mark where the charset defines the order.
     return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
   }
+
+  /// Why the body is not JSON, for a log; nil if it is JSON.
+  func reasonNotJSON(_ data: Data) -> NetworkUnreadableText? {
+    do {
+      _ = try NetworkJSONReader.value(of: data)
+      return nil
+    } catch {
+      guard case .dataCorrupted(let context)? = error as? DecodingError else { return nil }
+      let type = (value(forHTTPHeaderField: "Content-Type") ?? "").prefix { $0 != ";" }
+        .trimmingCharacters(in: .whitespaces).lowercased()
+      let parts = type.split(separator: "/").map(String.init)
+      // The server chooses the type.
+      let isPrintable = type.utf8.count <= 60 && parts.count == 2 && parts.allSatisfy(NetworkRequestValidation.isToken)
+      let isOtherType = isPrintable && !type.contains("json") && context.debugDescription != NetworkJSONReader.cut
+      if isOtherType { return NetworkUnreadableText(description: "it is not JSON, but \(type)") }
+      return context.underlyingError as? NetworkUnreadableText
+    }
+  }
 }
 
-/// Why a body is not text, for a log.
+/// Why a body is not text, or not JSON, for a log.
 nonisolated struct NetworkUnreadableText: NetworkLoggableError {
   let description: String
 

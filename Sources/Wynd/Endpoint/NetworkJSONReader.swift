@@ -165,9 +165,15 @@ nonisolated struct NetworkJSONReader {
     return skip(character)
   }
 
-  private func invalid() -> DecodingError { Self.error("not valid JSON at byte \(position)") }
+  private func invalid() -> DecodingError {
+    Self.error(position < bytes.count ? "not valid JSON at byte \(position)" : Self.cut)
+  }
+
+  /// The reason for a text that is valid up to its end.
+  static let cut = "it ends in the middle"
 
   private static func error(_ reason: String) -> DecodingError {
-    .dataCorrupted(.init(codingPath: [], debugDescription: reason))
+    .dataCorrupted(
+      .init(codingPath: [], debugDescription: reason, underlyingError: NetworkUnreadableText(description: reason)))
   }
 }

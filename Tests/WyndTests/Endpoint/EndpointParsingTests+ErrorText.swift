@@ -30,6 +30,45 @@ extension EndpointParsingTests {
     #expect(text([[Int]].self, "[[1],[null]]").hasPrefix("[1][0]: expected Int, found null"))
   }
 
+  static let notJSON: [(String, String, String)] = [
+    ("text/html; charset=utf-8", "<!DOCTYPE html><p>SECRET", "it is not JSON, but text/html"),
+    ("text/plain", "SECRET", "it is not JSON, but text/plain"),
+    ("application/json", #"{"token":"SECRET","a":[1,2"#, "it ends in the middle"),
+    ("text/plain", #"{"token":"SECRET"#, "it ends in the middle"),
+    ("application/json", #"{"token":"SECRET" x"#, "not valid JSON at byte 18"),
+    ("application/problem+json", "<p>SECRET", "not valid JSON at byte 0"),
+    ("", "<p>SECRET", "not valid JSON at byte 0"),
+    ("a b/SECRET", "<p>SECRET", "not valid JSON at byte 0"),
+  ]
+  @Test(arguments: notJSON.indices) func saysWhyABodyIsNotJSON(_ row: Int) async throws {
+    let (type, body, reason) = Self.notJSON[row]
+    let server = try LoopbackServer { _ in .ok(Array(body.utf8), [("Content-Type", type)]) }
+    let client = NetworkClient(baseURL: server.url(), on: URLSession(configuration: .ephemeral))
+    let errors = [
+      await #expect(throws: NetworkError.self) { try await client.load(.get("/", as: [String: String].self)) },
+      await #expect(throws: NetworkError.self) { try await client.load(.get("/", as: JSONValue.self)) },
+    ]
+    for error in errors {
+      let text = "\(try #require(error))"
+      #expect(text.hasPrefix("the body: is not valid (\(reason)): 200 from"), "\(text)")
+      #expect(!text.contains("SECRET"))
+    }
+  }
+
+  /// The body is JSON, so only what the app's type says is known.
+  @Test func saysNothingAboutJSONThatATypeRejects() async throws {
+    struct Picky: Decodable {
+      init(from decoder: any Decoder) throws {
+        throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "SECRET"))
+      }
+    }
+    let client = NetworkClient(on: NetworkScript([.ok("{}", headers: ["Content-Type": "text/html"])]))
+    let error = await #expect(throws: NetworkError.self) {
+      try await client.load(.get(try #require(URL(string: "https://a.example")), as: Picky.self))
+    }
+    #expect("\(try #require(error))".hasPrefix("the body: is not valid: 200"))
+  }
+
   struct Named: Decodable { var name: String }
 
   /// The value of such a key may be from the body, as that of a dictionary is.
