@@ -148,7 +148,9 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   /// What happened, in English.
   private var summary: String {
-    if case .invalidRequest = self { return "The request is invalid, and was not sent." }
+    if case .invalidRequest(let reason) = self {
+      return "The request is invalid, and was not sent: \(Self.oneLine(reason, 1_000))."
+    }
     if isCancellation { return "The request was canceled." }
     if let urlError { return Self.summary(of: urlError.code) }
     if let statusCode { return Self.summary(ofStatus: statusCode) }
@@ -228,8 +230,7 @@ nonisolated extension URLRequest {
 nonisolated extension URL {
   /// The URL without user, password, fragment and the values of its query.
   var redactedForLog: String {
-    // A URL without a host is all content: "data:text/plain,secret".
-    guard host != nil, var parts = URLComponents(string: absoluteString) else { return "\(scheme ?? ""):…" }
+    guard !isOpaque, var parts = URLComponents(string: absoluteString) else { return "\(scheme ?? ""):…" }
     parts.user = nil
     parts.password = nil
     parts.fragment = nil
@@ -238,5 +239,11 @@ nonisolated extension URL {
       URLQueryItem(name: item.value == nil ? "*" : item.name, value: "*")
     }
     return parts.string ?? "…"
+  }
+
+  /// Whether it has a scheme, and the rest is not a place: "data:text/plain,secret", "user:secret@host".
+  private var isOpaque: Bool {
+    let path = path(percentEncoded: true)
+    return host == nil && scheme != nil && (!path.hasPrefix("/") || path.contains("@"))
   }
 }

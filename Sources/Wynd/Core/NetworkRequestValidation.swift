@@ -1,7 +1,7 @@
+import Foundation
+
 #if canImport(FoundationNetworking)
   import FoundationNetworking
-#else
-  import Foundation
 #endif
 
 /// Checks what URLSession does not check. A space or a line break in a method or a header field could forge another
@@ -9,7 +9,11 @@
 nonisolated enum NetworkRequestValidation {
   /// Why the request cannot be sent; nil if it can.
   static func invalidReason(of request: URLRequest) -> String? {
-    guard request.url != nil else { return "it has no URL" }
+    guard let url = request.url else { return "it has no URL" }
+    // Other schemes may be those of a URLProtocol of the app.
+    if let scheme = url.scheme?.lowercased(), ["ftp", "ftps", "ws", "wss"].contains(scheme) {
+      return "the scheme is \(scheme), not http or https"
+    }
     guard isToken(request.networkMethod) else { return "the method is not a token (RFC 9110 §5.6.2)" }
     // URLSession fails such a request without sending it, and does not say why.
     let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil

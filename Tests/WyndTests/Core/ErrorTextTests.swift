@@ -207,7 +207,7 @@ import WyndLoopbackServer
     for (name, client, call, reason) in rows {
       try Self.check(
         await Self.error { try await client.load(call) }, name,
-        person: "The request is invalid, and was not sent.", log: "invalid request: \(reason)")
+        person: "The request is invalid, and was not sent: \(reason).", log: "invalid request: \(reason)")
     }
     #expect(script.requests.isEmpty)
   }

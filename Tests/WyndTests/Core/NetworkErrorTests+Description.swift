@@ -60,7 +60,7 @@ extension NetworkErrorTests {
       (.invalidResponseType(response), "The request failed."),
       (.noResponseData(response), unreadable), (.undecodable(Chatty(), response, Data()), unreadable),
       (.responseTooLarge(limit: 10), "The request failed."),
-      (.invalidRequest(reason: "it has no URL"), "The request is invalid, and was not sent."),
+      (.invalidRequest(reason: "it has no URL"), "The request is invalid, and was not sent: it has no URL."),
       (.generalError(NSError(domain: "T0KEN", code: 1)), "The request failed."),
       (.generalError(Chatty()), Chatty().errorDescription ?? ""),
       (.middlewareError(Mute(shouldRetry: false)), "The request failed."),

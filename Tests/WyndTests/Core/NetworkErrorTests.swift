@@ -66,6 +66,11 @@ import WyndLoopbackServer
     let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
     #expect(url.redactedForLog == "https://example.com:8443/items?token=*&page=*&*=*")
     #expect(try #require(URL(string: "http://h/a%20b")).redactedForLog == "http://h/a%20b")
+    #expect(try #require(URL(string: "/items?token=x#SECRET")).redactedForLog == "/items?token=*")
+    #expect(try #require(URL(string: "items?x")).redactedForLog == "items?*=*")
+    #expect(try #require(URL(string: "https:///items?token=x")).redactedForLog == "https:///items?token=*")
+    #expect(try #require(URL(string: "ann:SECRET@h/x")).redactedForLog == "ann:…")
+    #expect(try #require(URL(string: "data:text/plain,SECRET")).redactedForLog == "data:…")
   }
 
   @Test func accessorsReadTheLastErrorOfARetryFailure() throws {

@@ -38,6 +38,29 @@ import Testing
     #expect(server.requests.count == sent)
   }
 
+  /// Nothing listens there, so an attempt would be repeated for ten seconds.
+  @Test(arguments: ["ftp", "FTP", "ftps", "ws", "wss"]) func rejectsAURLOfAnotherProtocol(_ scheme: String) async throws
+  {
+    let server = try LoopbackServer(isListening: false) { _ in .ok() }
+    let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(server.port)/x?token=SECRET"))
+    let folder = try Folder()
+    let errors = [
+      await session.result(of: URLRequest(url: url), policy: .never).error,
+      await #expect(throws: NetworkError.self) { try await session.load(.get(url, as: Void.self), policy: .never) },
+      await #expect(throws: NetworkError.self) {
+        try await session.performNetworkDownload(URLRequest(url: url), to: folder.file(), policy: .never)
+      },
+      await #expect(throws: NetworkError.self) {
+        try await session.networkBytes(for: URLRequest(url: url), policy: .never)
+      },
+    ]
+    for error in errors {
+      guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); continue }
+      #expect(reason.contains("http") && !reason.contains("SECRET"), "\(reason)")
+      #expect(error?.localizedDescription.contains(reason) == true)
+    }
+  }
+
   @Test func acceptsOnlyTokenCharactersInMethods() async throws {
     let script = NetworkScript([.ok("x")])
     let client = NetworkClient(on: script)
