@@ -18,7 +18,7 @@ nonisolated extension RequestBody {
   }
 
   /// A part of a multipart body.
-  nonisolated public struct Part: Sendable {
+  nonisolated public struct Part: Sendable, CustomStringConvertible {
     let name: String
     /// Passes the content to the closure in chunks.
     let content: @Sendable ((Data) throws -> Void) throws -> Void
@@ -26,6 +26,8 @@ nonisolated extension RequestBody {
     var contentType: String?
     /// The content is read from a file.
     var isFile = false
+    /// The name, and nothing of the content.
+    public var description: String { NetworkError.oneLine(name, 100) }
   }
 }
 

@@ -21,7 +21,7 @@ public import Foundation
 /// multipart body is added to it, and a type that is not multipart or names another boundary is replaced.
 ///
 /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
-nonisolated public struct RequestBody: Sendable {
+nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
   enum Content: Sendable {
     /// Encodes the body when the request is made. The argument is the encoder of the client.
     case memory(@Sendable (JSONEncoder?) throws -> Data)
@@ -34,6 +34,9 @@ nonisolated public struct RequestBody: Sendable {
   let content: Content
   /// Nil means that of the header fields of the client or the session, or `application/octet-stream`.
   let contentType: String?
+
+  /// Whether it is in memory, and nothing of its content.
+  public var description: String { isInMemory ? "a body in memory" : "a body that is not in memory" }
 
   /// Whether the body is in the request itself.
   var isInMemory: Bool {

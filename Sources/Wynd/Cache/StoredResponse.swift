@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// A response in a ``ResponseStore``. A store can encode and decode it, but not read its contents.
-nonisolated public struct StoredResponse: Sendable, Codable {
+nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvertible {
   private let url: URL
   private let status: Int
   private let body: Data
@@ -20,6 +20,9 @@ nonisolated public struct StoredResponse: Sendable, Codable {
   /// is stored for a key with its ``ResponseKey/variant``, and is found only with the index it was stored with.
   private var indexID: String?
   var isVariantIndex: Bool { indexID != nil }
+
+  /// Status, URL and size: no query value, no header and nothing of the body.
+  public var description: String { "\(status) from \(url.redactedForLog), \(body.count) bytes" }
 
   /// The estimated size in bytes.
   public var size: Int {

@@ -1,5 +1,9 @@
 public import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 // These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
 
 nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, CustomDebugStringConvertible {
@@ -225,6 +229,11 @@ nonisolated extension URLRequest {
     let method = NetworkRequestValidation.isToken(networkMethod) ? networkMethod : "(no method)"
     return "\(method) \(url?.redactedForLog ?? "(no URL)")"
   }
+}
+
+nonisolated extension HTTPURLResponse {
+  /// The status and the URL, without what may be secret.
+  var redactedForLog: String { "\(statusCode) from \(url?.redactedForLog ?? "(no URL)")" }
 }
 
 nonisolated extension URL {

@@ -41,9 +41,7 @@ nonisolated public enum NetworkResponseSource: Sendable {
 
 nonisolated extension NetworkResponse: CustomStringConvertible {
   /// Status, URL and size: no query value, no header and nothing of the body.
-  public var description: String {
-    "\(response.statusCode) from \(response.url?.redactedForLog ?? "(no URL)"), \(data.count) bytes"
-  }
+  public var description: String { "\(response.redactedForLog), \(data.count) bytes" }
 
   /// Makes a response that no server sent, for tests.
   public init(

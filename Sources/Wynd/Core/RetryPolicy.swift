@@ -176,6 +176,26 @@ nonisolated extension RetryPolicy {
   }
 }
 
+nonisolated extension RetryPolicy: CustomStringConvertible {
+  /// The fields that are set, such as "RetryPolicy(maxRetries: 3, deadline: 10.0 seconds)".
+  public var description: String {
+    func text(_ limit: Duration?) -> String { limit.map { "\($0)" } ?? "nil" }
+    let fields = [
+      fields.maxRetries.map { "maxRetries: \($0)" },
+      fields.backoff.map { "backoff: \($0)" },
+      fields.maxRetryAfter.map { "maxRetryAfter: \(text($0))" },
+      fields.maxRetryTime.map { "maxRetryTime: \(text($0))" },
+      fields.maxUnreachableTime.map { "maxUnreachableTime: \(text($0))" },
+      fields.deadline.map { "deadline: \(text($0))" },
+      fields.budget.map { $0 == nil ? "budget: nil" : "budget" },
+      fields.retriesNonIdempotent.map { "retriesNonIdempotent: \($0)" },
+      fields.shouldRetry.map { $0 == nil ? "shouldRetry: nil" : "shouldRetry" },
+      listeners.isEmpty ? nil : "onEvent",
+    ]
+    return "RetryPolicy(\(fields.compactMap { $0 }.joined(separator: ", ")))"
+  }
+}
+
 /// An `onEvent`, which can be recognized in a copy of its policy.
 nonisolated private final class NetworkEventListener: Sendable {
   let onEvent: @Sendable (NetworkEvent) -> Void

@@ -14,7 +14,7 @@ public import Foundation
 /// ```
 nonisolated public final class NetworkScript: NetworkSettingsPerformer {
   /// The outcome of one request.
-  public enum Step: Sendable {
+  public enum Step: Sendable, CustomStringConvertible {
     /// A response with its complete body.
     case response(Int, headers: [String: String], body: Data)
     /// A response whose body arrives in chunks, for a transfer or a stream. If `isCut` is true, the connection is then
@@ -34,6 +34,15 @@ nonisolated public final class NetworkScript: NetworkSettingsPerformer {
     }
     /// The request fails because the connection is lost.
     public static let dropped = Step.failure(.networkConnectionLost)
+    /// The status and the size of the body, or the error.
+    public var description: String {
+      switch self {
+      case .response(let status, _, let body): "\(status), \(body.count) bytes"
+      case .chunks(let status, _, let chunks, _): "\(status), \(chunks.reduce(0) { $0 + $1.count }) bytes"
+      case .failure(let code): "URLError \(code.rawValue)"
+      case .silence: "no response"
+      }
+    }
   }
 
   /// Where completion handlers are called.

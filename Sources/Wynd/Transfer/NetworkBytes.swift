@@ -58,13 +58,15 @@ nonisolated extension NetworkPerformer {
 
 /// The body of a response as it arrives. It can be iterated once. The transfer is canceled when the sequence and its
 /// iterator are released.
-nonisolated public struct NetworkBytes: AsyncSequence, Sendable {
+nonisolated public struct NetworkBytes: AsyncSequence, Sendable, CustomStringConvertible {
   /// A chunk of the body. It is never empty.
   public typealias Element = Data
 
   /// The status code and header fields of the response.
   public let response: HTTPURLResponse
   let stream: NetworkByteStream
+  /// Status and URL: no query value, no header and nothing of the body.
+  public var description: String { response.redactedForLog }
 
   /// The size of the body in bytes; nil if it is compressed, or the response does not state it.
   public var total: Int64? { NetworkDownloadDecision.length(response.networkValue(of:)) }
@@ -94,12 +96,14 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
   let bytes: NetworkBytes
 
   /// Iterates over the lines.
-  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable, CustomStringConvertible {
     var bytes: NetworkBytes.AsyncIterator
     /// Whether a last line without a line ending is returned.
     var keepsLast = true
     var splitter = NetworkLineSplitter()
     var lines: ArraySlice<String> = []
+    /// Nothing of the body.
+    public var description: String { "an iterator over lines" }
 
     /// The next line, or nil at the end of the body.
     ///

@@ -40,13 +40,15 @@ nonisolated public struct DownloadOptions: Sendable {
 }
 
 /// A completed download.
-nonisolated public struct NetworkDownload: Sendable {
+nonisolated public struct NetworkDownload: Sendable, CustomStringConvertible {
   /// The downloaded file, at its destination.
   public let file: URL
   /// The last response: 206 if it contained only the rest of the file, 416 if nothing was missing.
   public let response: HTTPURLResponse
   /// Every attempt, in order. The last one succeeded.
   public let attempts: [NetworkAttempt]
+  /// Status, URL and file: no query value and no header.
+  public var description: String { NetworkError.oneLine("\(response.redactedForLog), \(file.path)", 1_000) }
 
   /// Whether there is a partial file for this destination, kept by ``DownloadOptions/resumes``.
   public static func hasPartialFile(for destination: URL) -> Bool {

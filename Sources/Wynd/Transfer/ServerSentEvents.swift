@@ -6,7 +6,7 @@
 #endif
 
 /// A server-sent event (WHATWG HTML §9.2).
-nonisolated public struct ServerSentEvent: Sendable, Equatable {
+nonisolated public struct ServerSentEvent: Sendable, Equatable, CustomStringConvertible {
   /// The last event ID that the server sent, with this event or an earlier one.
   public var id: String
   /// The event type; `message` if the server sent none.
@@ -15,6 +15,8 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable {
   public var data: String
   /// The reconnection time that the server sent, with this event or an earlier one.
   public var retry: Duration?
+  /// The size of its data, and nothing of its content.
+  public var description: String { "an event, \(data.utf8.count) bytes" }
 }
 
 nonisolated extension NetworkPerformer {
@@ -66,9 +68,11 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   var typed: @Sendable (NetworkError) -> NetworkError = { $0 }
 
   /// Iterates over the events.
-  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
+  nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable, CustomStringConvertible {
     /// The status code and header fields of the current connection; nil before the first one.
     public private(set) var response: HTTPURLResponse?
+    /// Status and URL: no query value, no header and nothing of an event.
+    public var description: String { response?.redactedForLog ?? "not connected" }
     private let events: ServerSentEvents
     /// Makes the later connections, by which time the app may have invalidated its session.
     private let laterPerformer: any NetworkPerformer
