@@ -16,8 +16,7 @@ nonisolated extension NetworkClient {
   #endif
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
     do {
-      let client = beginningCall()
-      let call = NetworkCall(client: client, plan)
+      let call = NetworkCall(client: self, plan)
       call.signIns.begin(with: signIns)
       var plan = plan
       try complete(&plan.request, in: call)
@@ -26,8 +25,6 @@ nonisolated extension NetworkClient {
       let outerMiddleware = call.outerMiddleware + middleware
       if !outerMiddleware.isEmpty { plan.outerMiddleware = outerMiddleware }
       let ofCall = middleware.filter { $0.stage == .call }
-      // Without them, the request is sent at once. Otherwise the app may invalidate its session while they work.
-      let performer = ofCall.isEmpty ? performerInForce : client.performerInForce
       let perform: NetworkMiddlewareNext = { [plan] request in
         var plan = plan
         plan.request = request
@@ -52,8 +49,7 @@ nonisolated extension NetworkClient {
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let client = beginningCall()
-    return start(completionHandler) { await client.perform(plan) }
+    start(completionHandler) { await perform(plan) }
   }
 
   /// Adds the base URL and the header fields.
@@ -159,7 +155,6 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   private func note(_ outcome: NetworkOutcome, mayBeApplied: Bool) {
     combined.withLock { combined in
       combined.hasFollowedRedirect = outcome.hasFollowedRedirect
-      combined.hasSentNothing = outcome.hasSentNothing
       if outcome.hasProgressed { combined.hasProgressed = true }
       // Once a request may have been applied, a later failure does not prove otherwise.
       if outcome.hasFollowedRedirect || outcome.mayBeApplied || mayBeApplied { combined.mayBeApplied = true }

@@ -37,7 +37,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///
   /// What a performer of the app contains is not known, also if it contains a client: its base URL and coders are not
   /// used, and a ``ResponseCache`` of this client passes every request on.
-  public var performer: any NetworkPerformer { didSet { begun = nil } }
+  public var performer: any NetworkPerformer
   /// Header fields for every request that does not already have them. If there is a ``baseURL``, its own or that of the
   /// client that this one is made on, fields that look like credentials are sent only to its origin.
   public var headers: [NetworkHeader]
@@ -52,9 +52,6 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// ``MiddlewareStage/call`` middleware, the policy's deadline starts when `next` is called. The deadline and a
   /// cancellation end the work of `next`; a middleware has to end its other work itself.
   public var middleware: [any NetworkMiddleware]
-  /// The performer with the state of its session when the call began, in the client of that call
-  /// (``NetworkCall/client``).
-  private var begun: (any NetworkPerformer)?
 
   /// Makes a client.
   ///
@@ -105,27 +102,6 @@ nonisolated extension NetworkClient: CustomStringConvertible {
   public var description: String { "NetworkClient(\(baseURL?.redactedForLog ?? "no base URL"))" }
 }
 
-// MARK: - The performer of a call
-
-nonisolated extension NetworkClient: NetworkSessionPerformer {
-  /// What carries out a call that has begun, or one that begins now.
-  var performerInForce: any NetworkPerformer { begun ?? performer }
-
-  func beginningCall() -> NetworkClient {
-    var client = self
-    if begun == nil { client.begun = performer.atCallStart }
-    return client
-  }
-
-  var signIns: NetworkSignIns.Numbers {
-    var signIns = base?.signIns ?? [:]
-    for case let middleware as any NetworkSignInMiddleware in middleware {
-      signIns[ObjectIdentifier(middleware)] = middleware.currentSignIn
-    }
-    return signIns
-  }
-}
-
 // MARK: - A client that is made on another client
 
 nonisolated extension NetworkClient {
@@ -139,7 +115,7 @@ nonisolated extension NetworkClient {
   /// may contain a client.
   var isPerformerKnown: Bool {
     if let base { return base.isPerformerKnown }
-    return performer is any NetworkSessionPerformer || performer is any NetworkSettingsPerformer
+    return performer is URLSession || performer is any NetworkSettingsPerformer
   }
 
   /// The header fields that the session adds to every request.
@@ -150,6 +126,14 @@ nonisolated extension NetworkClient {
 }
 
 nonisolated extension NetworkClient: NetworkEndpointContext {
+  var signIns: NetworkSignIns.Numbers {
+    var signIns = base?.signIns ?? [:]
+    for case let middleware as any NetworkSignInMiddleware in middleware {
+      signIns[ObjectIdentifier(middleware)] = middleware.currentSignIn
+    }
+    return signIns
+  }
+
   var settings: NetworkClientSettings {
     // Not those of a script: a test should find a client whose base URL is missing.
     let inherited = base?.settings

@@ -25,9 +25,10 @@ nonisolated public struct NetworkCallPlan: Sendable {
 
   /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
   var delay: Duration?
-  /// Whether the first request may be sent while the app is inside the public call, so that the session is certainly
-  /// valid. False as soon as something has waited since then, or may have.
-  var isInsideCall = true
+  /// The session of the call with its delegate, as they are when the call begins; nil until then.
+  var transport: NetworkSessionTransport?
+  /// Whether every request runs on a private session, because the app may have invalidated its own since the call began.
+  var usesPrivateSession = false
   /// The sign-ins of the call that this one belongs to: that of a client that is made on this one, or an earlier
   /// connection of the same event stream.
   var signIns: NetworkSignIns?
@@ -88,6 +89,21 @@ nonisolated extension NetworkCallPlan {
     var plan = self
     plan.id = Self.nextID()
     return plan
+  }
+
+  /// The plan of a call that begins now.
+  func begun(on performer: some NetworkPerformer) -> NetworkCallPlan {
+    var plan = self
+    // A client, or a performer of the app, may send the first request later.
+    if !(performer is URLSession) { plan.usesPrivateSession = true }
+    if transport == nil { plan.transport = performer.endpointSettings.session.map(NetworkSessionTransport.init) }
+    return plan
+  }
+
+  /// Sends the requests of this call on a session, with the delegate that it had when the call began.
+  func transport(on session: URLSession) -> NetworkSessionTransport {
+    if let transport, transport.session === session { return transport }
+    return NetworkSessionTransport(session: session)
   }
 
   /// The request without the length of a body that is not yet in it.

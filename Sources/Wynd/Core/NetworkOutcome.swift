@@ -26,8 +26,6 @@ nonisolated struct NetworkOutcome: Sendable {
   var mayBeApplied = false
   /// The request may have been sent, even if the error usually proves that it was not.
   var mayHaveSent = false
-  /// The request was not sent, whatever the error says.
-  var hasSentNothing = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
   var accepted: NetworkResponse<Data>?
   /// Whether the failed attempt transferred data that does not have to be transferred again.

@@ -55,7 +55,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     var plan = plan
-    plan.isInsideCall = false
+    plan.usesPrivateSession = true
     return start(completionHandler) { [plan] in await perform(plan) }
   }
 
@@ -64,7 +64,7 @@ nonisolated extension NetworkPerformer {
 
   /// Begins a call of the app.
   func begin(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    await perform(begun(plan))
+    await perform(plan.begun(on: self))
   }
 
   /// The same with a completion handler.
@@ -72,16 +72,7 @@ nonisolated extension NetworkPerformer {
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    perform(begun(plan), completionHandler: completionHandler)
-  }
-
-  /// A performer of the app may wait before it passes the plan on, and the app may invalidate its session meanwhile:
-  /// creating a task on it would crash.
-  private func begun(_ plan: NetworkCallPlan) -> NetworkCallPlan {
-    guard plan.isInsideCall, !(self is any NetworkSessionPerformer) else { return plan }
-    var plan = plan
-    plan.isInsideCall = false
-    return plan
+    perform(plan.begun(on: self), completionHandler: completionHandler)
   }
 
   /// Runs async work, and calls the completion handler with its result on the delegate queue.
@@ -98,6 +89,12 @@ nonisolated extension NetworkPerformer {
 /// A performer with settings for the calls that are made on it: a client or a script.
 nonisolated protocol NetworkSettingsPerformer: NetworkPerformer {
   var settings: NetworkClientSettings { get }
+  /// Who is signed in.
+  var signIns: NetworkSignIns.Numbers { get }
+}
+
+nonisolated extension NetworkSettingsPerformer {
+  var signIns: NetworkSignIns.Numbers { [:] }
 }
 
 /// What a performer supplies to the calls that are made on it.
@@ -119,46 +116,33 @@ nonisolated struct NetworkClientSettings: Sendable {
   }
 }
 
-/// A performer whose session an app may invalidate after the beginning of a call.
-nonisolated protocol NetworkSessionPerformer: NetworkPerformer {
-  associatedtype CallPerformer: NetworkPerformer
-  /// Carries out requests of a call that begins now, whenever they are sent.
-  func beginningCall() -> CallPerformer
-  /// Who is signed in.
-  var signIns: NetworkSignIns.Numbers { get }
-}
-
-nonisolated extension NetworkSessionPerformer {
-  var signIns: NetworkSignIns.Numbers { [:] }
-}
-
 nonisolated extension NetworkPerformer {
-  /// Carries out requests of a call that begins now, whenever they are sent, if the session is known.
-  var atCallStart: any NetworkPerformer { (self as? any NetworkSessionPerformer)?.beginningCall() ?? self }
+  /// The settings of a client, a script or a session.
+  var endpointSettings: NetworkClientSettings {
+    if let session = self as? URLSession { return NetworkClientSettings(session: session) }
+    return (self as? any NetworkSettingsPerformer)?.settings ?? NetworkClientSettings()
+  }
 
   /// Who is signed in, for a call that begins now.
   var signInsAtCallStart: NetworkSignIns {
     let signIns = NetworkSignIns()
-    if let performer = self as? any NetworkSessionPerformer { signIns.begin(with: performer.signIns) }
+    if let performer = self as? any NetworkSettingsPerformer { signIns.begin(with: performer.signIns) }
     return signIns
   }
 }
 
-nonisolated extension URLSession: NetworkSessionPerformer {
-  /// Carries out a call with the configuration and the delegate of this session. Its first request runs on the session.
+nonisolated extension URLSession: NetworkPerformer {
+  /// Carries out a call with the configuration and the delegate of this session. On Apple's platforms, its first request
+  /// runs on the session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    await RetryLoop(plan, on: NetworkSessionTransport(session: self)).run()
+    await RetryLoop(plan, on: plan.transport(on: self)).run()
   }
 
-  /// The same with a completion handler. The first request of a plain call has been handed to the session when this
-  /// returns.
+  /// The same with a completion handler. When this returns, the app may finish the session.
   public func perform(
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    RetryLoop(plan, on: NetworkSessionTransport(session: self))
-      .start(on: delegateQueue, completion: completionHandler)
+    RetryLoop(plan, on: plan.transport(on: self)).start(on: delegateQueue, completion: completionHandler)
   }
-
-  func beginningCall() -> NetworkSessionTransport { NetworkSessionTransport(forLaterRequestsOn: self) }
 }

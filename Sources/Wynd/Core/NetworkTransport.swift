@@ -18,10 +18,9 @@ nonisolated struct NetworkOutgoing: Sendable {
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
   var secretFields: Set<String> = []
-  /// Whether the app is still inside the call that sends this request. Only then its session is certainly valid.
-  var isInsideCall = false
-  /// Stands for the request on the caller's session, if it is the first one of a transfer.
-  var placeholder: NetworkPlaceholder?
+  /// Whether the request runs on a private session, because the app may have invalidated its own. On Linux, every request
+  /// does.
+  var usesPrivateSession = true
   /// Whether the request may be repeated whatever has happened to it.
   var isSafeToRepeat: Bool { isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil }
   var hasBody: Bool {
@@ -49,15 +48,9 @@ nonisolated protocol NetworkTransport: Sendable {
   /// Sends the request, unless the reply has ended already, and ends the reply with its outcome. When this returns, the
   /// app may invalidate its session.
   func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply)
-  /// Makes what stands for the requests of a transfer on the caller's session. Called inside the call.
-  ///
-  /// - Throws: If the session is known to be invalid.
-  func placeholder() throws(URLError) -> NetworkPlaceholder?
 }
 
 nonisolated extension NetworkTransport {
-  func placeholder() throws(URLError) -> NetworkPlaceholder? { nil }
-
   /// Validates the request and sends it.
   func send(_ outgoing: NetworkOutgoing) async -> NetworkOutcome {
     if let reason = validationError(for: outgoing.requestToValidate) {

@@ -63,7 +63,6 @@ nonisolated extension RepeatSafety {
     case .mappedError(_, let cause): return proven(by: cause, in: outcome)
     default: break
     }
-    if outcome.hasSentNothing { return .nothingSent }
     if error.failedBeforeSending, !outcome.mayHaveSent { return .nothingSent }
     return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
   }

@@ -170,8 +170,6 @@ nonisolated final class RetryLoop: Sendable {
     state.attempts += 1
     state.attemptStart = elapsed(state)
     if let time = timeUntilDeadline(state) { reply.setDeadline(time, clock) }
-    let isAtCallStart = state.attempts == 1 && plan.delay == nil
-    let isInsideCall = plan.isInsideCall && isAtCallStart
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
@@ -180,10 +178,10 @@ nonisolated final class RetryLoop: Sendable {
     if plan.isWrapped {
       let isResponding = NetworkLock(false)
       state.isResponding = isResponding
-      let attempt = plan.attempt(through: { [self] in await send($0, isResponding) })
-      startWrapped(attempt, outgoing, needsPlaceholder: isInsideCall && plan.isTransfer, reply)
+      startWrapped(plan.attempt(through: { [self] in await send($0, isResponding) }), outgoing, reply)
     } else {
-      outgoing.isInsideCall = isInsideCall
+      let isAtCallStart = state.attempts == 1 && plan.delay == nil
+      outgoing.usesPrivateSession = plan.usesPrivateSession || !isAtCallStart
       transport.start(outgoing, reply)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
@@ -192,18 +190,10 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Starts an attempt that middleware or a transfer carries out, perhaps with several requests.
   private func startWrapped(
-    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, needsPlaceholder: Bool, _ reply: NetworkReply
+    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ reply: NetworkReply
   ) {
-    var outgoing = outgoing
-    do {
-      if needsPlaceholder { outgoing.placeholder = try transport.placeholder() }
-    } catch {
-      return reply.end(NetworkOutcome(error: error))
-    }
     // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-    let work = Task { [outgoing] in
-      reply.end(await attempt(outgoing))
-    }
+    let work = Task { reply.end(await attempt(outgoing)) }
     reply.onCancel { work.cancel() }
   }
 

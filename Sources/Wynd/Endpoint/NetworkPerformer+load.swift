@@ -58,14 +58,10 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let settings = endpointSettings
-    if endpointContext == nil, let call = try? endpoint.call(policy, settings) {
-      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
-    }
-    // The async method runs a client's calls, and throws the error of a request that cannot be made.
-    return start(completionHandler) { [atCallStart] in
-      do throws(NetworkError) {
-        return .success(try await atCallStart.loadResponse(endpoint, policy: policy))
-      } catch { return .failure(error) }
+    do throws(NetworkError) {
+      return start(try endpoint.call(policy, settings), endpoint, settings, completionHandler)
+    } catch {
+      return start(completionHandler) { .failure(error) }
     }
   }
 
@@ -86,6 +82,23 @@ nonisolated extension NetworkPerformer {
     return try await response(of: endpoint.call(policy, settings), endpoint, settings)
   }
 
+  /// Starts the call of an endpoint, and calls the handler with the parsed response.
+  func start<E: Endpoint>(
+    _ call: NetworkEndpointCall, _ endpoint: E, _ settings: NetworkClientSettings,
+    _ completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    if endpointContext == nil {
+      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
+    }
+    var call = call
+    call.plan = call.plan.begun(on: self)
+    return start(completionHandler) { [call] in
+      do throws(NetworkError) {
+        return .success(try await response(of: call, endpoint, settings))
+      } catch { return .failure(error) }
+    }
+  }
+
   /// Carries out the call of an endpoint, and parses its response.
   func response<E: Endpoint>(
     of call: NetworkEndpointCall, _ endpoint: E, _ settings: NetworkClientSettings
@@ -97,12 +110,6 @@ nonisolated extension NetworkPerformer {
   }
 
   var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
-
-  /// The settings of a client, a script or a session.
-  var endpointSettings: NetworkClientSettings {
-    if let session = self as? URLSession { return NetworkClientSettings(session: session) }
-    return (self as? any NetworkSettingsPerformer)?.settings ?? NetworkClientSettings()
-  }
 }
 
 /// A performer that takes part in the calls of endpoints: a client.

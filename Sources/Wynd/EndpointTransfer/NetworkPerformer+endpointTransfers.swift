@@ -76,19 +76,11 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     let settings = endpointSettings
-    let call: NetworkEndpointCall
     do throws(NetworkError) {
-      call = try endpoint.call(policy, settings) { $0.report(to: onProgress) }
+      let call = try endpoint.call(policy, settings) { $0.report(to: onProgress) }
+      return start(call, endpoint, settings, completionHandler)
     } catch {
       return start(completionHandler) { .failure(error) }
-    }
-    if endpointContext == nil {
-      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
-    }
-    return start(completionHandler) { [atCallStart] in
-      do throws(NetworkError) {
-        return .success(try await atCallStart.response(of: call, endpoint, settings))
-      } catch { return .failure(error) }
     }
   }
 

@@ -74,8 +74,6 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// Status and URL: no query value, no header and nothing of an event.
     public var description: String { response?.redactedForLog ?? "not connected" }
     private let events: ServerSentEvents
-    /// Makes the later connections, by which time the app may have invalidated its session.
-    private let laterPerformer: any NetworkPerformer
     private let call: Result<NetworkCallPlan, NetworkError>
     private let mayReconnect: Bool
     private var parser: NetworkServerSentEventParser
@@ -90,9 +88,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     init(_ events: ServerSentEvents) {
       self.events = events
-      laterPerformer = events.performer.atCallStart
       call = Result { () throws(NetworkError) in
-        var call = try events.makeCall()
+        var call = try events.makeCall().begun(on: events.performer)
         // A new connection continues the stream of the user who opened it.
         call.signIns = events.performer.signInsAtCallStart
         return call
@@ -144,8 +141,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
       call.request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
-      let performer = response == nil ? events.performer : laterPerformer
-      let stream = try await connection(call, performer)
+      let stream = try await connection(call)
       response = stream.response
       if stream.response.statusCode == 204 { return }
       let type = stream.response.networkValue(of: "Content-Type") ?? ""
@@ -163,10 +159,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
     }
 
-    private func connection(
-      _ call: NetworkCallPlan, _ performer: any NetworkPerformer
-    ) async throws(NetworkError) -> NetworkBytes {
-      do throws(NetworkError) { return try await performer.networkStream(call, startsWithHead: true) } catch {
+    private func connection(_ call: NetworkCallPlan) async throws(NetworkError) -> NetworkBytes {
+      do throws(NetworkError) { return try await events.performer.networkStream(call, startsWithHead: true) } catch {
         throw events.typed(error)
       }
     }

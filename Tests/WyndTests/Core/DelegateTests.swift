@@ -15,10 +15,10 @@ import WyndLoopbackServer
     "LinuxAttempt+Delegate.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
     "LinuxAttempt+Delegate.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
     "LinuxAttempt+Delegate.swift: didReceive challenge": "returnsA401WithAnyWWWAuthenticateValue",
-    "LinuxOwnSession.swift: didReceive response": "retriesUntilTheFirstByte",
-    "LinuxOwnSession.swift: didReceive data": "retriesUntilTheFirstByte",
-    "LinuxOwnSession.swift: didCompleteWithError": "retriesUntilTheFirstByte",
-    "LinuxOwnSession.swift: didSendBodyData": "progressStartsAgainOnARetry",
+    "LinuxPrivateSession.swift: didReceive response": "retriesUntilTheFirstByte",
+    "LinuxPrivateSession.swift: didReceive data": "retriesUntilTheFirstByte",
+    "LinuxPrivateSession.swift: didCompleteWithError": "retriesUntilTheFirstByte",
+    "LinuxPrivateSession.swift: didSendBodyData": "progressStartsAgainOnARetry",
   ]
 
   @Test func everyDelegateMethodHasATest() throws {

@@ -251,28 +251,4 @@ import WyndLoopbackServer
     mayGoOn.signal()
     _ = await (held.value, other.value)
   }
-
-  #if canImport(FoundationNetworking)
-    /// Nothing is sent, but the failure has a beginning, as that of every attempt.
-    @Test func transferOnAnInvalidSessionBeginsAnAttempt() async throws {
-      let session = URLSession(configuration: .ephemeral)
-      session.finishTasksAndInvalidate()
-      await until { session.isInvalidated }
-      let log = EventLog()
-      let folder = try Folder()
-      let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
-      await #expect(throws: NetworkError.self) {
-        try await session.performNetworkDownload(request, to: folder.file(), policy: RetryPolicy(onEvent: log.add))
-      }
-      let kinds = log.events.map { event in
-        switch event.kind {
-        case .attemptStarted: "started"
-        case .attemptFailed: "failed"
-        case .gaveUp: "gave up"
-        default: "other"
-        }
-      }
-      #expect(kinds == ["started", "failed", "gave up"])
-    }
-  #endif
 }

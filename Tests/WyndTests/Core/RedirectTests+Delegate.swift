@@ -40,13 +40,15 @@ extension RedirectTests {
     }
   #endif
 
-  @Test(arguments: [0.4, 1]) func timesOutWhenTheRedirectDelegateNeverResponds(_ timeout: Double) async throws {
+  @Test func deadlineEndsACallWhoseRedirectDelegateNeverResponds() async throws {
     let server = try LoopbackServer(script: .redirect(to: "/b"))
     let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(nil), delegateQueue: nil)
     defer { session.invalidateAndCancel() }
-    var request = URLRequest(url: server.url("/a"))
-    request.timeoutInterval = timeout
-    #expect(await session.result(of: request, policy: .never).error?.urlError?.code == .timedOut)
+    let policy = RetryPolicy(deadline: .milliseconds(300))
+    let began = ContinuousClock.now
+    let result = await session.result(of: URLRequest(url: server.url("/a")), policy: policy)
+    #expect(result.error?.urlError?.code == .timedOut)
+    #expect((.milliseconds(300)...(.seconds(20))).contains(ContinuousClock.now - began))
   }
 
   @Test func sessionDelegateDecidesAboutRedirects() async throws {

@@ -98,18 +98,6 @@ import Wynd
     }
   }
 
-  /// A session without cookies for a request is ended with the caller's.
-  @Test func invalidatingTheSessionCancelsARequestWithoutCookies() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let session = URLSession(configuration: .ephemeral)
-    var request = URLRequest(url: server.url())
-    request.httpShouldHandleCookies = false
-    let task = Task { [request] in await session.result(of: request, policy: .never) }
-    await until { server.openRequests == 1 }
-    session.invalidateAndCancel()
-    #expect(await task.value.error?.urlError?.code == .cancelled)
-  }
-
   // MARK: Bodies
 
   @Test(arguments: ["GET", "HEAD", "get"], kinds)

@@ -204,12 +204,12 @@ import Testing
 
   // MARK: A wait before the first attempt
 
-  /// Notes when the app is inside the call that sends a request.
+  /// Notes which requests must not run on the session of the app.
   struct Noting: NetworkTransport {
-    let isInsideCall = Box<[Bool]>([])
+    let usesPrivateSession = Box<[Bool]>([])
     func validationError(for request: URLRequest) -> String? { nil }
     func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
-      isInsideCall.update { $0.append(outgoing.isInsideCall) }
+      usesPrivateSession.update { $0.append(outgoing.usesPrivateSession) }
       Hasty().start(outgoing, reply)
     }
   }
@@ -241,7 +241,7 @@ import Testing
       _ = RetryLoop(plan, on: transport).start(on: OperationQueue()) { _ in continuation.resume() }
     }
     _ = await RetryLoop(plan, on: transport).run()
-    #expect(transport.isInsideCall.value == [false, false])
+    #expect(transport.usesPrivateSession.value == [true, true])
   }
 
   @Test func cancelEndsTheWaitBeforeTheFirstAttempt() async throws {
@@ -252,6 +252,6 @@ import Testing
       task.cancel()
     }
     guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
-    #expect(transport.isInsideCall.value == [])
+    #expect(transport.usesPrivateSession.value == [])
   }
 }

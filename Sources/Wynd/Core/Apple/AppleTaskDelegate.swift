@@ -1,7 +1,7 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task on a session of ours, or of one with a body stream on the caller's session. It receives the
+  /// The delegate of a task on a private session, or of one with a body stream on the caller's session. It receives the
   /// response, and passes what the session's delegate would be asked to the delegate of the caller's session, with that
   /// session as argument. URLSession calls the methods for one task serially, even on a concurrent delegate queue.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {

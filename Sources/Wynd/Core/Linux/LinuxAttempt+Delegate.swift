@@ -7,33 +7,25 @@
     /// As many as there can be redirects.
     private static let mostChallenges = 20
 
-    /// Calls the delegate of the caller's session on its queue, also for tasks on a session of ours.
-    private func onDelegateQueue(_ activeSession: URLSession, _ ask: @escaping @Sendable () -> Void) {
-      if activeSession === session || callersDelegate == nil { ask() } else { session.delegateQueue.addOperation(ask) }
-    }
-
     func urlSession(
-      _ activeSession: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+      _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest _: URLRequest, completionHandler _: @escaping @Sendable (URLRequest?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
-      if !LinuxConnections.ends(after: response) { LinuxConnections.add(activeSession, request.url) }
       guard let proposed = request.following(response, in: session.configuration, secretFields: secretFields) else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
-      // Without the timer, a delegate that never calls back would leave the call without a result.
-      if callersDelegate != nil { startTimer(hop) }
-      onDelegateQueue(activeSession) { [self] in
-        let decide: @Sendable (URLRequest?) -> Void = { chosen in
-          Self.queue.async { [self] in
-            if task.isCanceledByDelegate { return end(URLError(.cancelled), hop: hop) }
-            // Nil means that the redirect is not followed: the 3xx is the response, without its body.
-            guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
-            follow(chosen, from: hop)
-          }
+      let decide: @Sendable (URLRequest?) -> Void = { [self] chosen in
+        Self.queue.async { [self] in
+          if task.isCanceledByDelegate { return end(URLError(.cancelled), hop: hop) }
+          // Nil means that the redirect is not followed: the 3xx is the response, without its body.
+          guard let chosen else { return end(NetworkOutcome(data: Data(), response: response), hop: hop) }
+          follow(chosen, from: hop)
         }
-        guard let delegate = callersDelegate as? any URLSessionTaskDelegate else { return decide(proposed) }
+      }
+      guard let delegate = callersDelegate as? any URLSessionTaskDelegate else { return decide(proposed) }
+      session.delegateQueue.addOperation { [session] in
         delegate.urlSession(
           session, task: task, willPerformHTTPRedirection: response, newRequest: proposed, completionHandler: decide)
       }
@@ -41,16 +33,14 @@
 
     /// libcurl has reused a dead connection, or the server has refused an HTTP/2 stream, and libcurl wants to send the
     /// body again, without regard to the retry rule. The completion handler must be called, because otherwise every
-    /// session is blocked for 7 s. For a body in memory, nil makes the request fail. For a body stream, nil would send
-    /// an empty body, which the server may accept, so libcurl gets a stream that cannot be read. The attempt ends
-    /// before any response to such a request can arrive.
+    /// session is blocked for 7 s. Nil would send an empty body, which the server may accept, so libcurl gets a stream
+    /// that cannot be read. The attempt ends before any response to such a request can arrive.
     func urlSession(
-      _ session: URLSession, task: URLSessionTask,
+      _: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      let sendsStream = state.withLock { $0.sendsStream }
       if let hop = hop(of: task) { end(URLError(.networkConnectionLost), hop: hop) }
-      completionHandler(sendsStream ? LinuxBodyStream(nil, nil) { nil } : nil)
+      completionHandler(LinuxBodyStream(nil, nil) { nil })
     }
 
     /// After a 401 with a Basic challenge for which there is no credential, URLSession up to 6.3.1 never completes the
@@ -75,7 +65,6 @@
           if isLastChallenge, let response = challenge.failureResponse {
             return end(NetworkOutcome(data: Data(), response: response), hop: hop)
           }
-          replaceTimer(by: nil, hop)
           // `.useCredential` without a credential crashes.
           let isWithoutCredential = choice == .useCredential && credential == nil
           let usedChoice = isWithoutCredential ? .performDefaultHandling : choice
@@ -90,9 +79,7 @@
       guard let delegate = callersDelegate as? any URLSessionTaskDelegate else {
         return decide(.performDefaultHandling, nil)
       }
-      // Without the timer, a delegate that never calls back would leave the call without a result.
-      startTimer(hop)
-      onDelegateQueue(activeSession) { [self] in
+      session.delegateQueue.addOperation { [session] in
         delegate.urlSession(session, task: task, didReceive: challenge, completionHandler: decide)
       }
     }

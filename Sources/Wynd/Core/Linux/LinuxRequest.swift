@@ -3,37 +3,31 @@
   import FoundationNetworking
 
   nonisolated extension URLRequest {
-    /// Over HTTP/2, which needs TLS, libcurl repeats a request that the server refused, but with an empty body if that
-    /// was in memory. A stream can be made unreadable instead.
-    private var sendsBodyAsStream: Bool { httpBody?.isEmpty == false && url?.scheme?.lowercased() == "https" }
+    /// The body as it is sent; nil if there is none.
+    var linuxBody: LinuxBodyStream? { httpBodyStream as? LinuxBodyStream }
 
-    /// URLSession declares the body of a POST without a type to be form fields, even if the session names another type.
+    /// Whether libcurl could send the request twice if a kept-alive connection turns out to be dead: one without a body,
+    /// because nothing can be made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent
+    /// twice.
+    var needsNewConnection: Bool { linuxBody?.length == 0 || url?.scheme?.lowercased() == "http" }
+
+    /// URLSession declares the body of a POST without a type to be form fields, even if the session names another type, and
+    /// even if the body is empty. A blank field is not sent.
     mutating func setContentType(from additionalFields: [AnyHashable: Any]?) {
-      let hasBody = httpBody?.isEmpty == false || httpBodyStream != nil
-      guard httpMethod == "POST", hasBody, value(forHTTPHeaderField: "Content-Type") == nil else { return }
+      guard httpMethod == "POST", let body = linuxBody, value(forHTTPHeaderField: "Content-Type") == nil else { return }
       let type = NetworkAdditionalField.value(of: "Content-Type", in: additionalFields)
-      if let type { setValue(type, forHTTPHeaderField: "Content-Type") }
+      let typeOfNoBody = body.length == 0 ? " " : nil
+      if let type = type ?? typeOfNoBody { setValue(type, forHTTPHeaderField: "Content-Type") }
     }
 
-    /// Whether libcurl could send the whole request again on its own, because there is no body, or one that may turn out
-    /// to be empty. Without TLS, a new connection is cheap, so not even the header fields are sent again.
-    var needsUnusedConnection: Bool {
-      guard url?.scheme?.lowercased() == "https" else { return true }
-      return (httpBodyStream as? LinuxBodyStream)?.length == nil
-    }
-
-    /// The time-out in seconds, in a range that URLSession can convert. 60 is the default of a request, so it means the
-    /// value of the session.
-    func usedTimeout(in configuration: URLSessionConfiguration) -> TimeInterval {
-      let seconds = timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : timeoutInterval
-      return seconds > 0 ? min(max(seconds, 0.001), 1e8) : 60
-    }
-
-    /// URLSession drops the fraction, so 0.4 s would fail at once. It uses the time-out of a request only if that was
-    /// set as a property. A value that was passed to the request's initializer has to be set again.
-    mutating func setTimeout(_ timeout: TimeInterval, in configuration: URLSessionConfiguration) {
-      let seconds = timeout.rounded(.up)
-      let isUsedAnyway = timeoutInterval == seconds && configuration.timeoutIntervalForRequest == seconds
+    /// Sets the time-out in whole seconds, rounded up: URLSession drops a fraction, so 0.4 s would fail at once. 60 is the
+    /// default of a request, so it means the value of the session.
+    mutating func setTimeout(from configuration: URLSessionConfiguration) {
+      let sessionTimeout = configuration.timeoutIntervalForRequest
+      let wanted = timeoutInterval == 60 ? sessionTimeout : timeoutInterval
+      let seconds = wanted > 0 ? min(wanted.rounded(.up), 1e8) : 60
+      // URLSession uses the time-out of a request only if it was set as a property, and not by the initializer.
+      let isUsedAnyway = timeoutInterval == seconds && sessionTimeout == seconds
       if !isUsedAnyway { timeoutInterval = seconds }
     }
 
@@ -53,19 +47,22 @@
       case data(Data)
     }
 
-    /// The body that URLSession would not send correctly; nil if there is none. For a file, URLSession's own upload
-    /// crashes if the connection is lost meanwhile.
-    private func streamedBody(of transfer: NetworkBodies?) -> StreamedBody? {
+    /// The body; nil if there is none, unless the request is not safe to repeat.
+    private func body(of transfer: NetworkBodies?, isRepeatable: Bool) -> StreamedBody? {
       if let file = transfer?.file { return .file(file) }
       if let makeStream = transfer?.stream { return .streams(makeStream) }
       if let httpBodyStream { return .stream(httpBodyStream) }
-      if sendsBodyAsStream, let httpBody { return .data(httpBody) }
-      return nil
+      if let httpBody, !httpBody.isEmpty { return .data(httpBody) }
+      return isRepeatable ? nil : .data(Data())
     }
 
-    /// Replaces the body by a stream if URLSession would not send it correctly.
-    mutating func streamBody(of transfer: NetworkBodies?) throws {
-      guard let body = streamedBody(of: transfer) else { return }
+    /// Replaces the body by a stream, which shows whether it was read, and which is unreadable when libcurl wants to send it
+    /// again. URLSession's own upload of a file crashes if the connection is lost meanwhile.
+    ///
+    /// A request that is not safe to repeat has an empty stream in place of no body. Over HTTP/2, the server receives a
+    /// complete request only when that was read.
+    mutating func streamBody(of transfer: NetworkBodies?, isRepeatable: Bool) throws {
+      guard let body = body(of: transfer, isRepeatable: isRepeatable) else { return }
       let length: Int?
       var first: InputStream?
       let make: () -> InputStream?
@@ -91,7 +88,7 @@
         // sent.
         setValue(" ", forHTTPHeaderField: "Transfer-Encoding")
       }
-      if length == 0 {
+      if length == 0, isRepeatable {
         httpBody = Data()
       } else {
         httpBodyStream = LinuxBodyStream(length, first, make)
@@ -155,6 +152,9 @@
     private var first: InputStream?
     private var base: InputStream?
     private var left = 0
+    private var hasEnded = false
+    /// Whether a server may have received the body, or a part of it.
+    let wasRead = NetworkLock(false)
 
     /// `first` is read the first time, if there is one. Otherwise, and for each further time, `make` is called.
     init(_ length: Int?, _ first: InputStream?, _ make: @escaping () -> InputStream?) {
@@ -169,6 +169,7 @@
       base = first ?? make()
       first = nil
       left = length ?? .max
+      hasEnded = false
       // One that was read before would be sent empty.
       if let base, [.atEnd, .closed, .error].contains(base.streamStatus) { self.base = nil }
       base?.open()
@@ -176,17 +177,24 @@
     override func close() { base?.close() }
     override var streamStatus: Stream.Status { base?.streamStatus ?? .notOpen }
     private var hasFailed: Bool { base.map { $0.streamStatus == .error } ?? true }
-    // Not that of `base`: URLSession would take a stream that has no bytes for a moment for one at its end.
-    override var hasBytesAvailable: Bool { left > 0 }
+    // Even where `base` has none: URLSession would take a stream that has no bytes for a moment for one at its end.
+    override var hasBytesAvailable: Bool { true }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
-      if left == 0 { return 0 }
-      guard let base, !hasFailed else { return -1 }
-      let count = base.read(buffer, maxLength: min(maxLength, left))
-      let endsTooEarly = count == 0 && (length != nil || hasFailed)
-      if count < 0 || endsTooEarly { return -1 }
-      if length != nil { left -= count }
+      wasRead.withLock { $0 = true }
+      // libcurl repeats a request whose body is empty without asking for a new stream.
+      if hasEnded { return -1 }
+      let count = left == 0 ? 0 : readBase(buffer, maxLength: min(maxLength, left))
+      if count == 0 { hasEnded = true }
+      if length != nil, count > 0 { left -= count }
       return count
+    }
+
+    private func readBase(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+      guard let base, !hasFailed else { return -1 }
+      let count = base.read(buffer, maxLength: maxLength)
+      let endsTooEarly = count == 0 && (length != nil || hasFailed)
+      return endsTooEarly ? -1 : count
     }
   }
 #endif

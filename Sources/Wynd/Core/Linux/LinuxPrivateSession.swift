@@ -2,67 +2,65 @@
   import Foundation
   import FoundationNetworking
 
-  /// A session of ours with the configuration of a session of the caller, for the requests that cannot run there
-  /// (``LinuxRoute``). Redirects and challenges are passed to the caller's delegate.
-  nonisolated struct LinuxOwnSession: Sendable {
+  /// A private session that carries out the requests of a session of the caller, with its configuration. No request runs on
+  /// the caller's own session: a task that is created there crashes if that session has been invalidated, and its cache
+  /// and its delegate queue can crash a task that is canceled.
+  nonisolated struct LinuxPrivateSession: Sendable {
+    /// What the requests of a private session have in common.
+    nonisolated struct Kind: Sendable, Equatable {
+      /// URLSession ignores the `httpShouldHandleCookies` of a request, so a request that handles none needs a session
+      /// without a cookie storage.
+      let handlesCookies: Bool
+      /// Each request asks the server to close its connection, so none is kept that could be dead when it is used again.
+      let closesConnections: Bool
+      /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open occupies a
+      /// connection.
+      let isForTransfers: Bool
+    }
     private nonisolated struct Known: Sendable {
       weak var caller: URLSession?
-      let handlesCookies: Bool
-      let shared: LinuxOwnSession
-      let exclusive: LinuxExclusiveSessions
+      let kind: Kind
+      let session: LinuxPrivateSession
     }
     private static let known = NetworkLock<[Known]>([])
 
     let urlSession: URLSession
     private let receiver = LinuxReceiver()
 
-    /// Always the same for the same session. A session for each transfer would need a handshake for each, and one that
-    /// is released early can crash (swift-corelibs-foundation#5203). URLSession ignores the `httpShouldHandleCookies` of
-    /// a request, so one that is false needs a session without a cookie storage.
-    static func of(_ session: URLSession, handlesCookies: Bool) -> LinuxOwnSession {
-      known(session, handlesCookies).shared
-    }
-
-    /// The sessions for requests that are not safe to repeat.
-    static func exclusive(_ session: URLSession, handlesCookies: Bool) -> LinuxExclusiveSessions {
-      known(session, handlesCookies).exclusive
-    }
-
-    private static func known(_ session: URLSession, _ handlesCookies: Bool) -> Known {
+    /// Always the same for the same session and kind. A session for each call would need a handshake for each, and one that
+    /// is released early can crash (swift-corelibs-foundation#5203).
+    static func of(_ caller: URLSession, _ kind: Kind) -> LinuxPrivateSession {
       known.withLock { known in
         known.removeAll { entry in
           guard entry.caller == nil else { return false }
           // A session retains its delegate until it is invalidated.
-          entry.shared.urlSession.finishTasksAndInvalidate()
-          entry.exclusive.finish()
+          entry.session.urlSession.finishTasksAndInvalidate()
           return true
         }
-        let entry = known.first { $0.caller === session && $0.handlesCookies == handlesCookies }
-        if let entry { return entry }
-        let configuration = configuration(like: session, handlesCookies)
-        let make: @Sendable () -> LinuxOwnSession = { LinuxOwnSession(configuration) }
-        let exclusive = LinuxExclusiveSessions(width: configuration.httpMaximumConnectionsPerHost, make)
-        let new = Known(caller: session, handlesCookies: handlesCookies, shared: make(), exclusive: exclusive)
-        known.append(new)
-        return new
+        if let entry = known.first(where: { $0.caller === caller && $0.kind == kind }) { return entry.session }
+        let session = LinuxPrivateSession(like: caller, kind)
+        known.append(Known(caller: caller, kind: kind, session: session))
+        return session
       }
     }
 
-    private static func configuration(like caller: URLSession, _ handlesCookies: Bool) -> URLSessionConfiguration {
+    private init(like caller: URLSession, _ kind: Kind) {
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
-      // With a cache, URLSession keeps every body in memory, although it does not store it.
+      // With a cache, a task that is canceled can crash, and URLSession keeps every body in memory, although it does not
+      // store it.
       configuration.urlCache = nil
-      if !handlesCookies { configuration.httpCookieStorage = nil }
-      return configuration
+      if !kind.handlesCookies { configuration.httpCookieStorage = nil }
+      // On the caller's queue, a completion handler is called without a detour. On one that is not serial, URLSession
+      // crashes if a task is canceled while it completes.
+      let isOnCallersQueue = !kind.isForTransfers && caller.delegateQueue.maxConcurrentOperationCount == 1
+      let queue = isOnCallersQueue ? caller.delegateQueue : LinuxBoundedQueue()
+      urlSession = URLSession(configuration: configuration, delegate: receiver, delegateQueue: queue)
     }
 
-    private init(_ configuration: URLSessionConfiguration) {
-      urlSession = URLSession(configuration: configuration, delegate: receiver, delegateQueue: LinuxBoundedQueue())
-    }
-
-    func task(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
+    /// Makes a task whose delegate handles redirects, challenges and new bodies. The delegate of the session receives the
+    /// response, in chunks.
+    func transferTask(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
       let task = urlSession.dataTask(with: request)
-      // The task's delegate handles redirects, challenges and new bodies; the session's delegate receives the response.
       task.delegate = attempt
       receiver.attempts.withLock { $0[task.taskIdentifier] = attempt }
       return task
@@ -89,7 +87,6 @@
       completionHandler(.allow)
       // URLSession reports an interim response too.
       guard let head = response as? HTTPURLResponse, head.statusCode >= 200 else { return }
-      attempt(dataTask)?.receivedHead()
       pass(dataTask) { try $0.onHead(head) }
     }
 

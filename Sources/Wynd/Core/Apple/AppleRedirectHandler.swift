@@ -1,62 +1,6 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// One attempt on Apple's platforms.
-  ///
-  /// It runs on the caller's session while the app is inside the call, because the session is valid then. Every other
-  /// attempt runs on a session of ours with the same configuration: creating a task on a session that was invalidated
-  /// meanwhile would raise an exception.
-  nonisolated struct AppleAttempt: Sendable {
-    let outgoing: NetworkOutgoing
-    /// The caller's session.
-    let session: URLSession
-    /// The delegate of the caller's session when the call began. The session releases it when it is invalidated.
-    let callersDelegate: (any URLSessionDelegate)?
-    let reply: NetworkReply
-
-    func start() {
-      // A canceled call must not create a task.
-      if reply.hasEnded { return }
-      let task = outgoing.isInsideCall ? taskOnCallersSession() : taskOnOurSession()
-      reply.onCancel { task.cancel() }
-      outgoing.bodies?.onTask(task)
-      task.resume()
-    }
-
-    private func taskOnCallersSession() -> URLSessionTask {
-      // The delegate sees to it that a body stream is not longer than its Content-Length, and is not sent again on its own.
-      if outgoing.request.httpBodyStream != nil {
-        let task = session.dataTask(with: outgoing.request)
-        task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
-        return task
-      }
-      let redirects = AppleRedirectHandler(outgoing, callersDelegate)
-      let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
-        reply.end(redirects.outcome(data, response, error))
-      }
-      redirects.task = task
-      task.delegate = redirects
-      return task
-    }
-
-    private func taskOnOurSession() -> URLSessionTask {
-      let ours = AppleSessions.session(for: session)
-      let delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
-      let task: URLSessionTask
-      if let file = outgoing.bodies?.file {
-        task = ours.uploadTask(with: outgoing.request, fromFile: file)
-      } else if outgoing.bodies?.stream != nil {
-        task = ours.uploadTask(withStreamedRequest: outgoing.request)
-      } else {
-        task = ours.dataTask(with: outgoing.request)
-      }
-      task.delegate = delegate
-      // The session calls this method of its own delegate only, and at once.
-      (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, didCreateTask: task)
-      return task
-    }
-  }
-
   /// The delegate of a task on the caller's session. It rewrites the requests of redirects, keeps the metrics, and passes
   /// both to the session's delegate, which is not asked if the delegate of the task implements the method.
   nonisolated final class AppleRedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {

@@ -1,0 +1,37 @@
+#if !canImport(FoundationNetworking)
+  import Foundation
+
+  /// The first attempt of a plain call. It runs on the caller's session, as `dataTask` would: the app is inside the call,
+  /// so the session is valid.
+  nonisolated struct AppleFirstAttempt: Sendable {
+    let outgoing: NetworkOutgoing
+    let session: URLSession
+    /// The delegate of the session when the call began. The session releases it when it is invalidated.
+    let callersDelegate: (any URLSessionDelegate)?
+    let reply: NetworkReply
+
+    func start() {
+      // A canceled call must not create a task.
+      if reply.hasEnded { return }
+      let task = makeTask()
+      reply.onCancel { task.cancel() }
+      task.resume()
+    }
+
+    private func makeTask() -> URLSessionTask {
+      // The delegate sees to it that a body stream is not longer than its Content-Length, and is not sent again on its own.
+      if outgoing.request.httpBodyStream != nil {
+        let task = session.dataTask(with: outgoing.request)
+        task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
+        return task
+      }
+      let redirects = AppleRedirectHandler(outgoing, callersDelegate)
+      let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
+        reply.end(redirects.outcome(data, response, error))
+      }
+      redirects.task = task
+      task.delegate = redirects
+      return task
+    }
+  }
+#endif
