@@ -79,7 +79,7 @@ nonisolated(unsafe) public var policy = RetryPolicy.default
 public let store = MemoryStore()
 public let cache = ResponseCache(store)
 public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
-public let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
+public let client = NetworkClient(baseURL: baseURL, on: cache, middleware: [authentication])
 public enum AppNetwork { public static let client = NetworkClient() }
 #if ISOLATED
   @MainActor

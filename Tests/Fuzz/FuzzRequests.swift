@@ -133,7 +133,7 @@ func charset(_ bytes: [UInt8]) {
   }
   let type = String(decoding: bytes.prefix(30), as: UTF8.self)
   guard let response = response(200, ["Content-Type": type]) else { return }
-  _ = try? Text().parse(data: Data(bytes.dropFirst(30)), response: response)
+  _ = try? Text().parse(data: Data(bytes.dropFirst(30)), response: response, decoder: JSONDecoder())
 }
 
 func query(_ text: String) {

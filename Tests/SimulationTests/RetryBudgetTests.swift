@@ -307,7 +307,7 @@ extension SimulationTests {
 
     /// Makes one call to a.example whose response is from the server `responder`.
     private func call(
-      _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime, isTransfer: Bool = false,
+      _ status: Int, from responder: String, _ budget: RetryBudget, _ time: VirtualTime,
       middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)? = nil
     ) async throws {
       let url = try #require(URL(string: "http://a.example/"))
@@ -315,8 +315,7 @@ extension SimulationTests {
       let response = HTTPURLResponse(url: other, statusCode: status, httpVersion: nil, headerFields: nil)
       let transport = SimulatedTransport { $1(NetworkOutcome(data: Data(), response: response)) }
       var plan = NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(maxRetries: 0, budget: budget))
-      plan.isTransfer = isTransfer
-      plan.middleware = middleware
+      if let middleware { plan.middleware = { middleware($1) } }
       let loop = RetryLoop(plan, on: transport, clock: time)
       // Not in virtual time: the task of a middleware would run beside it.
       _ = await loop.run()
@@ -351,29 +350,6 @@ extension SimulationTests {
       #expect(isFailing("a", budget, time))
     }
 
-    /// A middleware may respond with what it has kept, without the server or because that failed.
-    @Test(arguments: [true, false], [true, false])
-    func responseOfAMiddlewareDoesNotEndAnOutage(_ asksServer: Bool, isTransfer: Bool) async throws {
-      let budget = RetryBudget()
-      let time = VirtualTime(seed: 1)
-      let url = try #require(URL(string: "http://a.example/"))
-      let kept = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
-      let fallback = NetworkOutcome(accepted: NetworkResponse(data: Data(), response: kept))
-      func callWithFallback(_ status: Int) async throws {
-        try await call(status, from: "a", budget, time, isTransfer: isTransfer) { send in
-          { outgoing in
-            if asksServer { _ = await send(outgoing) }
-            return fallback
-          }
-        }
-      }
-      for _ in 0..<2 { try await call(503, from: "a", budget, time) }
-      try await callWithFallback(503)
-      #expect(isFailing("a", budget, time))
-      try await callWithFallback(404)
-      #expect(isFailing("a", budget, time) == !asksServer)
-    }
-
     /// The bytes that follow are still being read.
     @Test func theFirstByteOfAStreamEndsAnOutage() async throws {
       let budget = RetryBudget()
@@ -385,8 +361,7 @@ extension SimulationTests {
       let sending = NetworkLock<Task<NetworkOutcome, Never>?>(nil)
       let transport = SimulatedTransport { _, _ in begun.end(NetworkOutcome(response: head)) }
       var plan = NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(maxRetries: 0, budget: budget))
-      plan.isTransfer = true
-      plan.around = { send in
+      plan.transfer = { send in
         { outgoing in
           sending.withLock { $0 = Task { await send(outgoing) } }
           return await begun.outcome()

@@ -18,7 +18,9 @@ struct UserItem: Endpoint {
   let id: Int
   var host: String { "example.com" }
   var path: String { "/users/\(id)" }
-  func parse(data: Data, response: HTTPURLResponse) throws -> User { try JSONDecoder().decode(User.self, from: data) }
+  func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> User {
+    try JSONDecoder().decode(User.self, from: data)
+  }
 }
 struct UserList: Endpoint {
   typealias Response = [User]?

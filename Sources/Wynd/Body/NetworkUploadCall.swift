@@ -35,9 +35,8 @@ nonisolated struct NetworkUploadCall: Sendable {
     // A body in memory is part of the request, so that a middleware can sign it.
     plan.request.httpBody = try? data.get()
     for name in ["Content-Length", "Transfer-Encoding"] { plan.request.setValue(nil, forHTTPHeaderField: name) }
-    plan.isTransfer = true
     plan.addsBody = true
-    plan.around = { send in
+    plan.transfer = { send in
       { outgoing in await attempt(outgoing, send) }
     }
   }

@@ -8,10 +8,9 @@ import Foundation
 /// what it receives.
 nonisolated struct NetworkCacheExchange: Sendable {
   private let cache: ResponseCache
-  private let request: URLRequest
+  private let plan: NetworkCallPlan
+  private var request: URLRequest { plan.request }
   private let wishes: NetworkCacheWishes
-  private let call: NetworkCall
-  private let next: NetworkMiddlewareNext
   /// The key of the request when the call began, without a variant.
   private let key: ResponseKey
   /// The key of the response that suits the request.
@@ -19,16 +18,12 @@ nonisolated struct NetworkCacheExchange: Sendable {
   /// The response that suits the request, if it is stored.
   private let stored: StoredResponse?
 
-  init(
-    _ cache: ResponseCache, _ request: URLRequest, _ wishes: NetworkCacheWishes, _ call: NetworkCall,
-    _ next: @escaping NetworkMiddlewareNext
-  ) {
+  init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ wishes: NetworkCacheWishes) {
     self.cache = cache
-    self.request = request
+    self.plan = plan
     self.wishes = wishes
-    self.call = call
-    self.next = next
-    key = ResponseCache.key(request, call)
+    key = cache.key(plan)
+    let request = plan.request
     let found = cache.store.response(for: key)
     if let found, found.isVariantIndex {
       storedKey = key.withVariant(found.variant(of: request))
@@ -41,7 +36,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     }
   }
 
-  func respond() async throws -> NetworkResponse<Data> {
+  func respond() async throws(NetworkError) -> NetworkResponse<Data> {
     if let stored = usableStored {
       switch wishes.use(of: stored, at: Date()) {
       case .serve:
@@ -65,44 +60,41 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   /// Whether the request is still that of the same user. If another one has signed in since, the response could belong
   /// to either of them.
-  private var isOfSameUser: Bool { ResponseCache.key(request, call) == key }
+  private var isOfSameUser: Bool { cache.key(plan) == key }
 
   /// The stored response as the caller receives it, or as an error if it is one for the caller. `error` is why the
   /// server did not confirm it.
   private func served(
     _ stored: StoredResponse, as source: NetworkResponseSource, because error: NetworkError? = nil
   ) -> Result<NetworkResponse<Data>, NetworkError>? {
-    stored.served(as: source, allowEmptyData: call.allowEmptyData, because: error)
+    stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
   }
 
   // MARK: Requests
 
   /// Requests the response, and serves the stored one if that is wanted and the server cannot be reached.
-  private func load(ifChanged stored: StoredResponse?) async throws -> NetworkResponse<Data> {
-    let mayReplaceError = cache.servesStaleIfError && stored?.mayReplaceError == true
-    let fallback = mayReplaceError ? stored : nil
-    let changes = NetworkCacheChanges(callID: call.id, maxRetries: fallback == nil ? nil : 0)
+  private func load(ifChanged stored: StoredResponse?) async throws(NetworkError) -> NetworkResponse<Data> {
+    guard cache.servesStaleIfError, let stored, stored.mayReplaceError else { return try await validated(stored, plan) }
+    var plan = plan
+    plan.limitRetries(to: 0)
     do {
-      return try await validated(stored, changes)
-    } catch let error as NetworkError where error.isOutage && isOfSameUser {
-      guard let fallback, let stale = served(fallback, as: .cache, because: error) else { throw error }
+      return try await validated(stored, plan)
+    } catch {
+      guard error.isOutage, isOfSameUser, let stale = served(stored, as: .cache, because: error) else { throw error }
       return try stale.get()
     }
   }
 
   /// Requests the response. A 304 serves the stored one.
   private func validated(
-    _ stored: StoredResponse?, _ changes: NetworkCacheChanges
-  ) async throws -> NetworkResponse<Data> {
-    guard let stored, stored.canBeValidated else { return try await received(unconditional, changes) }
+    _ stored: StoredResponse?, _ plan: NetworkCallPlan
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
+    guard let stored, stored.canBeValidated else { return try await received(unconditional, plan) }
     var conditional = unconditional
     conditional.setValue(stored.header("ETag"), forHTTPHeaderField: "If-None-Match")
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
-    let response = try await send(conditional, changes)
-    if response.statusCode != 304 {
-      keep(response, requestedAt: Self.requestedAt(response))
-      return response
-    }
+    let response = try await received(conditional, plan)
+    if response.statusCode != 304 { return response }
     if isOfSameUser, let renewed = renewed(stored, by: response) {
       guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
       // The attempts that it took to receive the 304.
@@ -110,11 +102,17 @@ nonisolated struct NetworkCacheExchange: Sendable {
       revalidated.success = response.success
       return revalidated
     }
-    // The 304 is about another version or another user, so there is no body for it. The second request has attempts and
-    // events of its own, numbered from 1, and counts separately for the retry budget.
-    var changes = changes
-    changes.isAnotherCall = true
-    return try await received(unconditional, changes)
+    // The 304 is about another version or another user, so there is no body for it.
+    return try await received(unconditional, secondPlan(plan, after: response))
+  }
+
+  /// The plan of a second request, which has attempts and events of its own, and what is left of the deadline.
+  private func secondPlan(_ plan: NetworkCallPlan, after response: NetworkResponse<Data>) -> NetworkCallPlan {
+    var second = plan.asAnotherCall()
+    if let deadline = plan.policy?.deadline, let last = response.success {
+      second.policy?.deadline = max(.zero, deadline - last.startedAt - last.duration)
+    }
+    return second
   }
 
   private func renewed(_ stored: StoredResponse, by notModified: NetworkResponse<Data>) -> StoredResponse? {
@@ -140,19 +138,18 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return request
   }
 
+  /// Carries out a call, and stores what it receives, except a 304.
   private func received(
-    _ request: URLRequest, _ changes: NetworkCacheChanges
-  ) async throws -> NetworkResponse<Data> {
-    let response = try await send(request, changes)
-    keep(response, requestedAt: Self.requestedAt(response))
-    return response
-  }
-
-  private func send(_ request: URLRequest, _ changes: NetworkCacheChanges) async throws -> NetworkResponse<Data> {
+    _ request: URLRequest, _ plan: NetworkCallPlan
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
+    var plan = plan
+    plan.request = request
     let began = Date()
     do {
-      return try await NetworkCacheChanges.current.withValue(changes) { try await next(request) }
-    } catch let error as NetworkError {
+      let response = try await cache.base.perform(plan).get()
+      if response.statusCode != 304 { keep(response, requestedAt: Self.requestedAt(response)) }
+      return response
+    } catch {
       // An error has no attempts if there was only one.
       store(error, requestedAt: error.attempts.last.map(Self.start) ?? began)
       throw error
@@ -176,7 +173,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     if !isFirst { return }
     Task {
       // The stored response remains if this fails, and the next call renews it.
-      _ = try? await validated(stored, NetworkCacheChanges(callID: call.id))
+      _ = try? await validated(stored, plan.asAnotherCall())
       _ = cache.renewals.withLock { $0.remove(storedKey) }
     }
   }

@@ -41,11 +41,11 @@ nonisolated extension NetworkClient {
   private func currentResponse<E: Endpoint>(
     _ endpoint: E, _ policy: RetryPolicy?, after stored: NetworkResponse<E.Response>?
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    var call = try endpoint.call(policy, settings)
+    var call = try endpoint.call(policy, defaults)
     if let stored, !isFresh(stored), call.plan.request.cachePolicy == .useProtocolCachePolicy {
       call.plan.request.cachePolicy = .reloadRevalidatingCacheData
     }
-    return try await response(of: call, endpoint, settings)
+    return try await response(of: call, endpoint, defaults)
   }
 
   /// Whether a response of the cache can be served without a request.
@@ -58,13 +58,14 @@ nonisolated extension NetworkClient {
 
   /// The response that a cache has stored. Throws an error if there is none, without sending the request.
   private func storedResponse<E: Endpoint>(_ endpoint: E) async throws(NetworkError) -> NetworkResponse<E.Response>? {
-    guard allMiddleware.contains(where: { $0 is ResponseCache }) else { return nil }
-    var call = try endpoint.call(nil, settings)
+    let defaults = defaults
+    guard defaults.isCached else { return nil }
+    var call = try endpoint.call(nil, defaults)
     // A request that must not be served from a cache has no stored response.
     switch call.plan.request.cachePolicy {
     case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
     default: call.plan.request.cachePolicy = .returnCacheDataDontLoad
     }
-    return try await response(of: call, endpoint, settings)
+    return try await response(of: call, endpoint, defaults)
   }
 }

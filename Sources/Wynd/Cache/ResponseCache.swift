@@ -8,8 +8,8 @@ public import Foundation
 /// Downloads, uploads and streams are not cached.
 ///
 /// ```swift
-/// let cache = ResponseCache(try DiskStore(folder, capacity: 50_000_000), servesStaleIfError: true)
-/// let client = NetworkClient(baseURL: baseURL, middleware: [cache, authentication])
+/// let cache = ResponseCache(try DiskStore(folder, capacity: 50_000_000), servesStaleIfError: true, on: session)
+/// let client = NetworkClient(baseURL: baseURL, on: cache, middleware: [authentication])
 /// for try await expenses in client.values(of: .expenses) { show(expenses.value, isOld: expenses.source == .cache) }
 /// ```
 ///
@@ -25,24 +25,22 @@ public import Foundation
 ///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
-/// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set before the
-/// request reaches the cache, not in the ``MiddlewareStage/attempt`` stage.
+/// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set in the
+/// request or by a client's ``NetworkClient/headers``: the middleware of a client runs after the cache has read the
+/// request.
 ///
-/// A client whose ``NetworkClient/performer`` is one of the app does not use its cache: it is not known whether that
-/// performer adds a credential. Give the cache to the client inside the performer. An error that another middleware
-/// threw in place of a response is not stored, because it could not be served again.
+/// An error that a middleware threw in place of a response is not stored, because it could not be served again.
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
 /// server refused it with an error status, or it was not sent. One that is declared to only read
 /// (``Endpoint/isReadOnly``) removes nothing.
-nonisolated public struct ResponseCache: NetworkMiddleware {
+nonisolated public struct ResponseCache: Sendable {
   let store: any ResponseStore
   let servesStaleIfError: Bool
+  /// Carries out the calls. It adds no credential of its own.
+  let base: any NetworkPerformer
   /// The responses that are renewed in the background.
   let renewals = NetworkLock<Set<ResponseKey>>([])
-
-  /// Once per call.
-  public var stage: MiddlewareStage { .call }
 
   /// Makes a cache.
   ///
@@ -51,40 +49,54 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing. If a
   ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
   ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
-  public init(_ store: any ResponseStore, servesStaleIfError: Bool = false) {
+  ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``. A client or another performer cannot
+  ///     be below a cache, because a credential that it adds would be unknown to the cache.
+  public init(
+    _ store: any ResponseStore, servesStaleIfError: Bool = false,
+    on performer: some NetworkSendingPerformer = URLSession.shared
+  ) {
     self.store = store
     self.servesStaleIfError = servesStaleIfError
+    base = performer
+  }
+}
+
+nonisolated extension ResponseCache: NetworkPerformer {
+  /// The queue of the session.
+  public var delegateQueue: OperationQueue { base.delegateQueue }
+
+  /// Those of the session.
+  public var defaults: NetworkDefaults {
+    var defaults = base.defaults
+    defaults.isCached = true
+    return defaults
   }
 
-  /// Serves a stored response, or sends the request.
-  public func respond(
-    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
-  ) async throws -> NetworkResponse<Data> {
-    let wishes = NetworkCacheWishes(request, isTransfer: call.isTransfer)
-    if wishes.isCacheable, call.client.isPerformerKnown {
-      return try await NetworkCacheExchange(self, request, wishes, call, next).respond()
+  /// Serves a stored response, or carries out the call.
+  #if compiler(>=6.2)
+    @concurrent
+  #endif
+  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+    let wishes = NetworkCacheWishes(plan.request, isTransfer: plan.transfer != nil)
+    if wishes.isCacheable {
+      do throws(NetworkError) {
+        return .success(try await NetworkCacheExchange(self, plan, wishes).respond())
+      } catch { return .failure(error) }
     }
-    if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
-    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(request.networkMethod)
-    if isSafeMethod || call.isReadOnly { return try await next(request) }
-    return try await sendUnsafe(request, next)
+    if wishes.isStoredOnly { return .failure(.urlError(URLError(.resourceUnavailable))) }
+    let result = await base.perform(plan)
+    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
+    if !isSafeMethod, !plan.isReadOnly { invalidate(Self.url(of: plan.request), after: result) }
+    return result
   }
+}
 
+nonisolated extension ResponseCache {
   /// A successful unsafe request invalidates the stored responses (RFC 9111 §4.4), and so does one that may have been
   /// applied although its response is missing.
-  private func sendUnsafe(
-    _ request: URLRequest, _ next: NetworkMiddlewareNext
-  ) async throws -> NetworkResponse<Data> {
-    let url = Self.url(of: request)
-    do {
-      let response = try await next(request)
-      store.removeAll(for: url)
-      return response
-    } catch {
-      let isHarmless = (error as? NetworkError).map { Self.changedNothing($0, at: url) } ?? false
-      if !isHarmless { store.removeAll(for: url) }
-      throw error
-    }
+  private func invalidate(_ url: String, after result: Result<NetworkResponse<Data>, NetworkError>) {
+    if case .failure(let error) = result, Self.changedNothing(error, at: url) { return }
+    store.removeAll(for: url)
   }
 
   /// Whether each attempt was refused with an error status, or was not sent.
@@ -116,21 +128,22 @@ nonisolated public struct ResponseCache: NetworkMiddleware {
   // MARK: Keys
 
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
-  static func key(_ request: URLRequest, _ call: NetworkCall) -> ResponseKey {
-    var scope = call.allMiddleware.compactMap { $0.cacheScope(of: request) }
-    let secretFields = call.secretFields
+  func key(_ plan: NetworkCallPlan) -> ResponseKey {
+    let request = plan.request
+    var scope = plan.cacheScopes.compactMap { $0(request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
       let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
-      return NetworkSensitiveHeader.matches(name, value, known: secretFields) && !isOfForm
+      return NetworkSensitiveHeader.matches(name, value, known: plan.secretFields) && !isOfForm
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    scope += call.client.headersOfSession.map { "\($0.key):\($0.value)" }.sorted()
+    let fieldsOfSession = base.defaults.session?.configuration.httpAdditionalHeaders ?? [:]
+    scope += fieldsOfSession.map { "\($0.key):\($0.value)" }.sorted()
     // The session adds Accept-Language.
     scope += Locale.preferredLanguages
     // The URL may contain a user name and a password.
     scope.append(request.url?.absoluteString ?? "")
-    return ResponseKey(url: url(of: request), scope: NetworkHash.text(of: scope.joined(separator: "\n")))
+    return ResponseKey(url: Self.url(of: request), scope: NetworkHash.text(of: scope.joined(separator: "\n")))
   }
 
   private static func url(of request: URLRequest) -> String { request.url?.networkAddress?.absoluteString ?? "" }

@@ -13,7 +13,7 @@ nonisolated extension Endpoint {
   public static func get<Value: Decodable & Sendable>(
     _ url: URL, headers: [NetworkHeader] = [], as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
-  ) -> Self where Self == AdHocEndpoint<Value> { .init(url, headers, serviceError) { try $0.decoded($1, $2) } }
+  ) -> Self where Self == AdHocEndpoint<Value> { .init(url, headers, serviceError) { try Self.decoded($0, $1, $2) } }
   /// A GET of a URL whose response body is ignored.
   public static func get(
     _ url: URL, headers: [NetworkHeader] = [], as type: Void.Type,
@@ -24,7 +24,7 @@ nonisolated extension Endpoint {
 nonisolated extension AdHocEndpoint {
   fileprivate init(
     _ url: URL, _ headers: [NetworkHeader], _ serviceErrorType: any (Error & Decodable).Type,
-    _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+    _ parsed: @escaping @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
   ) {
     let url = url.absoluteURL
     self.init(.get, url.path(percentEncoded: false), [:], headers, nil, address: url, serviceErrorType, parsed)

@@ -32,14 +32,16 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint, NetworkSe
   let serviceErrorType: any (Error & Decodable).Type
   /// The URL of a call that has no path of its own.
   let address: URL?
-  let parsed: @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+  let parsed: @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
 
   /// The encoded query. Throws an error if a value cannot be encoded.
   public var queryItems: [URLQueryItem] {
     get throws { try query.isEmpty ? queryItemsOfAddress : QueryEncoder().encode(query) }
   }
   /// Parses the body as the type that was passed as `as:`.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(self, data, response) }
+  public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response {
+    try parsed(data, response, decoder)
+  }
 }
 
 nonisolated extension AdHocEndpoint: CustomStringConvertible {
@@ -52,7 +54,7 @@ nonisolated extension AdHocEndpoint {
     _ method: NetworkMethod, _ path: String, _ query: QueryEncoder.Values, _ headers: [NetworkHeader],
     _ body: RequestBody?, isReadOnly: Bool = false, address: URL? = nil,
     _ serviceErrorType: any (Error & Decodable).Type,
-    _ parsed: @escaping @Sendable (Self, Data, HTTPURLResponse) throws -> Response
+    _ parsed: @escaping @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
   ) {
     self.init(
       path: path, method: method, headers: headers, body: body, isReadOnly: isReadOnly, query: query,
@@ -66,7 +68,7 @@ nonisolated extension Endpoint {
     _ path: String, query: QueryEncoder.Values = [:], headers: [NetworkHeader] = [], as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.get, path, query, headers, nil, serviceError) { try $0.decoded($1, $2) }
+    .init(.get, path, query, headers, nil, serviceError) { try Self.decoded($0, $1, $2) }
   }
   /// A GET whose response body is ignored.
   public static func get(
@@ -79,7 +81,7 @@ nonisolated extension Endpoint {
     isReadOnly: Bool = false, as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { try $0.decoded($1, $2) }
+    .init(.post, path, query, headers, body, isReadOnly: isReadOnly, serviceError) { try Self.decoded($0, $1, $2) }
   }
   /// A POST whose response body is ignored.
   public static func post(
@@ -95,7 +97,7 @@ nonisolated extension Endpoint {
     as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.put, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
+    .init(.put, path, query, headers, body, serviceError) { try Self.decoded($0, $1, $2) }
   }
   /// A PUT whose response body is ignored.
   public static func put(
@@ -109,7 +111,7 @@ nonisolated extension Endpoint {
     as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.patch, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
+    .init(.patch, path, query, headers, body, serviceError) { try Self.decoded($0, $1, $2) }
   }
   /// A PATCH whose response body is ignored.
   public static func patch(
@@ -123,7 +125,7 @@ nonisolated extension Endpoint {
     as type: Value.Type,
     serviceError: any (Error & Decodable).Type = NoServiceError.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.delete, path, query, headers, body, serviceError) { try $0.decoded($1, $2) }
+    .init(.delete, path, query, headers, body, serviceError) { try Self.decoded($0, $1, $2) }
   }
   /// A DELETE whose response body is ignored.
   public static func delete(

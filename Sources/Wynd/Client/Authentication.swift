@@ -87,13 +87,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   private struct State: Sendable {
     var credential: Credential?
+    /// The header field of the credential when it was set.
+    var header: NetworkHeader?
     var account: String?
     /// The header value of the credential at sign-in. It identifies the user across renewals.
     var signInHeader: String?
     /// Counts sign-ins and sign-outs, so that a call never completes with another user's credential.
     var signIn = 1
-    /// Counts the renewals since sign-in.
-    var generation = 0
+    /// The last renewal gave a credential that had expired already: the clock of the device is ahead.
+    var ignoresExpiry = false
     var renewal: Task<Credential, any Error>?
     /// The names of the header fields of all credentials so far.
     var fieldNames: Set<String> = []
@@ -106,6 +108,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private let onSessionEnd: @Sendable (any Error) async -> Void
   private let renew: Renew?
   private let state: NetworkLock<State>
+  private let hasSaidNotice = NetworkLock(false)
   private let changes = DispatchQueue(label: "Wynd.Authentication")
 
   /// Makes a middleware that authenticates the requests to one service.
@@ -149,7 +152,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     self.onSessionEnd = onSessionEnd
     self.renew = renew
     let header = credential?.header
-    var state = State(credential: credential, account: account, signInHeader: header?.value)
+    var state = State(credential: credential, header: header, account: account, signInHeader: header?.value)
     if let header { state.fieldNames.insert(header.name) }
     self.state = NetworkLock(state)
   }
@@ -181,7 +184,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     // Not while the state is locked: a credential of the app may read this object.
     let header = credential?.header
     state.withLock { state in
-      var changed = State(credential: credential, account: account, signInHeader: header?.value)
+      var changed = State(credential: credential, header: header, account: account, signInHeader: header?.value)
       changed.signIn = state.signIn + 1
       changed.fieldNames = state.fieldNames
       if let header { changed.fieldNames.insert(header.name) }
@@ -201,16 +204,17 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ) async throws -> NetworkResponse<Data> {
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
-    let signIn = call.signIns.number(of: ObjectIdentifier(self), current: known.currentSignIn)
+    let current = known.currentSignIn
+    let signIn = call.plan.signIns?.number(of: ObjectIdentifier(self), current: current) ?? current
     if signIn == 0 { return try await next(request) }
     guard let credential = known.credential, signIn == known.signIn else {
       throw URLError(.userAuthenticationRequired)
     }
     let sendRenewed = { [self] (rejection: NetworkError?) in
-      let renewed = try await renewed(after: known, call.client, within: request.timeoutInterval, rejection)
+      let renewed = try await renewed(known, call.client, within: request.timeoutInterval, rejection)
       return try await next(signed(request, renewed))
     }
-    if renew != nil, credential.hasExpired { return try await sendRenewed(nil) }
+    if renew != nil, credential.hasExpired, !known.ignoresExpiry { return try await sendRenewed(nil) }
     do {
       return try await next(signed(request, credential))
     } catch let error as NetworkError {
@@ -226,7 +230,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkOrigin(request.url) != origin { return false }
     // A request of a renewal must not wait for the renewal.
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return false }
-    guard let field = known.credential?.header.name else { return true }
+    guard let field = known.header?.name else { return true }
     return request.value(forHTTPHeaderField: field) == nil
   }
 
@@ -238,8 +242,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     // The rejection has to come from the service itself, not from another server after a redirect.
     if NetworkOrigin(response.url) != origin { return false }
     if request.httpBodyStream != nil { return false }
-    if call.isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil { return true }
-    // A server before a redirect may have applied the request. Of a call with all its attempts, that is not known.
+    if call.plan.isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil { return true }
+    // A server before a redirect may have applied the request.
     return call.attempt?.hasFollowedRedirect == false
   }
 
@@ -274,16 +278,16 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) {
       throw .invalidRequest(reason: "a renewal cannot wait for itself")
     }
-    return try await renewed(after: state.withLock { $0 }, client, within: .infinity)
+    return try await renewed(state.withLock { $0 }, client, within: .infinity)
   }
 
-  /// The credential that replaces that of `known`. Calls that need it at the same time share one renewal. `rejection` is
+  /// The credential that replaces the known one. Calls that need it at the same time share one renewal. `rejection` is
   /// the error of the call so far.
   private func renewed(
-    after known: State, _ client: NetworkClient, within limit: TimeInterval, _ rejection: NetworkError? = nil
+    _ known: State, _ client: NetworkClient, within limit: TimeInterval, _ rejection: NetworkError? = nil
   ) async throws(NetworkError) -> Credential {
     do {
-      guard let renewal = renewal(after: known, client) else { throw URLError(.userAuthenticationRequired) }
+      guard let renewal = renewal(of: known, client) else { throw URLError(.userAuthenticationRequired) }
       return try await Self.value(of: renewal, within: limit)
     } catch {
       if Task.isCancelled { throw .cancelled }
@@ -293,34 +297,35 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
+  /// Waits for a renewal, but not longer than the limit: one that never ends, or that waits for this call, must not block
+  /// it.
+  private static func value(
+    of renewal: Task<Credential, any Error>, within limit: TimeInterval
+  ) async throws -> Credential {
+    let reply = NetworkReply()
+    reply.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
+    Task {
+      _ = await renewal.result
+      reply.end(NetworkOutcome())
+    }
+    switch await reply.outcome().end {
+    case .finished: return try await renewal.value
+    case .deadline: throw URLError(.timedOut)
+    case .cancelled: throw NetworkError.cancelled
+    }
+  }
+
   /// The renewal in progress, a new one, or one that has ended already. Nil if the user has changed.
-  private func renewal(after known: State, _ client: NetworkClient) -> Task<Credential, any Error>? {
+  private func renewal(of known: State, _ client: NetworkClient) -> Task<Credential, any Error>? {
     state.withLock { state in
       guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
       if let renewal = state.renewal { return renewal }
       // Renewed since the request was signed.
-      if state.generation != known.generation { return Task { current } }
+      if state.header != known.header { return Task { current } }
       let renewal = startRenewal(of: current, known.signIn, client, renew)
       state.renewal = renewal
       return renewal
     }
-  }
-
-  /// Waits for the renewal or the time limit, so that a renewal that never ends, or that waits for this call, cannot
-  /// block it.
-  private static func value(
-    of renewal: Task<Credential, any Error>, within limit: TimeInterval
-  ) async throws -> Credential {
-    let (results, continuation) = AsyncStream<Result<Credential, any Error>>.makeStream()
-    Task { continuation.yield(await renewal.result) }
-    // In real time, also in a test: a renewal that never ends does not let simulated time pass.
-    let cancelTimer = ContinuousRetryClock().timer(after: .bounded(seconds: limit > 0 ? limit : 60)) {
-      continuation.yield(.failure(URLError(.timedOut)))
-    }
-    defer { cancelTimer() }
-    // Without a result, the task has been canceled.
-    guard let result = await results.first(where: { _ in true }) else { throw NetworkError.cancelled }
-    return try result.get()
   }
 
   /// Runs in its own task, because the call that started it may be canceled.
@@ -345,13 +350,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it began.
   private func finish(_ signIn: Int, with new: Credential) -> Bool {
-    let field = new.header.name
+    let header = new.header
+    let hasExpired = new.hasExpired
     return state.withLock { state in
       if state.signIn != signIn { return false }
       state.renewal = nil
       state.credential = new
-      state.generation += 1
-      state.fieldNames.insert(field)
+      state.header = header
+      state.ignoresExpiry = hasExpired
+      state.fieldNames.insert(header.name)
       report(new)
       return true
     }
@@ -385,6 +392,18 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 }
 
-nonisolated extension Authentication: NetworkSignInMiddleware {
+nonisolated extension Authentication: NetworkUser {
   var currentSignIn: Int { state.withLock { $0.currentSignIn } }
+
+  func notice(about baseURL: URL?) -> String? {
+    guard let baseURL, NetworkOrigin(baseURL) != origin else { return nil }
+    let hasBeenSaid = hasSaidNotice.withLock { hasBeenSaid in
+      defer { hasBeenSaid = true }
+      return hasBeenSaid
+    }
+    if hasBeenSaid { return nil }
+    return
+      "an Authentication for \(origin.scheme)://\(origin.host):\(origin.port) adds nothing to requests to other origins, "
+      + "such as the base URL of the client, \(baseURL.redactedForLog)"
+  }
 }

@@ -4,10 +4,10 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-// A call of a client is a call of its performer, with functions put around it:
+// A call of a client is a call of its performer, whose plan has the request completed, and the middleware put around
+// each attempt:
 //
-//     complete the request ─ the middleware of the call ─ the performer: the retry loop ─ the middleware of the attempt
-//     ─ the attempt
+//     complete the plan ─ the performer: the retry loop ─ the middleware ─ the attempt
 
 nonisolated extension NetworkClient {
   /// Carries out a call with the settings and the middleware of this client.
@@ -15,53 +15,28 @@ nonisolated extension NetworkClient {
     @concurrent
   #endif
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    do {
-      let call = NetworkCall(client: self, plan)
-      call.signIns.begin(with: signIns)
+    do throws(NetworkError) {
       var plan = plan
-      try complete(&plan.request, in: call)
       plan.policy = plan.policy?.inheriting(from: policy) ?? policy
-      plan.signIns = call.signIns
-      let outerMiddleware = call.outerMiddleware + middleware
-      if !outerMiddleware.isEmpty { plan.outerMiddleware = outerMiddleware }
-      let ofCall = middleware.filter { $0.stage == .call }
-      let perform: NetworkMiddlewareNext = { [plan] request in
-        var plan = plan
-        plan.request = request
-        plan.addMiddlewareOfAttempt(in: call)
-        if let changes = NetworkCacheChanges.current.get(), changes.callID == call.id {
-          if let maxRetries = changes.maxRetries { plan.maxRetries = maxRetries }
-          if changes.isAnotherCall { plan = plan.asAnotherCall() }
-        }
-        return try await performer.begin(plan).get()
-      }
-      let performThroughMiddleware = ofCall.reversed().reduce(perform) { next, middleware in
-        middleware.around(next, in: call)
-      }
-      return .success(try await performThroughMiddleware(plan.request))
+      let baseURL = defaults.baseURL
+      if !middleware.isEmpty { plan.add(middleware, of: self, baseURL) }
+      try complete(&plan.request, baseURL, plan.secretFields)
+      return await performer.begin(plan)
     } catch {
-      return .failure(NetworkError(thrown: error))
+      return .failure(error)
     }
-  }
-
-  /// Carries out a call in a task.
-  public func perform(
-    _ plan: NetworkCallPlan,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
-  ) -> NetworkTask {
-    start(completionHandler) { await perform(plan) }
   }
 
   /// Adds the base URL and the header fields.
-  private func complete(_ request: inout URLRequest, in call: NetworkCall) throws(NetworkError) {
+  private func complete(
+    _ request: inout URLRequest, _ baseURL: URL?, _ secretFields: Set<String>
+  ) throws(NetworkError) {
     if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
       let path = url.path(percentEncoded: true)
       let query = url.query(percentEncoded: true)
-      request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: settings.baseURL)
+      request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: baseURL)
     }
-    let baseURL = settings.baseURL
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
-    let secretFields = headers.isEmpty ? [] : call.secretFields
     for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
       // A credential for this service must not be sent to another origin.
       let isSecret = NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields)
@@ -71,7 +46,7 @@ nonisolated extension NetworkClient {
 }
 
 nonisolated extension NetworkMiddleware {
-  /// Puts this middleware around a call, or around an attempt.
+  /// Puts this middleware around an attempt.
   fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
       let cause = NetworkErrorCause()
@@ -85,21 +60,23 @@ nonisolated extension NetworkMiddleware {
 }
 
 nonisolated extension NetworkCallPlan {
-  /// Puts the client's middleware of the attempt around each attempt. For the retry loop it is still one attempt: the
-  /// deadline and a cancellation apply to the middleware too, and additional requests that a middleware sends do not
-  /// count as retries.
-  fileprivate mutating func addMiddlewareOfAttempt(in call: NetworkCall) {
-    let ofAttempt = call.client.middleware.filter { $0.stage == .attempt }
-    if ofAttempt.isEmpty, call.secretFields.isEmpty { return }
-    // That of a client that is made on this one.
+  /// Puts a client's middleware around each attempt. For the retry loop it is still one attempt: the deadline and a
+  /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
+  fileprivate mutating func add(_ added: [any NetworkMiddleware], of client: NetworkClient, _ baseURL: URL?) {
+    for added in added {
+      secretFields.formUnion(added.secretFields)
+      cacheScopes.append { added.cacheScope(of: $0) }
+      let isLogged = policy?.onEvent != nil
+      if isLogged, let notice = (added as? any NetworkUser)?.notice(about: baseURL) { notices.append(notice) }
+    }
+    // The middleware of a client that is made on this one is outside.
     let outer = middleware
-    let allowEmptyData = allowEmptyData
-    middleware = { send in
+    middleware = { plan, send in
       let attempt: NetworkSend = { outgoing in
-        let attempt = NetworkMiddlewareAttempt(outgoing, allowEmptyData: allowEmptyData, send)
-        return await attempt.run(through: ofAttempt, in: call)
+        let call = NetworkCall(client: client, plan)
+        return await NetworkMiddlewareAttempt(outgoing, allowEmptyData: plan.allowEmptyData, send).run(in: call)
       }
-      return outer?(attempt) ?? attempt
+      return outer?(plan, attempt) ?? attempt
     }
   }
 }
@@ -121,10 +98,10 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   /// Whether the latest response is to a redirected request, whose URL and method may differ from the original.
   var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
 
-  fileprivate func run(through middleware: [any NetworkMiddleware], in call: NetworkCall) async -> NetworkOutcome {
+  fileprivate func run(in call: NetworkCall) async -> NetworkOutcome {
     var call = call
     call.attempt = self
-    let next = middleware.reversed().reduce(sending(in: call)) { next, middleware in
+    let next = call.client.middleware.reversed().reduce(sending(in: call)) { next, middleware in
       middleware.around(next, in: call)
     }
     do {

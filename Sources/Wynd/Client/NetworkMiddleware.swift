@@ -4,8 +4,11 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Processes every call of a ``NetworkClient``. It may change the request, respond without sending it, inspect or
-/// replace the response or the error, or send the request again.
+/// Processes every attempt of the calls of a ``NetworkClient``. It may change the request, respond without sending it,
+/// inspect or replace the response or the error, or send the request again.
+///
+/// What has to happen once per call, such as making an idempotency key, is the work of a ``NetworkPerformer`` around the
+/// client: a middleware would make a new key for each attempt.
 ///
 /// ```swift
 /// struct Stopwatch: NetworkMiddleware {
@@ -29,18 +32,14 @@ public import Foundation
 /// error of `next`, it is ``NetworkError/mappedError(_:_:)``, which keeps that error. A ``NetworkError`` reaches the
 /// caller as it is.
 nonisolated public protocol NetworkMiddleware: Sendable {
-  /// Whether it runs once per call, or once per attempt (the default).
-  var stage: MiddlewareStage { get }
-
   /// Responds to a request, usually by calling `next` once. It may also call `next` several times, or not at all.
   ///
   /// - Parameters:
   ///   - request: The request, including the changes of earlier middleware.
   ///   - call: The call that the request belongs to.
-  ///   - next: Passes the request on. It throws the ``NetworkError`` of the entire call in the ``MiddlewareStage/call``
-  ///     stage, and that of one attempt in the ``MiddlewareStage/attempt`` stage.
+  ///   - next: Passes the request on. It throws the ``NetworkError`` of one attempt.
   /// - Returns: The response.
-  /// - Throws: The error that the call or the attempt fails with.
+  /// - Throws: The error that the attempt fails with.
   func respond(
     to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data>
@@ -66,18 +65,7 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   var secretFields: Set<String> { get }
 }
 
-/// When a ``NetworkMiddleware`` runs.
-nonisolated public enum MiddlewareStage: Sendable {
-  /// Once per call, around all its attempts. Use it for caching, or for logging calls.
-  case call
-  /// Once per attempt. Use it for tokens, signatures or validation. A failure can be retried like any other failure of
-  /// an attempt.
-  case attempt
-}
-
 nonisolated extension NetworkMiddleware {
-  /// Once per attempt.
-  public var stage: MiddlewareStage { .attempt }
   /// Returns the value unchanged.
   public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in _: NetworkCall) -> Value {
     value
@@ -99,39 +87,23 @@ nonisolated public struct NetworkCall: Sendable {
   /// The client that performs the call.
   public let client: NetworkClient
   /// The endpoint that is loaded, or nil for a `URLRequest`.
-  public let endpoint: (any Endpoint)?
+  public var endpoint: (any Endpoint)? { plan.endpoint as? any Endpoint }
   /// Whether this is a download, an upload or a stream; also a call of an endpoint whose body is not in memory. The
   /// ``NetworkResponse`` of an upload has the body of the response, that of a download or a stream has none.
-  public let isTransfer: Bool
-  /// Whether the request only reads, although its method does not say so.
-  let isReadOnly: Bool
-  /// The middleware of the clients that are made on this one, whose attempts are outside those of this one.
-  let outerMiddleware: [any NetworkMiddleware]
-  /// Who is signed in for this call.
-  let signIns: NetworkSignIns
-  /// Whether a 2xx response with an empty body is a success.
-  let allowEmptyData: Bool
-  /// The `id` of the plan of this call.
-  let id: Int
-  /// The current attempt; nil in the ``MiddlewareStage/call`` stage.
+  public var isTransfer: Bool { plan.transfer != nil }
+  /// The plan of the call, as it has reached the session.
+  let plan: NetworkCallPlan
+  /// The current attempt; nil for a parsed value.
   var attempt: NetworkMiddlewareAttempt?
 
   init(client: NetworkClient, _ plan: NetworkCallPlan) {
     self.client = client
-    id = plan.id
-    endpoint = plan.endpoint as? any Endpoint
-    isTransfer = plan.isTransfer
-    isReadOnly = plan.isReadOnly
-    allowEmptyData = plan.allowEmptyData
-    outerMiddleware = plan.outerMiddleware as? [any NetworkMiddleware] ?? []
-    signIns = plan.signIns ?? NetworkSignIns()
+    self.plan = plan
   }
 
-  /// The middleware of all clients that the call passes.
-  var allMiddleware: [any NetworkMiddleware] { outerMiddleware + client.allMiddleware }
-
-  /// The names of the header fields in which any of these clients sends a secret.
-  var secretFields: Set<String> { allMiddleware.reduce(into: []) { $0.formUnion($1.secretFields) } }
+  /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal may
+  /// have added one since the call began.
+  var secretFields: Set<String> { client.middleware.reduce(into: plan.secretFields) { $0.formUnion($1.secretFields) } }
 
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
@@ -140,19 +112,15 @@ nonisolated public struct NetworkCall: Sendable {
 
 nonisolated extension NetworkCall: CustomStringConvertible {
   /// The number of the call, and the type of its endpoint.
-  public var description: String { "[\(id)] \(endpoint.map { "\(type(of: $0))" } ?? "URLRequest")" }
+  public var description: String { "[\(plan.id)] \(endpoint.map { "\(type(of: $0))" } ?? "URLRequest")" }
 }
 
-/// What a cache changes for a request that the current task sends. Other requests of the call are not concerned, such as
-/// one that a middleware around the cache sends, and neither are those of other calls.
-nonisolated struct NetworkCacheChanges: Sendable {
-  let callID: Int
-  /// Replaces the `maxRetries` of the call, if there is a stored response to serve in place of an error.
-  var maxRetries: Int?
-  /// The request has attempts and events of its own.
-  var isAnotherCall = false
-
-  static let current = TaskLocal<NetworkCacheChanges?>(wrappedValue: nil)
+/// A middleware that adds the credential of a user.
+nonisolated protocol NetworkUser: AnyObject, Sendable {
+  /// The number of the sign-in; 0 if nobody is signed in.
+  var currentSignIn: Int { get }
+  /// What to say about a client with this base URL; nil if there is nothing to say, or it has been said.
+  func notice(about baseURL: URL?) -> String?
 }
 
 /// Remembers what `next` threw last: a middleware may replace it with an error of its own.

@@ -5,7 +5,7 @@
   public import Foundation
 #endif
 
-/// Describes a call before it starts.
+/// Describes a call before it starts. A performer of the app may change the public properties.
 nonisolated public struct NetworkCallPlan: Sendable {
   /// Identifies the call in its events. A different number for each call of the process.
   public private(set) var id = nextID()
@@ -15,36 +15,43 @@ nonisolated public struct NetworkCallPlan: Sendable {
   public var request: URLRequest
   /// The retry rule, without what a client adds to it; see ``RetryPolicy/inheriting(from:)``.
   public var policy: RetryPolicy?
-  /// Replaces ``RetryPolicy/maxRetries`` of the policy, if it is set.
-  var maxRetries: Int?
-  /// Whether a 2xx response with an empty body is a success.
-  var allowEmptyData = true
   /// Whether the request only reads, although its method does not say so, such as a POST that searches. It is retried
   /// like a GET.
   public var isReadOnly = false
 
-  /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
-  var delay: Duration?
-  /// The session of the call with its delegate, as they are when the call begins; nil until then.
-  var transport: NetworkSessionTransport?
-  /// Whether every request runs on a private session, because the app may have invalidated its own since the call began.
-  var usesPrivateSession = false
-  /// The sign-ins of the call that this one belongs to: that of a client that is made on this one, or an earlier
-  /// connection of the same event stream.
-  var signIns: NetworkSignIns?
-  /// The middleware of the clients that are made on the performer of this call. A credential of theirs is added below
-  /// the cache of that performer.
-  var outerMiddleware: (any Sendable)?
+  // MARK: From the method that makes the call
+
+  /// Whether a 2xx response with an empty body is a success.
+  var allowEmptyData = true
   /// The endpoint of the call, for the middleware.
   var endpoint: (any Sendable)?
-  /// Whether this is a download, an upload or a stream.
-  var isTransfer = false
-  /// Whether ``around`` adds the body to each request, with its length.
+  /// A wait before the first attempt, on the clock of the call. It does not count as time of the call.
+  var delay: Duration?
+  /// What a download, an upload or a stream puts around each request; nil for any other call.
+  var transfer: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
+  /// Whether ``transfer`` adds the body to each request, with its length.
   var addsBody = false
-  /// What is put around each request: a download, an upload or a stream.
-  var around: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
-  /// What is put around each attempt: the middleware of a client, which may send several requests.
-  var middleware: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
+
+  // MARK: From the start of the call
+
+  /// The session of the call with its delegate, as they are when the call begins; nil until then.
+  var transport: NetworkSessionTransport?
+  /// Who is signed in when the call begins; nil until then.
+  var signIns: NetworkSignIns?
+  /// Whether every request runs on a private session, because the app may have invalidated its own since the call began.
+  var usesPrivateSession = false
+
+  // MARK: From the clients that the call passes
+
+  /// What they put around each attempt: their middleware, which may send several requests. It receives the plan as it has
+  /// reached the session, with what each client has added.
+  var middleware: (@Sendable (NetworkCallPlan, @escaping NetworkSend) -> NetworkSend)?
+  /// The names of the header fields in which they send a secret.
+  var secretFields: Set<String> = []
+  /// Identify the users whose credentials they add to a request.
+  var cacheScopes: [@Sendable (URLRequest) -> String?] = []
+  /// What the app should know about their settings.
+  var notices: [String] = []
 
   /// Where the completion handlers of performers are called that have no queue of their own.
   static let defaultDelegateQueue: OperationQueue = {
@@ -52,29 +59,6 @@ nonisolated public struct NetworkCallPlan: Sendable {
     queue.maxConcurrentOperationCount = 1
     return queue
   }()
-}
-
-/// For each `Authentication`, the number of the sign-in whose credential a call uses; 0 without a credential. All parts
-/// of a call share it, so that none is sent with the credential of another user.
-nonisolated struct NetworkSignIns: Sendable {
-  typealias Numbers = [ObjectIdentifier: Int]
-  private let numbers = NetworkLock<Numbers>([:])
-
-  /// Notes who is signed in when a call begins. A middleware of the call may still sign in a user where nobody is.
-  func begin(with current: Numbers) {
-    let signedIn = current.filter { $0.value != 0 }
-    if signedIn.isEmpty { return }
-    numbers.withLock { $0.merge(signedIn) { began, _ in began } }
-  }
-
-  /// The number that the call uses. With the first request, it is the current one, also if that is 0.
-  func number(of authentication: ObjectIdentifier, current: Int) -> Int {
-    numbers.withLock { numbers in
-      let number = numbers[authentication] ?? current
-      numbers[authentication] = number
-      return number
-    }
-  }
 }
 
 nonisolated extension NetworkCallPlan: CustomStringConvertible {
@@ -96,7 +80,9 @@ nonisolated extension NetworkCallPlan {
     var plan = self
     // A client, or a performer of the app, may send the first request later.
     if !(performer is URLSession) { plan.usesPrivateSession = true }
-    if transport == nil { plan.transport = performer.endpointSettings.session.map(NetworkSessionTransport.init) }
+    let defaults = performer.defaults
+    if transport == nil { plan.transport = defaults.session.map(NetworkSessionTransport.init) }
+    if signIns == nil { plan.signIns = NetworkSignIns(defaults.signIns) }
     return plan
   }
 
@@ -115,19 +101,45 @@ nonisolated extension NetworkCallPlan {
   }
 
   /// Whether something is put around each request or attempt.
-  var isWrapped: Bool { around != nil || middleware != nil }
+  var isWrapped: Bool { transfer != nil || middleware != nil }
 
   /// What carries out an attempt: `send`, inside everything that is put around it.
   func attempt(through send: @escaping NetworkSend) -> NetworkSend {
-    let request = around?(send) ?? send
-    return middleware?(request) ?? request
+    let request = transfer?(send) ?? send
+    return middleware?(self, request) ?? request
   }
 
   init(
     _ request: URLRequest, policy: RetryPolicy? = nil, maxRetries: Int? = nil, allowEmptyData: Bool = true,
     isReadOnly: Bool = false
   ) {
-    self.init(
-      request: request, policy: policy, maxRetries: maxRetries, allowEmptyData: allowEmptyData, isReadOnly: isReadOnly)
+    self.init(request: request, policy: policy, isReadOnly: isReadOnly, allowEmptyData: allowEmptyData)
+    if let maxRetries { limitRetries(to: maxRetries) }
+  }
+
+  /// Replaces ``RetryPolicy/maxRetries`` of the policy.
+  mutating func limitRetries(to maxRetries: Int) {
+    var policy = policy ?? .default
+    policy.maxRetries = maxRetries
+    self.policy = policy
+  }
+}
+
+/// Who is signed in for a call. All its attempts and connections share it, so that none is sent with the credential of
+/// another user.
+nonisolated struct NetworkSignIns: Sendable {
+  /// For each `Authentication`, the number of the sign-in whose credential the call uses; 0 without a credential.
+  private let numbers: NetworkLock<[ObjectIdentifier: Int]>
+
+  /// A middleware may still sign in a user where nobody is.
+  init(_ current: [ObjectIdentifier: Int]) { numbers = NetworkLock(current.filter { $0.value != 0 }) }
+
+  /// The number that the call uses. With the first request, it is the current one, even if that is 0.
+  func number(of authentication: ObjectIdentifier, current: Int) -> Int {
+    numbers.withLock { numbers in
+      let number = numbers[authentication] ?? current
+      numbers[authentication] = number
+      return number
+    }
   }
 }

@@ -34,14 +34,6 @@ nonisolated struct NetworkOutcome: Sendable {
   static var deadline: Self { Self(error: URLError(.timedOut), end: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
 
-  /// Whether it is a response that does not indicate overload.
-  var showsResponsiveServer: Bool {
-    switch result(isHead: true, allowEmptyData: true) {
-    case .success: true
-    case .failure(let error): error.response != nil && !error.indicatesOverload
-    }
-  }
-
   /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<NetworkResponse<Data>, NetworkError> {
     if let error { return .failure(Self.networkError(error)) }

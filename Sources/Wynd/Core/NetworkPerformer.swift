@@ -22,6 +22,7 @@ public import Foundation
 /// ```swift
 /// struct LoggingPerformer: NetworkPerformer {
 ///   let base: any NetworkPerformer
+///   var defaults: NetworkDefaults { base.defaults }
 ///   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
 ///     let result = await base.perform(plan)
 ///     print(plan.id, result)
@@ -46,7 +47,15 @@ nonisolated public protocol NetworkPerformer: Sendable {
 
   /// Where completion handlers are called: the `delegateQueue` of a session. The default is a background queue.
   var delegateQueue: OperationQueue { get }
+
+  /// What the calls on this performer use where they name nothing themselves. The default is nothing. A performer that
+  /// contains another one returns those of that performer, so that endpoints find the base URL of a client in it.
+  var defaults: NetworkDefaults { get }
 }
+
+/// A performer that hands requests to the network itself, without another performer that could add a credential: a
+/// `URLSession`, or in a test a ``NetworkScript``.
+nonisolated public protocol NetworkSendingPerformer: NetworkPerformer {}
 
 nonisolated extension NetworkPerformer {
   /// Runs the async form in a task, after this has returned.
@@ -61,6 +70,9 @@ nonisolated extension NetworkPerformer {
 
   /// A background queue.
   public var delegateQueue: OperationQueue { NetworkCallPlan.defaultDelegateQueue }
+
+  /// Nothing.
+  public var defaults: NetworkDefaults { NetworkDefaults() }
 
   /// Begins a call of the app.
   func begin(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
@@ -86,27 +98,33 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-/// A performer with settings for the calls that are made on it: a client or a script.
-nonisolated protocol NetworkSettingsPerformer: NetworkPerformer {
-  var settings: NetworkClientSettings { get }
-  /// Who is signed in.
-  var signIns: NetworkSignIns.Numbers { get }
-}
-
-nonisolated extension NetworkSettingsPerformer {
-  var signIns: NetworkSignIns.Numbers { [:] }
-}
-
 /// What a performer supplies to the calls that are made on it.
-nonisolated struct NetworkClientSettings: Sendable {
+nonisolated public struct NetworkDefaults: Sendable {
   /// Supplies the scheme, host and port of requests that have none.
-  var baseURL: URL?
-  var encoder: JSONEncoder?
-  var decoder: JSONDecoder?
+  public var baseURL: URL?
+  /// Encodes the JSON bodies of endpoints that specify no encoder.
+  public var encoder: JSONEncoder?
+  /// Decodes the responses of endpoints that specify no decoder.
+  public var decoder: JSONDecoder?
   /// The `Content-Type` among the header fields of the client.
   var contentType: String?
   /// The session that sends the calls. Its configuration is read only if it is needed, because it is copied each time.
   var session: URLSession?
+  /// Whether the base URL is that of a script.
+  var isOfScript = false
+  /// Whether there is a cache.
+  var isCached = false
+  /// Receives the values that endpoints parse.
+  var valueMiddleware: (any NetworkValueMiddleware)?
+  /// For each `Authentication`, the number of the sign-in; 0 if nobody is signed in.
+  var signIns: [ObjectIdentifier: Int] = [:]
+
+  /// Makes defaults.
+  public init(baseURL: URL? = nil, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
+    self.baseURL = baseURL
+    self.encoder = encoder
+    self.decoder = decoder
+  }
 
   /// The type of a body that names none.
   var defaultContentType: String {
@@ -116,22 +134,24 @@ nonisolated struct NetworkClientSettings: Sendable {
   }
 }
 
-nonisolated extension NetworkPerformer {
-  /// The settings of a client, a script or a session.
-  var endpointSettings: NetworkClientSettings {
-    if let session = self as? URLSession { return NetworkClientSettings(session: session) }
-    return (self as? any NetworkSettingsPerformer)?.settings ?? NetworkClientSettings()
-  }
-
-  /// Who is signed in, for a call that begins now.
-  var signInsAtCallStart: NetworkSignIns {
-    let signIns = NetworkSignIns()
-    if let performer = self as? any NetworkSettingsPerformer { signIns.begin(with: performer.signIns) }
-    return signIns
-  }
+nonisolated extension NetworkDefaults: CustomStringConvertible {
+  /// The base URL, without what may be secret.
+  public var description: String { "NetworkDefaults(\(baseURL?.redactedForLog ?? "no base URL"))" }
 }
 
-nonisolated extension URLSession: NetworkPerformer {
+/// The middleware of a client, for the values that endpoints parse.
+nonisolated protocol NetworkValueMiddleware: Sendable {
+  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError)
+}
+
+nonisolated extension URLSession: NetworkSendingPerformer {
+  /// Nothing but the session itself.
+  public var defaults: NetworkDefaults {
+    var defaults = NetworkDefaults()
+    defaults.session = self
+    return defaults
+  }
+
   /// Carries out a call with the configuration and the delegate of this session. On Apple's platforms, its first request
   /// runs on the session.
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {

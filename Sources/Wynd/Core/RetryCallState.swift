@@ -14,9 +14,6 @@ nonisolated struct RetryCallState: Sendable {
     /// Those of the current attempt. Not part of its outcome, which a middleware or a transfer may replace.
     var metrics = NetworkLock<URLSessionTaskMetrics?>(nil)
   #endif
-  /// Whether the origin responded to the latest request of the current attempt; true also while that request is in
-  /// flight. Nil without middleware or a transfer around the request: then the outcome of the attempt shows it.
-  var isResponding: NetworkLock<Bool>?
   /// The attempts that failed.
   var history: [NetworkAttempt] = []
   /// The time from the start of the call to the latest decision about it.

@@ -30,9 +30,7 @@ nonisolated final class RetryLoop: Sendable {
 
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
     self.plan = plan
-    var policy = plan.policy ?? .default
-    if let maxRetries = plan.maxRetries { policy.maxRetries = maxRetries }
-    self.policy = policy
+    policy = plan.policy ?? .default
     self.transport = transport
     self.clock = clock
     events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
@@ -151,6 +149,7 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   private func firstStep(_ state: RetryCallState) -> Step {
+    for notice in plan.notices { emit(.notice(notice), state) }
     if let delay = plan.delay { return .delay(delay) }
     return attemptIfAllowed(state)
   }
@@ -176,9 +175,7 @@ nonisolated final class RetryLoop: Sendable {
       outgoing.metrics = state.metrics
     #endif
     if plan.isWrapped {
-      let isResponding = NetworkLock(false)
-      state.isResponding = isResponding
-      startWrapped(plan.attempt(through: { [self] in await send($0, isResponding) }), outgoing, reply)
+      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, reply)
     } else {
       let isAtCallStart = state.attempts == 1 && plan.delay == nil
       outgoing.usesPrivateSession = plan.usesPrivateSession || !isAtCallStart
@@ -197,22 +194,11 @@ nonisolated final class RetryLoop: Sendable {
     reply.onCancel { work.cancel() }
   }
 
-  /// Sends a request of such an attempt, and notes whether its origin responds.
-  private func send(_ outgoing: NetworkOutgoing, _ isResponding: NetworkLock<Bool>) async -> NetworkOutcome {
-    let isToOrigin = NetworkOrigin(outgoing.request.url) == NetworkOrigin(request.url)
-    if !isToOrigin { return await transport.send(outgoing) }
-    // Noted before the request ends, because the attempt of a stream succeeds with its first byte.
-    isResponding.withLock { $0 = true }
-    let outcome = await transport.send(outgoing)
-    isResponding.withLock { $0 = outcome.showsResponsiveServer }
-    return outcome
-  }
-
   // MARK: - After an attempt
 
   private func stepAfterAttempt(_ outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
     switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
-    case .success(let response): .end(succeed(response, state))
+    case .success(let response): .end(succeed(response, outcome, state))
     case .failure(let error): stepAfterFailure(error, outcome, &state)
     }
   }
@@ -250,10 +236,7 @@ nonisolated final class RetryLoop: Sendable {
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
     guard let budget = policy.budget else { return }
-    // A middleware may wrap the error of a request. The wrapped error says whether its server is overloaded: a 503 to the
-    // renewal of a credential must not end the outage of that server.
-    let wrapped = error.inner ?? error
-    let hasResponded = error.response != nil && !wrapped.indicatesOverload
+    let hasResponded = error.response != nil && !error.indicatesOverload
     if !outcome.hasProgressed, error.indicatesOverload {
       budget.failed(server(of: error), call: plan.id, now: clock.now)
     } else if outcome.hasProgressed || hasResponded {
@@ -326,22 +309,16 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The end
 
-  private func succeed(_ response: NetworkResponse<Data>, _ state: RetryCallState) -> CallResult {
-    noteResponse(response, state)
-    emit(.succeeded(statusCode: response.statusCode), state)
+  private func succeed(
+    _ response: NetworkResponse<Data>, _ outcome: NetworkOutcome, _ state: RetryCallState
+  ) -> CallResult {
     var response = response
+    policy.budget?.responded(response.response.url, now: clock.now)
+    if outcome.hasFollowedRedirect { policy.budget?.responded(request.url, now: clock.now) }
+    emit(.succeeded(statusCode: response.statusCode), state)
     response.failures = state.history
     response.success = endedAttempt(state)
     return .success(response)
-  }
-
-  private func noteResponse(_ response: NetworkResponse<Data>, _ state: RetryCallState) {
-    guard let budget = policy.budget else { return }
-    // A response that a middleware has made or kept does not show that the server is back.
-    if let isResponding = state.isResponding, !isResponding.withLock({ $0 }) { return }
-    budget.responded(request.url, now: clock.now)
-    // After a redirect.
-    budget.responded(response.response.url, now: clock.now)
   }
 
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.

@@ -21,7 +21,7 @@ nonisolated extension Endpoint {
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
   ///   of ``prepare(request:)``.
   public var request: URLRequest {
-    get throws(NetworkError) { try request(requestBody, NetworkClientSettings()) }
+    get throws(NetworkError) { try request(requestBody, NetworkDefaults()) }
   }
 
   private var requestBody: RequestBody? {
@@ -31,16 +31,16 @@ nonisolated extension Endpoint {
   }
 
   private func request(
-    _ body: RequestBody?, _ settings: NetworkClientSettings
+    _ body: RequestBody?, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> URLRequest {
-    var request = URLRequest(url: try url(baseURL: settings.baseURL))
+    var request = URLRequest(url: try url(baseURL: defaults.baseURL))
     if method != .get { request.httpMethod = method.rawValue }
     for field in headers { try field.add(to: &request) }
     if let body {
       try body.addContentType(to: &request)
-      request.httpBody = try body.encoded(with: settings.encoder)
+      request.httpBody = try body.encoded(with: defaults.encoder)
       if request.value(forHTTPHeaderField: "Content-Type") == nil {
-        request.setValue(settings.defaultContentType, forHTTPHeaderField: "Content-Type")
+        request.setValue(defaults.defaultContentType, forHTTPHeaderField: "Content-Type")
       }
     }
     // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
@@ -60,12 +60,12 @@ nonisolated extension Endpoint {
 
   /// `reporting` adds a progress report to the upload of the body, which may then be in memory, too.
   func call(
-    _ policy: RetryPolicy?, _ settings: NetworkClientSettings,
+    _ policy: RetryPolicy?, _ defaults: NetworkDefaults,
     reporting: ((inout NetworkUploadCall) -> Void)? = nil
   ) throws(NetworkError) -> NetworkEndpointCall {
     // Once, because each multipart body has a boundary of its own.
     let body = try requestBody
-    let request = try request(body, settings)
+    let request = try request(body, defaults)
     // `parse` decides whether the response may be empty.
     let policy = policy?.inheriting(from: self.policy) ?? self.policy
     var plan = NetworkCallPlan(request, policy: policy)

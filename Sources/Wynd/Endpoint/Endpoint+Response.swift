@@ -7,13 +7,14 @@ public import Foundation
 // All return types are written `Response`. If one were `Void`, the compiler would infer `Void` as the `Response` of a
 // generic `struct Call<Response: Decodable & Sendable>: Endpoint`, which would not compile.
 nonisolated extension Endpoint where Response: Decodable {
-  /// Returns the body for `Data`, and its text for `String`; any other type is decoded with ``Endpoint/decoder``. If
-  /// the body is empty, the result is nil for an `Optional` and null for a ``JSONValue``, and any other type that has to
-  /// be decoded fails with ``NetworkError/noResponseData(_:)``. For a type that has to be decoded, a body of white
-  /// space is empty too.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { try decoded(data, response) }
+  /// Returns the body for `Data`, and its text for `String`; any other type is decoded with `decoder`. If the body is empty,
+  /// the result is nil for an `Optional` and null for a ``JSONValue``, and any other type that has to be decoded fails with
+  /// ``NetworkError/noResponseData(_:)``. For a type that has to be decoded, a body of white space is empty too.
+  public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response {
+    try Self.decoded(data, response, decoder)
+  }
 
-  func decoded(_ data: Data, _ response: HTTPURLResponse) throws -> Response {
+  static func decoded(_ data: Data, _ response: HTTPURLResponse, _ decoder: JSONDecoder) throws -> Response {
     let isRaw = data is Response || "" is Response
     // Some servers send a space or a line break instead of an empty body (white space of RFC 8259 §2).
     let isEmpty = isRaw ? data.isEmpty : data.allSatisfy(" \t\r\n".utf8.contains)
@@ -39,23 +40,20 @@ nonisolated extension Endpoint where Response: Decodable {
 }
 nonisolated extension Endpoint where Response == Void {
   /// Ignores the body.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { () }
+  public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response { () }
 }
 nonisolated extension Endpoint where Response == HTTPURLResponse {
   /// Returns the response, with its status code and header fields.
-  public func parse(data: Data, response: HTTPURLResponse) throws -> Response { response }
+  public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response { response }
 }
 
 nonisolated extension Endpoint {
   func parsed(
-    _ result: RetryLoop.CallResult, _ settings: NetworkClientSettings
+    _ result: RetryLoop.CallResult, _ defaults: NetworkDefaults
   ) -> Result<NetworkResponse<Response>, NetworkError> {
-    NetworkClientDecoder.current.withValue(settings.decoder) { parsed(result) }
-  }
-
-  private func parsed(_ result: RetryLoop.CallResult) -> Result<NetworkResponse<Response>, NetworkError> {
-    result.mapError(typed).flatMap { network in
-      Result { network.withValue(try parse(data: network.data, response: network.response)) }
+    let decoder = decoder(defaults)
+    return result.mapError { typed($0, decoder) }.flatMap { network in
+      Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
         .mapError { error in
           let error = parsingError(error, network)
           return network.attempts.count > 1 ? error.attaching(network.attempts) : error
@@ -69,20 +67,25 @@ nonisolated extension Endpoint {
   }
 
   /// The error with the service's own error in it, decoded with the client's decoder.
-  func typed(_ error: NetworkError, _ settings: NetworkClientSettings) -> NetworkError {
-    NetworkClientDecoder.current.withValue(settings.decoder) { typed(error) }
+  func typed(_ error: NetworkError, _ defaults: NetworkDefaults) -> NetworkError {
+    typed(error, decoder(defaults))
   }
 
-  private func typed(_ error: NetworkError) -> NetworkError {
+  private func decoder(_ defaults: NetworkDefaults) -> JSONDecoder {
+    let own = decoder
+    return own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
+  }
+
+  private func typed(_ error: NetworkError, _ decoder: JSONDecoder) -> NetworkError {
     switch error {
     case .endpointError(let response, let data?):
       let type = (self as? any NetworkServiceErrorSource)?.serviceErrorType ?? ServiceError.self
       if type == NoServiceError.self { return error }
       return (try? decoder.decode(type, from: data)).map { .serviceError($0, response, data) } ?? error
     case .inaccessible(var failure):
-      failure.lastError = typed(failure.lastError)
+      failure.lastError = typed(failure.lastError, decoder)
       return .inaccessible(failure)
-    case .mappedError(let own, let cause): return .mappedError(own, typed(cause))
+    case .mappedError(let own, let cause): return .mappedError(own, typed(cause, decoder))
     default: return error
     }
   }
@@ -101,5 +104,8 @@ nonisolated extension NetworkError {
 /// An endpoint that knows the type of its service errors at run time only.
 nonisolated protocol NetworkServiceErrorSource: Sendable { var serviceErrorType: any (Error & Decodable).Type { get } }
 
-/// The decoder of the client that loads an endpoint. It is the default of ``Endpoint/decoder``.
-nonisolated enum NetworkClientDecoder { static let current = TaskLocal<JSONDecoder?>(wrappedValue: nil) }
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension JSONDecoder {
+  /// Stands for the decoder of the client. It is recognized by its identity.
+  static let networkDefault = JSONDecoder()
+}

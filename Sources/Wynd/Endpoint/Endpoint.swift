@@ -21,7 +21,7 @@ public import Foundation
 /// Only ``path`` and ``Response`` are required, and ``host`` if no client supplies a base URL. `Response` determines
 /// how the body is parsed. A `Decodable` type is decoded from JSON, and ``JSONValue`` is untyped JSON. `Data` is the
 /// body, and `String` its text. `Void` ignores the body, and `HTTPURLResponse` is the status code and header fields. An
-/// `Optional` is nil if the body is empty. Implement ``parse(data:response:)`` for anything else. ``AdHocEndpoint``
+/// `Optional` is nil if the body is empty. Implement ``parse(data:response:decoder:)`` for anything else. ``AdHocEndpoint``
 /// needs no type of its own.
 ///
 /// Swift silently ignores a member whose type is not that of the requirement, such as `let port = 8080`, which is an
@@ -48,7 +48,7 @@ nonisolated public protocol Endpoint: Sendable {
   /// The type that a successful response is parsed into.
   associatedtype Response: Sendable
   /// The type of the body of an error response (a status of 400 and up), if the service has a format for it. The call
-  /// fails with ``NetworkError/serviceError(_:_:_:)``, also if ``parse(data:response:)`` throws a value of this type.
+  /// fails with ``NetworkError/serviceError(_:_:_:)``, also if ``parse(data:response:decoder:)`` throws a value of this type.
   associatedtype ServiceError: Error & Decodable = NoServiceError
 
   /// `https` (the default) or `http`.
@@ -84,8 +84,9 @@ nonisolated public protocol Endpoint: Sendable {
   var headers: [NetworkHeader] { get }
   /// The body. The default is nil. If it throws, the call fails with ``NetworkError/invalidRequest(reason:)``.
   var body: RequestBody? { get throws }
-  /// Decodes a `Decodable` response and a ``ServiceError``. The default is the client's decoder, or a `JSONDecoder()`.
-  /// For a format other than JSON, implement ``parse(data:response:)``, and send a body as `.data(_:contentType:)`.
+  /// Decodes a `Decodable` response and a ``ServiceError``. The default stands for the client's decoder, or a
+  /// `JSONDecoder()`. For a format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as
+  /// `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
   /// The retry policy of this call. What it does not set is that of the client's policy. The `policy` argument of `load`
   /// takes precedence. nil (the default) sets nothing.
@@ -94,10 +95,16 @@ nonisolated public protocol Endpoint: Sendable {
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
   /// ``NetworkError/generalError(_:)``, or with the error itself if it is a ``NetworkError``.
   func prepare(request: inout URLRequest) throws
-  /// Parses a successful response, whose body may be empty. If it throws, the call fails with
-  /// ``NetworkError/serviceError(_:_:_:)`` for a ``ServiceError``, with the error itself for a ``NetworkError``, and
-  /// with ``NetworkError/undecodable(_:_:_:)`` for any other error.
-  func parse(data: Data, response: HTTPURLResponse) throws -> Response
+  /// Parses a successful response, whose body may be empty.
+  ///
+  /// - Parameters:
+  ///   - data: The body.
+  ///   - response: The status code and the header fields.
+  ///   - decoder: The ``decoder`` of the endpoint, or that of the client.
+  /// - Returns: The value that the caller receives.
+  /// - Throws: What the call fails with: a ``ServiceError`` becomes ``NetworkError/serviceError(_:_:_:)``, a
+  ///   ``NetworkError`` stays as it is, and any other error becomes ``NetworkError/undecodable(_:_:_:)``.
+  func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response
 }
 
 nonisolated extension Endpoint {
@@ -119,8 +126,8 @@ nonisolated extension Endpoint {
   public var headers: [NetworkHeader] { [] }
   /// nil.
   public var body: RequestBody? { nil }
-  /// The client's decoder, or a `JSONDecoder()`.
-  public var decoder: JSONDecoder { NetworkClientDecoder.current.get() ?? JSONDecoder() }
+  /// Stands for the client's decoder, or a `JSONDecoder()`.
+  public var decoder: JSONDecoder { .networkDefault }
   /// nil, which sets nothing.
   public var policy: RetryPolicy? { nil }
   /// Changes nothing.

@@ -57,9 +57,9 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let settings = endpointSettings
+    let defaults = defaults
     do throws(NetworkError) {
-      return start(try endpoint.call(policy, settings), endpoint, settings, completionHandler)
+      return start(try endpoint.call(policy, defaults), endpoint, defaults, completionHandler)
     } catch {
       return start(completionHandler) { .failure(error) }
     }
@@ -78,42 +78,34 @@ nonisolated extension NetworkPerformer {
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let settings = endpointSettings
-    return try await response(of: endpoint.call(policy, settings), endpoint, settings)
+    let defaults = defaults
+    return try await response(of: endpoint.call(policy, defaults), endpoint, defaults)
   }
 
   /// Starts the call of an endpoint, and calls the handler with the parsed response.
   func start<E: Endpoint>(
-    _ call: NetworkEndpointCall, _ endpoint: E, _ settings: NetworkClientSettings,
+    _ call: NetworkEndpointCall, _ endpoint: E, _ defaults: NetworkDefaults,
     _ completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    if endpointContext == nil {
-      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), settings)) }
+    if defaults.valueMiddleware == nil {
+      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), defaults)) }
     }
     var call = call
     call.plan = call.plan.begun(on: self)
     return start(completionHandler) { [call] in
       do throws(NetworkError) {
-        return .success(try await response(of: call, endpoint, settings))
+        return .success(try await response(of: call, endpoint, defaults))
       } catch { return .failure(error) }
     }
   }
 
   /// Carries out the call of an endpoint, and parses its response.
   func response<E: Endpoint>(
-    of call: NetworkEndpointCall, _ endpoint: E, _ settings: NetworkClientSettings
+    of call: NetworkEndpointCall, _ endpoint: E, _ defaults: NetworkDefaults
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let result = call.end(await begin(call.plan))
-    var parsed = try endpoint.parsed(result, settings).get()
-    try await endpointContext?.pass(&parsed, of: call.plan)
+    var parsed = try endpoint.parsed(result, defaults).get()
+    try await defaults.valueMiddleware?.pass(&parsed, of: call.plan)
     return parsed
   }
-
-  var endpointContext: (any NetworkEndpointContext)? { self as? any NetworkEndpointContext }
-}
-
-/// A performer that takes part in the calls of endpoints: a client.
-nonisolated protocol NetworkEndpointContext: NetworkSettingsPerformer {
-  /// Passes the parsed value through the middleware.
-  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError)
 }

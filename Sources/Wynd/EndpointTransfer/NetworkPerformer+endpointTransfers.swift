@@ -8,7 +8,7 @@ nonisolated extension NetworkPerformer {
   /// try await client.performNetworkDownload(.get("/reports/7", as: Data.self), to: file)
   /// ```
   ///
-  /// The endpoint makes the request. ``Endpoint/parse(data:response:)`` is not called, but an error response is decoded
+  /// The endpoint makes the request. ``Endpoint/parse(data:response:decoder:)`` is not called, but an error response is decoded
   /// as its ``Endpoint/ServiceError``.
   ///
   /// - Parameters:
@@ -23,8 +23,8 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, to destination: URL, options: DownloadOptions = DownloadOptions(),
     policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkDownload {
-    let settings = endpointSettings
-    let call = try NetworkEndpointDownload(endpoint, to: destination, options, policy, settings)
+    let defaults = defaults
+    let call = try NetworkEndpointDownload(endpoint, to: destination, options, policy, defaults)
     return try call.end(await begin(call.plan)).get()
   }
 
@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
     do throws(NetworkError) {
-      let call = try NetworkEndpointDownload(endpoint, to: destination, options, policy, endpointSettings)
+      let call = try NetworkEndpointDownload(endpoint, to: destination, options, policy, defaults)
       return begin(call.plan) { completionHandler(call.end($0)) }
     } catch {
       return start(completionHandler) { .failure(error) }
@@ -64,9 +64,9 @@ nonisolated extension NetworkPerformer {
   public func performNetworkUpload<E: Endpoint>(
     _ endpoint: E, onProgress: (@Sendable (TransferProgress) -> Void)? = nil, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let settings = endpointSettings
-    let call = try endpoint.call(policy, settings) { $0.report(to: onProgress) }
-    return try await response(of: call, endpoint, settings)
+    let defaults = defaults
+    let call = try endpoint.call(policy, defaults) { $0.report(to: onProgress) }
+    return try await response(of: call, endpoint, defaults)
   }
 
   /// Sends an endpoint with its body, with a completion handler that is called on the session's `delegateQueue`.
@@ -75,10 +75,10 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, onProgress: (@Sendable (TransferProgress) -> Void)? = nil, policy: RetryPolicy? = nil,
     completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let settings = endpointSettings
+    let defaults = defaults
     do throws(NetworkError) {
-      let call = try endpoint.call(policy, settings) { $0.report(to: onProgress) }
-      return start(call, endpoint, settings, completionHandler)
+      let call = try endpoint.call(policy, defaults) { $0.report(to: onProgress) }
+      return start(call, endpoint, defaults, completionHandler)
     } catch {
       return start(completionHandler) { .failure(error) }
     }
@@ -91,7 +91,7 @@ nonisolated extension NetworkPerformer {
   /// for try await line in try await client.networkBytes(for: .get("/log", as: String.self)).lines { print(line) }
   /// ```
   ///
-  /// ``Endpoint/parse(data:response:)`` is not called, but an error response is decoded as the endpoint's
+  /// ``Endpoint/parse(data:response:decoder:)`` is not called, but an error response is decoded as the endpoint's
   /// ``Endpoint/ServiceError``.
   ///
   /// - Parameters:
@@ -103,10 +103,10 @@ nonisolated extension NetworkPerformer {
   public func networkBytes<E: Endpoint>(
     for endpoint: E, policy: RetryPolicy? = nil
   ) async throws(NetworkError) -> NetworkBytes {
-    let settings = endpointSettings
-    let plan = try endpoint.transferPlan(policy, settings)
+    let defaults = defaults
+    let plan = try endpoint.transferPlan(policy, defaults)
     do throws(NetworkError) { return try await networkStream(plan, startsWithHead: false) } catch {
-      throw endpoint.typed(error, settings)
+      throw endpoint.typed(error, defaults)
     }
   }
 
@@ -117,7 +117,7 @@ nonisolated extension NetworkPerformer {
   /// for try await event in client.serverSentEvents(for: .get("/events", as: Void.self)) { show(event.data) }
   /// ```
   ///
-  /// ``Endpoint/parse(data:response:)`` is not called, but an error response is decoded as the endpoint's
+  /// ``Endpoint/parse(data:response:decoder:)`` is not called, but an error response is decoded as the endpoint's
   /// ``Endpoint/ServiceError``.
   ///
   /// - Parameters:
@@ -129,11 +129,11 @@ nonisolated extension NetworkPerformer {
   public func serverSentEvents<E: Endpoint>(
     for endpoint: E, reconnects: Bool? = nil, policy: RetryPolicy? = nil
   ) -> ServerSentEvents {
-    let settings = endpointSettings
+    let defaults = defaults
     return ServerSentEvents(
       performer: self, reconnects: reconnects,
-      makeCall: { () throws(NetworkError) in try endpoint.transferPlan(policy, settings) },
-      typed: { error in endpoint.typed(error, settings) })
+      makeCall: { () throws(NetworkError) in try endpoint.transferPlan(policy, defaults) },
+      typed: { error in endpoint.typed(error, defaults) })
   }
 }
 
@@ -142,32 +142,32 @@ nonisolated private struct NetworkEndpointDownload<E: Endpoint>: Sendable {
   let plan: NetworkCallPlan
   private let endpoint: E
   private let download: NetworkDownloadCall
-  private let settings: NetworkClientSettings
+  private let defaults: NetworkDefaults
 
   init(
     _ endpoint: E, to destination: URL, _ options: DownloadOptions, _ policy: RetryPolicy?,
-    _ settings: NetworkClientSettings
+    _ defaults: NetworkDefaults
   ) throws(NetworkError) {
     self.endpoint = endpoint
-    self.settings = settings
+    self.defaults = defaults
     let progress = NetworkProgressReporter(options.onProgress)
     download = NetworkDownloadCall(destination: destination, options: options, progress: progress)
-    var plan = try endpoint.transferPlan(policy, settings)
+    var plan = try endpoint.transferPlan(policy, defaults)
     download.add(to: &plan)
     self.plan = plan
   }
 
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
-    download.end(result).mapError { endpoint.typed($0, settings) }
+    download.end(result).mapError { endpoint.typed($0, defaults) }
   }
 }
 
 nonisolated extension Endpoint {
   /// The call of a download or a stream, whose response is not parsed.
   fileprivate func transferPlan(
-    _ policy: RetryPolicy?, _ settings: NetworkClientSettings
+    _ policy: RetryPolicy?, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> NetworkCallPlan {
-    let call = try call(policy, settings)
+    let call = try call(policy, defaults)
     if call.upload != nil {
       throw .invalidRequest(reason: "a download or a stream sends a body in memory: `.data`, `.json`, `.form`, `.text`")
     }

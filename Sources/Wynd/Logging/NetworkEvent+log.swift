@@ -11,7 +11,7 @@ nonisolated extension NetworkEvent {
     case debug
     /// The caller canceled the call.
     case info
-    /// An attempt failed, or another one follows.
+    /// An attempt failed, another one follows, or a setting has no effect.
     case notice
     /// The call failed.
     case error
@@ -22,7 +22,7 @@ nonisolated extension NetworkEvent {
     switch kind {
     case .attemptStarted, .succeeded: .debug
     case .gaveUp(.cancelled): .info
-    case .attemptFailed, .willRetry: .notice
+    case .attemptFailed, .willRetry, .notice: .notice
     case .gaveUp: .error
     }
   }

@@ -12,7 +12,7 @@ public import Foundation
 /// let users = try await script.load(.get("/users", as: [User].self))
 /// #expect(script.requests.count == 3)
 /// ```
-nonisolated public final class NetworkScript: NetworkSettingsPerformer {
+nonisolated public final class NetworkScript: NetworkSendingPerformer {
   /// The outcome of one request.
   public enum Step: Sendable, CustomStringConvertible {
     /// A response with its complete body.
@@ -51,7 +51,12 @@ nonisolated public final class NetworkScript: NetworkSettingsPerformer {
   /// prepended to theirs. A client that is made on the script does not use it, so that a test finds a client whose own
   /// base URL is missing.
   public let baseURL: URL?
-  var settings: NetworkClientSettings { NetworkClientSettings(baseURL: baseURL) }
+  /// The base URL.
+  public var defaults: NetworkDefaults {
+    var defaults = NetworkDefaults(baseURL: baseURL)
+    defaults.isOfScript = true
+    return defaults
+  }
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
 

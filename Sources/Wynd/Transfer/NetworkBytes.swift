@@ -37,8 +37,7 @@ nonisolated extension NetworkPerformer {
   func networkStream(_ plan: NetworkCallPlan, startsWithHead: Bool) async throws(NetworkError) -> NetworkBytes {
     let started = NetworkLock<NetworkByteStream?>(nil)
     var plan = plan
-    plan.isTransfer = true
-    plan.around = { send in
+    plan.transfer = { send in
       { outgoing in
         let stream = NetworkByteStream(startsWithHead: startsWithHead, started)
         // Nothing else retains the stream until it has started.

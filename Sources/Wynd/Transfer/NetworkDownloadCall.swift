@@ -74,8 +74,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   /// Makes each attempt of a call write its response to the file.
   func add(to plan: inout NetworkCallPlan) {
-    plan.isTransfer = true
-    plan.around = { send in
+    plan.transfer = { send in
       { outgoing in await self.attempt(outgoing, send) }
     }
   }

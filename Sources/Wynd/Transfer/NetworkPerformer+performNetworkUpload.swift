@@ -52,7 +52,7 @@ nonisolated extension NetworkPerformer {
     let data: Result<Data?, NetworkError>
     do {
       try body.addContentType(to: &request)
-      data = .success(try body.encoded(with: (self as? any NetworkSettingsPerformer)?.settings.encoder))
+      data = .success(try body.encoded(with: defaults.encoder))
     } catch {
       data = .failure(error)
     }

@@ -88,12 +88,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     init(_ events: ServerSentEvents) {
       self.events = events
-      call = Result { () throws(NetworkError) in
-        var call = try events.makeCall().begun(on: events.performer)
-        // A new connection continues the stream of the user who opened it.
-        call.signIns = events.performer.signInsAtCallStart
-        return call
-      }
+      call = Result { () throws(NetworkError) in try events.makeCall().begun(on: events.performer) }
       let request = try? call.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
       // reject the repetition. Only for GET does the specification of event streams say how to continue.

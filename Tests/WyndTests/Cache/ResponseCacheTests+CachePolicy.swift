@@ -59,7 +59,7 @@ extension ResponseCacheTests {
       let fields = [("Cache-Control", "max-age=600"), ("ETag", "\"1\"")]
       return .status(200, fields, body: request.value("Cache-Control") ?? "none")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
+    let client = NetworkClient(baseURL: server.url(), on: ResponseCache(MemoryStore()), policy: .never)
     var request = URLRequest(url: server.url())
     _ = try await client.performNetworkRequest(request)
     request.cachePolicy = .reloadRevalidatingCacheData

@@ -15,19 +15,19 @@ extension ResponseCacheTests {
 
     init(
       _ script: NetworkScript, store: any ResponseStore = MemoryStore(), stale: Bool = false,
-      policy: RetryPolicy = .never, attempt: [any NetworkMiddleware] = []
+      policy: RetryPolicy = .never, middleware: [any NetworkMiddleware] = []
     ) {
       self.script = script
       self.store = AgingStore(store)
       client = ResponseCacheTests.client(
-        script, [ResponseCache(self.store, servesStaleIfError: stale)], attempt: attempt, policy: policy)
+        ResponseCache(self.store, servesStaleIfError: stale, on: script), middleware, policy: policy)
     }
 
     convenience init(
       _ steps: [Step], store: any ResponseStore = MemoryStore(), stale: Bool = false, policy: RetryPolicy = .never,
-      attempt: [any NetworkMiddleware] = []
+      middleware: [any NetworkMiddleware] = []
     ) {
-      self.init(NetworkScript(steps), store: store, stale: stale, policy: policy, attempt: attempt)
+      self.init(NetworkScript(steps), store: store, stale: stale, policy: policy, middleware: middleware)
     }
 
     func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponseSource) {
@@ -53,10 +53,9 @@ extension ResponseCacheTests {
   static let origin = URL(string: "https://a.example")
 
   static func client(
-    _ script: NetworkScript, _ call: [any NetworkMiddleware], attempt: [any NetworkMiddleware] = [],
-    policy: RetryPolicy = .never
+    _ cache: ResponseCache, _ middleware: [any NetworkMiddleware] = [], policy: RetryPolicy = .never
   ) -> NetworkClient {
-    NetworkClient(baseURL: origin, on: script, policy: policy, middleware: call + attempt)
+    NetworkClient(baseURL: origin, on: cache, policy: policy, middleware: middleware)
   }
 
   static func request(_ fields: [String: String] = [:], path: String = "/", method: String = "GET") throws -> URLRequest
@@ -80,7 +79,7 @@ extension ResponseCacheTests {
     let stored = AnyKey(response: store.response(for: key))
     var request = try request()
     request.cachePolicy = .returnCacheDataElseLoad
-    let client = client(NetworkScript([.dropped]), [ResponseCache(stored, servesStaleIfError: true)])
+    let client = client(ResponseCache(stored, servesStaleIfError: true, on: NetworkScript([.dropped])))
     return String(decoding: try await client.performNetworkRequest(request), as: UTF8.self)
   }
   private struct AnyKey: ResponseStore {

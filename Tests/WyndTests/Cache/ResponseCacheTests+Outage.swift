@@ -50,9 +50,43 @@ extension ResponseCacheTests {
 
   @Test func doesNotServeStaleResponsesByDefault() async throws {
     let client = Self.client(
-      NetworkScript([.ok("old", headers: Self.tagged), .dropped]), [ResponseCache(MemoryStore())])
+      ResponseCache(MemoryStore(), on: NetworkScript([.ok("old", headers: Self.tagged), .dropped])))
     _ = try await client.performNetworkRequest(try Self.request())
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(try Self.request()) }
+  }
+
+  @Test func servesAStaleResponseAtTheDeadline() async throws {
+    let cached = CachedClient(
+      [.ok("old", headers: Self.tagged), .silence], stale: true, policy: RetryPolicy(deadline: .seconds(5)))
+    _ = try await cached.get()
+    #expect(try await cached.get() == ("old", .cache))
+    #expect(cached.script.elapsed == .seconds(5))
+  }
+
+  /// The caller does not want it any more.
+  @Test func servesNothingAfterACancellation() async throws {
+    let server = try LoopbackServer { request in
+      request.index == 0 ? .status(200, [("ETag", "\"1\"")], body: "old") : .hang
+    }
+    let client = NetworkClient(on: ResponseCache(MemoryStore(), servesStaleIfError: true), policy: .never)
+    let url = server.url()
+    _ = try await client.performNetworkRequest(url)
+    let task = Task { try await client.performNetworkRequest(url) }
+    await until { server.openRequests == 1 }
+    task.cancel()
+    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+  }
+
+  /// The second request after a 304 for nothing is part of the same call.
+  @Test func secondRequestHasWhatIsLeftOfTheDeadline() async throws {
+    let cached = CachedClient(
+      [
+        .ok("one", headers: ["ETag": "\"1\""]), .status(503, headers: ["Retry-After": "7"]),
+        .status(304, headers: ["ETag": "\"2\""]), .silence,
+      ], policy: RetryPolicy(deadline: .seconds(10)))
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+    #expect(cached.script.requests.count == 4 && cached.script.elapsed == .seconds(10))
   }
 
   /// Retries are not needed if there is a stored response to serve.
@@ -95,7 +129,7 @@ extension ResponseCacheTests {
       if number == 1 { authentication.signIn(BearerToken("bob")) }
       return number == 0 ? .ok("ann's", headers: Self.tagged) : .dropped
     }
-    let cached = CachedClient(script, stale: true, attempt: [authentication])
+    let cached = CachedClient(script, stale: true, middleware: [authentication])
     #expect(try await cached.get().text == "ann's")
     await #expect(throws: NetworkError.self) { try await cached.get() }
   }
@@ -111,38 +145,13 @@ extension ResponseCacheTests {
       let token = try await client.performNetworkRequest(URLRequest(url: origin.appending(path: "token")))
       return BearerToken(String(decoding: token, as: UTF8.self))
     }
-    let cached = CachedClient(script, attempt: [authentication])
+    let cached = CachedClient(script, middleware: [authentication])
     #expect(try await cached.get().text == "ann's")
     authentication.signIn(BearerToken("old", expiresAt: .distantPast), as: "ann")
     await #expect(throws: NetworkError.self) { try await cached.get() }
     var request = try Self.request()
     request.cachePolicy = .returnCacheDataDontLoad
     #expect(try await cached.response(request) == ("ann's", .cache))
-  }
-
-  /// Only the request with a stored response is limited to one attempt.
-  @Test func retriesAnotherRequestOfTheSameCall() async throws {
-    struct GETBeforeEachRequest: NetworkMiddleware {
-      let stage = MiddlewareStage.call
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        var get = request
-        get.httpMethod = "GET"
-        _ = try await next(get)
-        return try await next(request)
-      }
-    }
-    let script = NetworkScript([
-      .ok("old", headers: Self.tagged), .ok("options"), .status(304), .status(503), .ok("options"),
-    ])
-    let client = Self.client(
-      script, [GETBeforeEachRequest(), ResponseCache(MemoryStore(), servesStaleIfError: true)],
-      policy: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil))
-    let options = try Self.request(path: "/", method: "OPTIONS")
-    for _ in 0..<2 {
-      #expect(String(decoding: try await client.performNetworkRequest(options), as: UTF8.self) == "options")
-    }
   }
 
   @Test func retriesWhenNothingIsStored() async throws {

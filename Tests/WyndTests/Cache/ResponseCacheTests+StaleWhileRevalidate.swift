@@ -103,7 +103,7 @@ extension ResponseCacheTests {
         .ok("one", headers: Self.staleWhileRevalidate), .ok("two", headers: Self.staleWhileRevalidate),
         .ok("three", headers: Self.staleWhileRevalidate),
       ],
-      attempt: [Slow(gate: gate)])
+      middleware: [Slow(gate: gate)])
     _ = try await cached.get()
     cached.store.pass(60)
     for _ in 0..<5 { #expect(try await cached.get() == ("one", .cache)) }
@@ -142,7 +142,7 @@ extension ResponseCacheTests {
       if number == 1 { authentication.signIn(BearerToken("bob"), as: "bob") }
       return .ok("\(number)", headers: Self.staleWhileRevalidate)
     }
-    let cached = CachedClient(script, attempt: [authentication])
+    let cached = CachedClient(script, middleware: [authentication])
     _ = try await cached.get()
     #expect(try await cached.get(after: 60) == ("0", .cache))
     #expect(try await Self.becomesTrue { script.requests.count == 2 })

@@ -45,7 +45,7 @@ extension ResponseCacheTests {
         }
       }
     }
-    let cached = CachedClient([.status(404, "none", headers: Self.freshOnly)], attempt: [AcceptsAll()])
+    let cached = CachedClient([.status(404, "none", headers: Self.freshOnly)], middleware: [AcceptsAll()])
     #expect(try await cached.get() == ("none", .network))
     #expect(try await cached.get() == ("none", .cache))
   }
@@ -100,7 +100,7 @@ extension ResponseCacheTests {
       authentication.signIn(BearerToken("bob"), as: "bob")
       return .status(404, headers: Self.freshOnly)
     }
-    let cached = CachedClient(script, attempt: [authentication])
+    let cached = CachedClient(script, middleware: [authentication])
     await #expect(throws: NetworkError.self) { try await cached.get() }
     authentication.signIn(BearerToken("ann"), as: "ann")
     #expect(try await cached.get() == ("1", .network))

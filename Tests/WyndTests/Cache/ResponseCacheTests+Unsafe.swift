@@ -53,7 +53,7 @@ extension ResponseCacheTests {
       }
     }
     let cached = CachedClient(
-      [.ok("old", headers: Self.fresh), .status(404), .ok("new")], attempt: [Redirected()])
+      [.ok("old", headers: Self.fresh), .status(404), .ok("new")], middleware: [Redirected()])
     _ = try await cached.get()
     await #expect(throws: NetworkError.self) { try await cached.get(method: "POST") }
     #expect(try await cached.get() == ("new", .network))
@@ -71,9 +71,8 @@ extension ResponseCacheTests {
       return .ok(Array("\(request.index)".utf8), [("Cache-Control", "max-age=600")])
     }
     let client = NetworkClient(
-      on: URLSession(configuration: .ephemeral),
-      policy: RetryPolicy(maxRetries: maxRetries, backoff: .immediate, budget: nil),
-      middleware: [ResponseCache(MemoryStore())])
+      on: ResponseCache(MemoryStore(), on: URLSession(configuration: .ephemeral)),
+      policy: RetryPolicy(maxRetries: maxRetries, backoff: .immediate, budget: nil))
     let read = URLRequest(url: server.url())
     for _ in 0..<2 { #expect(try await client.performNetworkRequest(read) == Data("0".utf8)) }
     let change = URLRequest(url: server.url(), method: method)

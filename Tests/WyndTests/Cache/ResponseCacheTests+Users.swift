@@ -44,7 +44,7 @@ extension ResponseCacheTests {
     if onceACall {
       cached.client.middleware.append(authentication)
     } else {
-      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
+      cached.client.middleware = [authentication]
     }
     for source in [NetworkResponseSource.network, .cache] {
       for user in ["ann", "bob"] {
@@ -56,7 +56,7 @@ extension ResponseCacheTests {
 
   @Test func authenticationDoesNotSeparateResponsesOfOtherOrigins() async throws {
     let authentication = try Self.authentication("ann")
-    let cached = CachedClient(Self.echo(), attempt: [authentication])
+    let cached = CachedClient(Self.echo(), middleware: [authentication])
     let request = URLRequest(url: try #require(URL(string: "https://b.example/")))
     #expect(try await cached.response(request) == ("nobody", .network))
     authentication.signIn(BearerToken("bob"))
@@ -66,7 +66,7 @@ extension ResponseCacheTests {
   @Test func separatesUsersByAccountInsteadOfToken() async throws {
     let authentication = try Self.authentication(nil)
     #expect(authentication.account == nil)
-    let cached = CachedClient(Self.echo(), attempt: [authentication])
+    let cached = CachedClient(Self.echo(), middleware: [authentication])
     authentication.signIn(BearerToken("1"), as: "ann")
     #expect(authentication.account == "ann")
     #expect(try await cached.get() == ("Bearer 1", .network))
@@ -83,7 +83,7 @@ extension ResponseCacheTests {
   @Test func renewalWithoutAnAccountKeepsTheUser() async throws {
     let cached = CachedClient(
       [.ok("one", headers: Self.fresh), .status(401), .ok("two", headers: Self.fresh), .ok("three")],
-      attempt: [try Self.authentication("first")])
+      middleware: [try Self.authentication("first")])
     #expect(try await cached.get() == ("one", .network))
     #expect(try await cached.get(after: 700) == ("two", .network))
     #expect(try await cached.get() == ("two", .cache))
@@ -101,7 +101,7 @@ extension ResponseCacheTests {
       default: return .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: Self.fresh)
       }
     }
-    let cached = CachedClient(script, attempt: [authentication])
+    let cached = CachedClient(script, middleware: [authentication])
     #expect(try await cached.get().text == "ann's")
     await #expect(throws: NetworkError.self) { try await cached.get() }
     #expect(try await cached.get() == ("Bearer bob", .network))
@@ -124,7 +124,7 @@ extension ResponseCacheTests {
       return number == 1 ? .status(304) : .ok("\(number)", headers: Self.tagged)
     }
     let cached = CachedClient(script)
-    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [Scope(user: user)]
+    cached.client.middleware = [Scope(user: user)]
     #expect(try await cached.get() == ("0", .network))
     #expect(try await cached.get() == ("2", .network))
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", nil])

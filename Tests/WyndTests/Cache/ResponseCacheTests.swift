@@ -32,11 +32,11 @@ import Wynd
       ResponseValidation(statusCodes: 200..<300), ResponseValidation { $0.data.isEmpty ? "empty" : nil },
     ] {
       var cached = CachedClient([.ok("one", headers: Self.tagged), .status(304)])
-      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [validation]
+      cached.client.middleware = [validation]
       _ = try await cached.get()
       #expect(try await cached.get().source == .revalidated)
       cached = CachedClient([.status(304)])
-      cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [validation]
+      cached.client.middleware = [validation]
       await #expect(throws: NetworkError.self) { try await cached.get() }
     }
   }
@@ -45,11 +45,11 @@ import Wynd
     let server = try LoopbackServer { request in
       .status(200, [("Cache-Control", "max-age=600"), ("Vary", "X-Tenant")], body: request.value("X-Tenant") ?? "")
     }
-    let cache = ResponseCache(MemoryStore())
+    let store = MemoryStore()
     for tenant in ["red", "blue", "red"] {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["X-Tenant": tenant]
-      let client = NetworkClient(on: URLSession(configuration: configuration), middleware: [cache])
+      let client = NetworkClient(on: ResponseCache(store, on: URLSession(configuration: configuration)))
       #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data(tenant.utf8))
     }
   }
@@ -90,7 +90,7 @@ import Wynd
     let cached = CachedClient([.ok("mine", headers: ["Cache-Control": "max-age=60"]), .ok("yours")])
     let origin = try #require(URL(string: "https://a.example"))
     let authentication = Authentication(for: origin, BearerToken("mine")) { _, _ in BearerToken("new") }
-    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
+    cached.client.middleware = [authentication]
     #expect(try await cached.get().text == "mine")
     #expect(try await cached.get().source == .cache)
     authentication.signIn(BearerToken("yours"))
@@ -104,17 +104,15 @@ import Wynd
     func authentication(_ token: String, _ account: String?) -> Authentication<BearerToken> {
       Authentication(for: origin, BearerToken(token), as: account) { _, _ in BearerToken("renewed") }
     }
-    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication("first", "ann")]
+    cached.client.middleware = [authentication("first", "ann")]
     #expect(try await cached.get().text == "one")
     #expect(try await cached.get(after: 100).text == "two")
     #expect(cached.script.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer renewed")
     #expect(try await cached.get().source == .cache)
     // The next launch has the renewed token.
-    cached.client.middleware =
-      cached.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "ann")]
+    cached.client.middleware = [authentication("renewed", "ann")]
     #expect(try await cached.get().source == .cache)
-    cached.client.middleware =
-      cached.client.middleware.filter { $0.stage == .call } + [authentication("renewed", "bob")]
+    cached.client.middleware = [authentication("renewed", "bob")]
     #expect(try await cached.get().source == .network)
   }
 
@@ -126,7 +124,7 @@ import Wynd
       return .ok("\(number)", headers: ["Cache-Control": "max-age=60"])
     }
     let client = NetworkClient(
-      baseURL: origin, on: script, middleware: [ResponseCache(MemoryStore()), authentication])
+      baseURL: origin, on: ResponseCache(MemoryStore(), on: script), middleware: [authentication])
     for expected in ["0", "1", "1"] { #expect(try await client.load(Text()) == expected) }
     authentication.signIn(BearerToken("ann"))
     #expect(try await client.load(Text()) == "2")
@@ -158,7 +156,7 @@ import Wynd
         ? .redirect(to: "/v\(request.index)") : .status(200, [("Cache-Control", "max-age=60")], body: request.target)
     }
     let client = NetworkClient(
-      baseURL: server.url(), policy: .never, middleware: [ResponseCache(MemoryStore())])
+      baseURL: server.url(), on: ResponseCache(MemoryStore()), policy: .never)
     for expected in ["/v0", "/v2"] {
       #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/latest"))) == Data(expected.utf8))
     }
@@ -173,7 +171,7 @@ import Wynd
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["Authorization": "Bearer \(user)"]
       let client = NetworkClient(
-        on: URLSession(configuration: configuration), policy: .never, middleware: [ResponseCache(store)])
+        on: ResponseCache(store, on: URLSession(configuration: configuration)), policy: .never)
       #expect(
         try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("Bearer \(user)".utf8))
     }
@@ -204,7 +202,7 @@ import Wynd
       _ = try await client.performNetworkRequest(URLRequest(url: origin))
       return BearerToken("b")
     }
-    cached.client.middleware = cached.client.middleware.filter { $0.stage == .call } + [authentication]
+    cached.client.middleware = [authentication]
     _ = try await cached.get()
     #expect(try await cached.get() == ("old", .cache))
   }
@@ -215,8 +213,8 @@ import Wynd
         ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
     }
     let client = NetworkClient(
-      baseURL: server.url(), on: URLSession(configuration: .default), policy: .never,
-      middleware: [ResponseCache(MemoryStore())])
+      baseURL: server.url(), on: ResponseCache(MemoryStore(), on: URLSession(configuration: .default)),
+      policy: .never)
     for expected in [NetworkResponseSource.network, .revalidated, .revalidated] {
       let response = try await client.networkResponse(for: URLRequest(url: server.url()))
       #expect(response.source == expected && response.data == Data("one".utf8))

@@ -23,7 +23,7 @@ import Wynd
   /// A response as a cache stores it.
   static func response(_ text: String = "x") async throws -> StoredResponse {
     let catcher = Catcher()
-    let client = ResponseCacheTests.client(NetworkScript([.ok(text, headers: fields)]), [ResponseCache(catcher)])
+    let client = ResponseCacheTests.client(ResponseCache(catcher, on: NetworkScript([.ok(text, headers: fields)])))
     _ = try await client.performNetworkRequest(try ResponseCacheTests.request())
     return try #require(catcher.last.value)
   }

@@ -70,40 +70,9 @@ extension AuthenticationTests {
     #expect(key.credential == Self.key("a"))
   }
 
-  // MARK: Who is signed in when a call begins
-
-  /// Signs a user in before the request.
-  struct SigningIn: NetworkMiddleware {
-    let key: Authentication<NetworkHeader>
-    var stage: MiddlewareStage { .call }
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
-      key.signIn(AuthenticationTests.key("new"))
-      return try await next(request)
-    }
-  }
-
-  @Test func middlewareOfACallCanSignIn() async throws {
-    let key = Authentication<NetworkHeader>(for: try #require(Self.origin))
-    let script = NetworkScript([.status(503), .ok("x")])
-    _ = try await Self.get(Self.client(script, SigningIn(key: key), key))
-    #expect(Self.keys(script) == ["new", "new"])
-  }
-
-  @Test func middlewareOfACallCannotReplaceTheUser() async throws {
-    let key = Authentication(for: try #require(Self.origin), Self.key("old"))
-    let script = NetworkScript([.ok("x")])
-    let error = await #expect(throws: NetworkError.self) {
-      try await Self.get(Self.client(script, SigningIn(key: key), key))
-    }
-    #expect((Self.reason(error) as? URLError)?.code == .userAuthenticationRequired && script.requests.isEmpty)
-  }
-
   /// A middleware of the app that contains an `Authentication`.
   struct Containing: NetworkMiddleware {
     let authentication: Authentication<BearerToken>
-    let stage: MiddlewareStage
     func respond(
       to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
@@ -111,30 +80,56 @@ extension AuthenticationTests {
     }
   }
 
-  @Test(arguments: [MiddlewareStage.attempt, .call])
-  func middlewareCanContainAnAuthentication(_ stage: MiddlewareStage) async throws {
+  @Test func middlewareCanContainAnAuthentication() async throws {
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
       BearerToken("new")
     }
     let script = NetworkScript { request, _ in
       request.value(forHTTPHeaderField: "Authorization") == "Bearer new" ? .ok("x") : .status(401)
     }
-    let client = Self.client(script, Containing(authentication: authentication, stage: stage))
+    let client = Self.client(script, Containing(authentication: authentication))
     #expect(try await Self.get(client).data == Data("x".utf8))
     #expect(Self.tokens(script) == ["Bearer old", "Bearer new"])
   }
 
-  /// Around all attempts, it is not known whether one of them was redirected.
-  @Test func authenticationOnceACallDoesNotReplayAPOST() async throws {
-    let server = try LoopbackServer { request in
-      request.method == "POST" ? .redirect(303, to: "/orders") : .status(401)
+  // MARK: Settings that do not fit
+
+  /// By the clock of the device, each token has expired as soon as it is issued.
+  @Test func renewsOnceIfTheClockIsAhead() async throws {
+    let renewals = Counter()
+    let origin = try #require(Self.origin)
+    let expired = BearerToken("old", expiresAt: .distantPast)
+    let authentication = Authentication(for: origin, expired) { _, _ in
+      BearerToken("\(renewals.add())", expiresAt: .distantPast)
     }
-    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
-    let client = Self.client(server, Containing(authentication: authentication, stage: .call))
-    var request = URLRequest(url: server.url("/orders"))
-    request.httpMethod = "POST"
-    let order = request
-    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
-    #expect(error?.statusCode == 401 && server.requests.map(\.method) == ["POST", "GET"])
+    let script = NetworkScript { request, number in
+      request.value(forHTTPHeaderField: "Authorization") == "Bearer 1" && number > 9 ? .status(401) : .ok("x")
+    }
+    let client = Self.client(script, authentication)
+    for _ in 0..<10 { _ = try await Self.get(client) }
+    #expect(renewals.value == 1)
+    // A rejection asks for the next one.
+    for _ in 0..<3 { _ = try await Self.get(client) }
+    #expect(renewals.value == 2 && Self.tokens(script).last == "Bearer 2")
+  }
+
+  @Test func saysOnceThatAnAuthenticationIsForAnotherOrigin() async throws {
+    let log = EventLog()
+    let authentication = Authentication(for: try #require(URL(string: "https://b.example:82")), BearerToken("a"))
+    func get(_ baseURL: String, _ policy: RetryPolicy) async throws {
+      let client = NetworkClient(
+        baseURL: URL(string: baseURL), on: NetworkScript([.ok("x")]), policy: policy, middleware: [authentication])
+      _ = try await client.load(.get("/", as: String.self))
+    }
+    let logged = RetryPolicy(onEvent: log.add)
+    try await get("https://b.example:82/v2", logged)
+    // Nobody would hear it.
+    try await get("https://a.example", .default)
+    for _ in 0..<2 { try await get("https://a.example/v2", logged) }
+    let notices = log.events.compactMap { event in
+      if case .notice(let text) = event.kind { text } else { nil }
+    }
+    #expect(
+      notices.count == 1 && notices[0].contains("https://b.example:82") && notices[0].contains("https://a.example"))
   }
 }

@@ -69,9 +69,9 @@ final class Expenses: Sendable {
       SignIn(session: try await client.load(Renewal(renewal: old.session.renewal)))
     }
     client = NetworkClient(
-      baseURL: baseURL, headers: [.userAgent("Expenses/1.0")],
+      baseURL: baseURL, on: ResponseCache(cache, servesStaleIfError: true), headers: [.userAgent("Expenses/1.0")],
       policy: RetryPolicy(backoff: .immediate, budget: nil, onEvent: onEvent),
-      middleware: [ResponseCache(cache, servesStaleIfError: true), authentication])
+      middleware: [authentication])
   }
 
   func signIn(_ user: String, _ password: String) async throws(NetworkError) {

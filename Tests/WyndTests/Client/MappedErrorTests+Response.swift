@@ -15,7 +15,7 @@ extension MappedErrorTests {
   @Test(arguments: [422, 503]) func serviceErrorIsFoundInsideAMappedError(_ status: Int) async throws {
     let client = NetworkClient(
       baseURL: Self.origin, on: NetworkScript([.status(status, #"{"code":7}"#)]), policy: RetryPolicy(maxRetries: 1),
-      middleware: [Self.mapping(.attempt)])
+      middleware: [Self.mapping()])
     let endpoint = AdHocEndpoint<String>.get("/", as: String.self, serviceError: Problem.self)
     let error = await #expect(throws: NetworkError.self) { try await client.load(endpoint) }
     #expect(error?.serviceError(as: Problem.self) == Problem(code: 7))
@@ -27,7 +27,7 @@ extension MappedErrorTests {
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
       BearerToken("new")
     }
-    let client = NetworkClient(baseURL: Self.origin, on: script, middleware: [authentication, Self.mapping(.attempt)])
+    let client = NetworkClient(baseURL: Self.origin, on: script, middleware: [authentication, Self.mapping()])
     #expect(try await client.load(Item()) == "x")
     #expect(script.requests.last?.value(forHTTPHeaderField: "Authorization") == "Bearer new")
   }
@@ -36,7 +36,7 @@ extension MappedErrorTests {
   @Test func mappedErrorIsNotStored() async throws {
     let script = NetworkScript([.status(404, headers: ["Cache-Control": "max-age=60"])])
     let client = NetworkClient(
-      baseURL: Self.origin, on: script, middleware: [ResponseCache(MemoryStore()), Self.mapping(.attempt)])
+      baseURL: Self.origin, on: ResponseCache(MemoryStore(), on: script), middleware: [Self.mapping()])
     for count in 1...2 {
       let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
       #expect(error?.serviceError(as: ShopError.self) == .closed && script.requests.count == count)
@@ -45,7 +45,7 @@ extension MappedErrorTests {
 
   @Test func urlErrorInPlaceOfAResponseKeepsTheResponse() async throws {
     let script = NetworkScript([.status(422, "no")])
-    let error = try await Self.error(script, [Self.mapping(.attempt, to: URLError(.notConnectedToInternet))])
+    let error = try await Self.error(script, [Self.mapping(to: URLError(.notConnectedToInternet))])
     #expect(error.statusCode == 422 && error.data == Data("no".utf8) && script.requests.count == 1)
     #expect(error.urlError?.code == .notConnectedToInternet)
     if !isOnApplePlatforms { #expect(error.localizedDescription == "There is no internet connection.") }
@@ -55,7 +55,7 @@ extension MappedErrorTests {
   /// A POST that the server may have applied is not repeated because a middleware says that there was no connection.
   @Test func urlErrorInPlaceOfAResponseDoesNotAllowRepeatingAPOST() async throws {
     let script = NetworkScript([.status(503), .ok("placed")])
-    let mapping = Self.mapping(.attempt, to: URLError(.cannotConnectToHost))
+    let mapping = Self.mapping(to: URLError(.cannotConnectToHost))
     let client = NetworkClient(baseURL: Self.origin, on: script, middleware: [mapping])
     let error = await #expect(throws: NetworkError.self) { try await client.load(.post("/orders")) }
     #expect(script.requests.count == 1 && error?.stopReason == .notSafeToRepeat(method: "POST"))

@@ -19,8 +19,8 @@ import Wynd
   }
   struct Final: RetryableError { let shouldRetry = false }
 
-  static func mapping(_ stage: MiddlewareStage, to own: any Error = ShopError.closed) -> Closure {
-    Closure(stage: stage) { request, next in
+  static func mapping(to own: any Error = ShopError.closed) -> Closure {
+    Closure { request, next in
       do { return try await next(request) } catch let error as NetworkError {
         throw error.urlError == nil ? own : ShopError.offline
       }
@@ -35,10 +35,9 @@ import Wynd
     return try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
   }
 
-  @Test(arguments: [MiddlewareStage.attempt, .call])
-  func mappedErrorIsRetriedAndKeepsStatusBodyAndAttempts(_ stage: MiddlewareStage) async throws {
+  @Test func mappedErrorIsRetriedAndKeepsStatusBodyAndAttempts() async throws {
     let script = NetworkScript([.status(503, "closed", headers: ["X-Until": "9"])])
-    let error = try await Self.error(script, [Self.mapping(stage)])
+    let error = try await Self.error(script, [Self.mapping()])
     #expect(script.requests.count == 3)
     #expect(error.serviceError(as: ShopError.self) == .closed)
     #expect(error.statusCode == 503 && error.data == Data("closed".utf8))
@@ -50,7 +49,7 @@ import Wynd
   @Test func attemptAfterAMappedErrorCanSucceed() async throws {
     let script = NetworkScript([.status(503, headers: ["Retry-After": "7"]), .dropped, .ok("x")])
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), on: script, middleware: [Self.mapping(.attempt)])
+      baseURL: URL(string: "https://a.example"), on: script, middleware: [Self.mapping()])
     let response = try await client.loadResponse(Item())
     #expect(response.value == "x" && response.attempts.count == 3)
     #expect(response.attempts.first?.error?.serviceError(as: ShopError.self) == .closed)
@@ -60,7 +59,7 @@ import Wynd
 
   @Test func mappedErrorThatNoRetryCanHelpIsFinal() async throws {
     let script = NetworkScript([.status(404)])
-    let error = try await Self.error(script, [Self.mapping(.attempt)])
+    let error = try await Self.error(script, [Self.mapping()])
     #expect(script.requests.count == 1 && error.statusCode == 404)
     guard case .mappedError(let own as ShopError, .endpointError) = error else { Issue.record("\(error)"); return }
     #expect(own == .closed)
@@ -68,13 +67,13 @@ import Wynd
 
   @Test func retryableErrorOverridesTheStatusRule() async throws {
     let script = NetworkScript([.status(503)])
-    let error = try await Self.error(script, [Self.mapping(.attempt, to: Final())])
+    let error = try await Self.error(script, [Self.mapping(to: Final())])
     #expect(script.requests.count == 1 && error.statusCode == 503)
   }
 
   @Test func mappedConnectionErrorIsRetriedAndFound() async throws {
     let script = NetworkScript([.dropped])
-    let error = try await Self.error(script, [Self.mapping(.attempt)])
+    let error = try await Self.error(script, [Self.mapping()])
     #expect(script.requests.count == 3 && error.urlError?.code == .networkConnectionLost)
     #expect(error.serviceError(as: ShopError.self) == .offline && error.localizedDescription == "You are offline.")
   }
@@ -82,7 +81,7 @@ import Wynd
   /// The rule of safe repetition is that of the request, so a POST is not repeated because its error was mapped.
   @Test func mappedErrorOfAPOSTIsNotRetried() async throws {
     let script = NetworkScript([.status(503), .ok("placed")])
-    let client = NetworkClient(on: script, middleware: [Self.mapping(.attempt)])
+    let client = NetworkClient(on: script, middleware: [Self.mapping()])
     let request = try NetworkMiddlewareTests.order()
     let error = try #require(
       await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) })
@@ -91,10 +90,10 @@ import Wynd
 
   @Test func serviceErrorFindsTheErrorOfEachMiddleware() async throws {
     struct Outer: Error {}
-    let outer = Closure(stage: .call) { request, next in
+    let outer = Closure { request, next in
       do { return try await next(request) } catch { throw Outer() }
     }
-    let error = try await Self.error(NetworkScript([.status(503)]), [outer, Self.mapping(.attempt)])
+    let error = try await Self.error(NetworkScript([.status(503)]), [outer, Self.mapping()])
     #expect(error.serviceError(as: Outer.self) != nil && error.serviceError(as: ShopError.self) == .closed)
     #expect(error.statusCode == 503 && error.attempts.count == 3)
   }
@@ -113,7 +112,7 @@ import Wynd
   }
 
   @Test func canceledCallIsNotMapped() async throws {
-    let (began, mapping) = (Gate(), Self.mapping(.call))
+    let (began, mapping) = (Gate(), Self.mapping())
     let waiting = Closure { request, next in
       began.open()
       try await Task.sleep(for: .seconds(3600))

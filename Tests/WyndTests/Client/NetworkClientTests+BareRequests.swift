@@ -10,26 +10,13 @@ import WyndLoopbackServer
 extension NetworkClientTests {
   static let base = "https://a.example/v2"
 
-  /// Any middleware, once a call.
-  struct OnceACall: NetworkMiddleware {
-    let base: any NetworkMiddleware
-    var stage: MiddlewareStage { .call }
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> { try await base.respond(to: request, in: call, next: next) }
-    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
-      async throws
-      -> Value
-    { try await base.parsed(value, from: response, in: call) }
-  }
-
   static func client(
     _ script: NetworkScript, base: String? = base, headers: [NetworkHeader] = [],
-    policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [], attempt: [any NetworkMiddleware] = []
+    policy: RetryPolicy = RetryPolicy(), middleware: [any NetworkMiddleware] = []
   ) -> NetworkClient {
     var client = NetworkClient(
       baseURL: base.flatMap { URL(string: $0) }, on: script, policy: policy,
-      middleware: call.map(OnceACall.init) + attempt)
+      middleware: middleware)
     client.headers = headers
     return client
   }

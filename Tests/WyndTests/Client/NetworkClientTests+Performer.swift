@@ -98,12 +98,10 @@ extension NetworkClientTests {
       number == 0 ? .status(503) : .ok(request.value(forHTTPHeaderField: "X-Way") ?? "")
     }
     let inner = NetworkClient(
-      baseURL: Self.service, on: script,
-      middleware: [Tracing(name: "d", trace: trace), Tracing(name: "b", trace: trace, stage: .call)])
-    let outer = NetworkClient(
-      on: inner, middleware: [Tracing(name: "c", trace: trace), Tracing(name: "a", trace: trace, stage: .call)])
-    #expect(try await outer.load(Item()) == "abcddbca")
-    #expect(trace.text == "a> b> c> d> <d <c c> d> <d <c <b <a d=abcd! b=abcdd! c=abcddb! a=abcddbc!")
+      baseURL: Self.service, on: script, middleware: [Tracing(name: "b", trace: trace)])
+    let outer = NetworkClient(on: inner, middleware: [Tracing(name: "a", trace: trace)])
+    #expect(try await outer.load(Item()) == "abba")
+    #expect(trace.text == "a> b> <b <a a> b> <b <a b=ab! a=abb!")
   }
 
   /// A download passes all of it, and is put together once.
@@ -129,20 +127,26 @@ extension NetworkClientTests {
     #expect(trace.text == "a> b> <b <a a> b> <b <a")
   }
 
-  /// The inner client adds the credential.
-  @Test func cacheSeparatesUsersOfTheInnerClient() async throws {
+  /// A cache is below both clients.
+  @Test func cacheSeparatesUsersOfBothClients() async throws {
     let script = NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: ["Cache-Control": "max-age=60"])
     }
     let authentication = Authentication(for: try #require(Self.service), BearerToken("ann"))
-    let inner = NetworkClient(baseURL: Self.service, on: script, middleware: [authentication])
-    let outer = NetworkClient(on: inner, middleware: [ResponseCache(MemoryStore())])
-    #expect(try await outer.load(Item()) == "Bearer ann")
-    authentication.signIn(BearerToken("bob"))
-    #expect(try await outer.load(Item()) == "Bearer bob")
-    authentication.signIn(BearerToken("ann"))
-    #expect(try await outer.load(Item()) == "Bearer ann")
-    #expect(script.requests.count == 2)
+    let passing = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
+    for isOuter in [true, false] {
+      let before = script.requests.count
+      authentication.signIn(BearerToken("ann"))
+      let inner = NetworkClient(
+        baseURL: Self.service, on: ResponseCache(MemoryStore(), on: script),
+        middleware: isOuter ? [passing] : [authentication])
+      let outer = NetworkClient(on: inner, middleware: isOuter ? [authentication] : [])
+      for name in ["ann", "bob", "ann"] {
+        authentication.signIn(BearerToken(name))
+        #expect(try await outer.load(Item()) == "Bearer \(name)")
+      }
+      #expect(script.requests.count == before + 2)
+    }
   }
 
   /// A session with other header fields may get other responses.
@@ -150,12 +154,13 @@ extension NetworkClientTests {
     let server = try LoopbackServer {
       .ok(Array(($0.value("Accept-Language") ?? "").utf8), [("Cache-Control", "max-age=60")])
     }
-    let cache = ResponseCache(MemoryStore())
+    let store = MemoryStore()
     for language in ["de", "en", "de"] {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["Accept-Language": language]
-      let inner = NetworkClient(baseURL: server.url(), on: URLSession(configuration: configuration))
-      #expect(try await NetworkClient(on: inner, middleware: [cache]).load(Item()) == language)
+      let session = URLSession(configuration: configuration)
+      let inner = NetworkClient(baseURL: server.url(), on: ResponseCache(store, on: session))
+      #expect(try await NetworkClient(on: inner).load(Item()) == language)
     }
     #expect(server.requests.count == 2)
   }

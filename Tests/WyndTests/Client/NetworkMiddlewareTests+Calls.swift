@@ -66,34 +66,6 @@ extension NetworkMiddlewareTests {
     #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["changed", "changed", "file"])
   }
 
-  /// A middleware of the app that contains a cache.
-  private struct Containing: NetworkMiddleware {
-    let cache: ResponseCache
-    var stage: MiddlewareStage { .call }
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> { try await cache.respond(to: request, in: call, next: next) }
-  }
-
-  @Test func cacheInsideAnotherMiddlewareServesStaleAfterOneAttempt() async throws {
-    let script = NetworkScript([.ok("old", headers: ["ETag": "\"1\""]), .status(503)])
-    let cache = ResponseCache(MemoryStore(), servesStaleIfError: true)
-    let service = NetworkClientTests.service
-    let inner = NetworkClient(baseURL: service, on: script)
-    for client in [
-      NetworkClient(baseURL: service, on: script, middleware: [Containing(cache: cache)]),
-      NetworkClient(on: inner, middleware: [Containing(cache: cache)]),
-    ] {
-      let before = script.requests.count
-      #expect(try await client.load(NetworkClientTests.Item()) == "old")
-      #expect(script.requests.count == before + 1)
-    }
-    // One of another call is retried.
-    let other = NetworkClient(baseURL: service, on: script, middleware: [Containing(cache: cache)])
-    await #expect(throws: NetworkError.self) { try await other.load(NetworkClientTests.Item(path: "/other")) }
-    #expect(script.requests.count > 4)
-  }
-
   /// A call that has a stored response makes one attempt. The renewal of its credential is another call.
   @Test func renewalIsRetriedIfAResponseIsStored() async throws {
     let script = NetworkScript([
@@ -104,8 +76,8 @@ extension NetworkMiddlewareTests {
     let authentication = Authentication(for: try #require(service), BearerToken("old")) { _, _ in
       BearerToken(try await plain.load(NetworkClientTests.Item(path: "/token")))
     }
-    let cache = ResponseCache(MemoryStore(), servesStaleIfError: true)
-    let client = NetworkClient(baseURL: service, on: script, middleware: [cache, authentication])
+    let cache = ResponseCache(MemoryStore(), servesStaleIfError: true, on: script)
+    let client = NetworkClient(baseURL: service, on: cache, middleware: [authentication])
     #expect(try await client.load(NetworkClientTests.Item()) == "stored")
     #expect(try await client.load(NetworkClientTests.Item()) == "current")
     #expect(script.requests.count == 5)

@@ -22,7 +22,7 @@ extension NetworkMiddlewareTests {
         return try await next(request)
       }
     }
-    let data = try await Self.client(script, attempt: [again]).performNetworkRequest(try Self.order())
+    let data = try await Self.client(script, again).performNetworkRequest(try Self.order())
     #expect(data == Data("placed".utf8) && script.requests.count == 3)
   }
 
@@ -35,26 +35,23 @@ extension NetworkMiddlewareTests {
     }
     let request = try Self.order()
     await #expect(throws: NetworkError.self) {
-      try await Self.client(script, attempt: [again]).performNetworkRequest(request)
+      try await Self.client(script, again).performNetworkRequest(request)
     }
     #expect(script.requests.count == 2)
   }
 
-  @Test func attemptMiddlewareSeesEachErrorAndCallMiddlewareTheLast() async throws {
+  @Test func middlewareSeesEachError() async throws {
     let seen = Box<[String]>([])
-    @Sendable func watch(_ name: String) -> Closure {
-      Closure { request, next in
-        do { return try await next(request) } catch let error as NetworkError {
-          seen.update { $0.append("\(name) \(error.statusCode ?? 0) \(error.attempts.count)") }
-          throw error
-        }
+    let watching = Closure { request, next in
+      do { return try await next(request) } catch let error as NetworkError {
+        seen.update { $0.append("\(error.statusCode ?? 0) \(error.attempts.count)") }
+        throw error
       }
     }
     let client = Self.client(
-      NetworkScript([.status(503), .status(502)]), policy: RetryPolicy(maxRetries: 1), call: [watch("call")],
-      attempt: [watch("attempt")])
+      NetworkScript([.status(503), .status(502)]), watching, policy: RetryPolicy(maxRetries: 1))
     await #expect(throws: NetworkError.self) { try await client.load(Item()) }
-    #expect(seen.value == ["attempt 503 0", "attempt 502 0", "call 502 2"])
+    #expect(seen.value == ["503 0", "502 0"])
   }
 
   @TaskLocal static var trace = ""
@@ -65,7 +62,7 @@ extension NetworkMiddlewareTests {
       seen.update { $0.append(Self.trace) }
       return try await next(request)
     }
-    let client = Self.client(NetworkScript([.status(503), .dropped, .ok("x")]), attempt: [tracing])
+    let client = Self.client(NetworkScript([.status(503), .dropped, .ok("x")]), tracing)
     let request = try Self.order()
     _ = try await Self.$trace.withValue("7") {
       try await client.performNetworkRequest(request, policy: RetryPolicy(retriesNonIdempotent: true))
@@ -76,7 +73,7 @@ extension NetworkMiddlewareTests {
   /// The error of URLSession that a middleware throws is found by its code.
   @Test func findsTheURLErrorOfAMiddleware() async throws {
     let offline = Closure { _, _ in throw URLError(.notConnectedToInternet) }
-    let client = Self.client(NetworkScript([.ok("x")]), attempt: [offline])
+    let client = Self.client(NetworkScript([.ok("x")]), offline)
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(error?.urlError?.code == .notConnectedToInternet)
     if !isOnApplePlatforms {
@@ -85,60 +82,33 @@ extension NetworkMiddlewareTests {
     guard case .middlewareError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
   }
 
-  @Test func callMiddlewareCanRepeatTheWholeCall() async throws {
-    let script = NetworkScript([.status(503), .status(404), .status(503), .ok("x")])
-    let twice = Closure { request, next in
-      do { return try await next(request) } catch { return try await next(request) }
-    }
-    let client = Self.client(script, policy: RetryPolicy(maxRetries: 1), call: [twice])
-    let response = try await client.loadResponse(Item())
-    #expect(response.value == "x" && response.attempts.count == 2)
-    #expect(script.requests.count == 4)
-  }
-
   struct Busy: RetryableError { var shouldRetry: Bool }
 
-  @Test(arguments: [true, false]) func errorOfAttemptMiddlewareDecidesWhetherToRetry(_ shouldRetry: Bool) async throws {
+  @Test(arguments: [true, false]) func errorOfAMiddlewareDecidesWhetherToRetry(_ shouldRetry: Bool) async throws {
     let script = NetworkScript([.ok("x")])
     let calls = Counter()
     let client = Self.client(
       script,
-      attempt: [
-        Closure { request, next in
-          let response = try await next(request)
-          if calls.add() == 1 { throw Busy(shouldRetry: shouldRetry) }
-          return response
-        }
-      ])
+      Closure { request, next in
+        let response = try await next(request)
+        if calls.add() == 1 { throw Busy(shouldRetry: shouldRetry) }
+        return response
+      })
     let response = try? await client.loadResponse(Item())
     #expect(script.requests.count == (shouldRetry ? 2 : 1))
     #expect(response?.attempts.count == (shouldRetry ? 2 : nil))
-    // Around the whole call nothing is retried.
-    let once = NetworkScript([.ok("x")])
-    let outer = Self.client(
-      once,
-      call: [
-        Closure {
-          _ = try await $1($0); throw Busy(shouldRetry: shouldRetry)
-        }
-      ])
-    await #expect(throws: NetworkError.self) { try await outer.load(Item()) }
-    #expect(once.requests.count == 1)
   }
 
-  @Test(arguments: [true, false]) func reportsANetworkErrorOfAMiddlewareUnwrapped(_ attempt: Bool) async throws {
+  @Test func reportsANetworkErrorOfAMiddlewareUnwrapped() async throws {
     let client = Self.client(
-      NetworkScript([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") }, attempt: attempt
-    )
+      NetworkScript([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") })
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .invalidRequest("mine") = error else { Issue.record("\(String(describing: error))"); return }
   }
 
-  @Test(arguments: [true, false]) func wrapsACancellationErrorOfAMiddleware(
-    _ attempt: Bool
-  ) async throws {
+  @Test func wrapsACancellationErrorOfAMiddleware() async throws {
     let client = Self.client(
-      NetworkScript([.ok("x")]), Closure { _, _ in throw CancellationError() }, attempt: attempt)
+      NetworkScript([.ok("x")]), Closure { _, _ in throw CancellationError() })
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .middlewareError(let reason) = error else { Issue.record("\(String(describing: error))"); return }
     #expect(reason is CancellationError)
@@ -190,7 +160,7 @@ extension NetworkMiddlewareTests {
   @Test func middlewareSeesTheEndpointAndItsValue() async throws {
     let seen = Box<[String]>([])
     let client = Self.client(
-      NetworkScript([.status(201, "x", headers: ["X-A": "1"]), .ok("bare"), .status(404)]), call: [Parsed(seen: seen)])
+      NetworkScript([.status(201, "x", headers: ["X-A": "1"]), .ok("bare"), .status(404)]), Parsed(seen: seen))
     let response = try await client.loadResponse(Item())
     #expect(response.value == "x" && response.data == Data("x".utf8) && response.source == .network)
     #expect(response.response.value(forHTTPHeaderField: "X-A") == "1" && response.attempts.count == 1)
@@ -202,7 +172,7 @@ extension NetworkMiddlewareTests {
   @Test func errorThrownAfterParsingEndsTheCall() async throws {
     for (thrown, isOwn) in [(Refusal() as any Error, true), (NetworkError.noResponse, false)] {
       let script = NetworkScript([.ok("x")])
-      let client = Self.client(script, attempt: [Parsed(seen: Box([]), error: thrown)])
+      let client = Self.client(script, Parsed(seen: Box([]), error: thrown))
       let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
       switch error {
       case .middlewareError(let error): #expect(isOwn && error is Refusal)
@@ -219,7 +189,7 @@ extension NetworkMiddlewareTests {
   func validationErrorKeepsResponseAndReason(_ isRetried: Bool) async throws {
     let validation = ResponseValidation(isRetryable: isRetried) { _ in "a reason to read" }
     let client = Self.client(
-      NetworkScript([.status(203, "body")]), policy: RetryPolicy(maxRetries: 1), attempt: [validation])
+      NetworkScript([.status(203, "body")]), validation, policy: RetryPolicy(maxRetries: 1))
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
     #expect(error.statusCode == 203 && error.data == Data("body".utf8))
     #expect(error.response?.url?.path == "/v2/items")
@@ -228,7 +198,7 @@ extension NetworkMiddlewareTests {
 
   @Test func localizedDescriptionUsesTheErrorOfTheApp() async throws {
     struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
-    let client = Self.client(NetworkScript([.ok("x")]), call: [Closure { _, _ in throw Closed() }])
+    let client = Self.client(NetworkScript([.ok("x")]), Closure { _, _ in throw Closed() })
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
     #expect(error.localizedDescription == "The shop is closed.")
   }
@@ -238,13 +208,11 @@ extension NetworkMiddlewareTests {
     let inner = Self.client(NetworkScript([.status(403, "no")]))
     let outer = Self.client(
       NetworkScript([.ok("x")]),
-      call: [
-        Closure { _, _ in
-          do { return try await inner.networkResponse(for: try Self.order()) } catch {
-            throw NetworkError.middlewareError(error)
-          }
+      Closure { _, _ in
+        do { return try await inner.networkResponse(for: try Self.order()) } catch {
+          throw NetworkError.middlewareError(error)
         }
-      ])
+      })
     let error = try #require(await #expect(throws: NetworkError.self) { try await outer.load(Item()) })
     #expect(error.statusCode == nil && error.data == nil && error.response == nil)
   }

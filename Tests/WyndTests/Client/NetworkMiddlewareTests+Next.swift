@@ -11,7 +11,6 @@ import WyndLoopbackServer
 extension NetworkMiddlewareTests {
   /// Passes the request on in a task of its own.
   struct Detached: NetworkMiddleware {
-    let stage: MiddlewareStage
     func respond(
       to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
@@ -19,29 +18,27 @@ extension NetworkMiddlewareTests {
     }
   }
 
-  @Test(arguments: [MiddlewareStage.attempt, .call])
-  func middlewareCanPassTheRequestOnInATask(_ stage: MiddlewareStage) async throws {
+  @Test func middlewareCanPassTheRequestOnInATask() async throws {
     let script = NetworkScript([.status(503), .ok("x")])
-    let client = NetworkClient(on: script, middleware: [Detached(stage: stage)])
+    let client = NetworkClient(on: script, middleware: [Detached()])
     let url = try #require(URL(string: "https://a.example"))
     #expect(try await client.performNetworkRequest(url) == Data("x".utf8))
   }
 
-  @Test(arguments: [false, true]) func keepsTheSourceOfAResponseOfMiddleware(_ attempt: Bool) async throws {
+  @Test func keepsTheSourceOfAResponseOfMiddleware() async throws {
     let stored = Closure { request, _ in
       let url = try #require(request.url)
       let head = try #require(HTTPURLResponse(url: url, statusCode: 500, httpVersion: nil, headerFields: nil))
       return NetworkResponse(value: Data("a".utf8), response: head, data: Data("a".utf8), source: .cache)
     }
-    let client = Self.client(NetworkScript([]), stored, attempt: attempt)
+    let client = Self.client(NetworkScript([]), stored)
     let response = try await client.networkResponse(for: URLRequest(url: try #require(URL(string: "/"))))
     #expect(response.source == .cache && response.statusCode == 500 && response.data == Data("a".utf8))
-    #expect(response.attempts.count == (attempt ? 1 : 0))
+    #expect(response.attempts.count == 1)
   }
 
   /// Adds a secret in a field whose name does not say so.
   struct Member: NetworkMiddleware {
-    var stage = MiddlewareStage.attempt
     var secretFields: Set<String> = []
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
@@ -52,14 +49,13 @@ extension NetworkMiddlewareTests {
     }
   }
 
-  @Test(arguments: [MiddlewareStage.attempt, .call], [true, false])
-  func dropsTheSecretOfAMiddlewareOnARedirect(_ stage: MiddlewareStage, onAClient: Bool) async throws {
+  @Test(arguments: [true, false]) func dropsTheSecretOfAMiddlewareOnARedirect(onAClient: Bool) async throws {
     let other = try LoopbackServer(script: .ok())
     let server = try LoopbackServer { request in
       request.target == "/" ? .redirect(307, to: "/again") : .redirect(307, to: other.url("/stolen").absoluteString)
     }
     for fields in [["x-member"], []] as [Set<String>] {
-      var client = NetworkClient(policy: Self.quick, middleware: [Member(stage: stage, secretFields: fields)])
+      var client = NetworkClient(policy: Self.quick, middleware: [Member(secretFields: fields)])
       if onAClient { client = NetworkClient(on: client, policy: Self.quick) }
       _ = try await client.performNetworkRequest(server.url(), allowEmptyData: true)
       #expect(other.requests.last?.value("X-Member") == (fields.isEmpty ? "7" : nil))

@@ -7,22 +7,20 @@ import WyndLoopbackServer
   import FoundationNetworking
 #endif
 
-/// Middleware around each attempt and around the whole call: order, errors, cancellation and parsed values.
+/// Middleware around each attempt: order, errors, cancellation and parsed values.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkMiddlewareTests {
   typealias Item = NetworkClientTests.Item
   static let quick = NetworkClientTests.quick
 
   static func client(
-    _ script: NetworkScript, policy: RetryPolicy = RetryPolicy(), call: [any NetworkMiddleware] = [],
-    attempt: [any NetworkMiddleware] = []
+    _ script: NetworkScript, _ middleware: any NetworkMiddleware..., policy: RetryPolicy = RetryPolicy()
   ) -> NetworkClient {
-    NetworkClientTests.client(script, policy: policy, call: call, attempt: attempt)
+    NetworkClientTests.client(script, policy: policy, middleware: middleware)
   }
 
   struct Tracing: NetworkMiddleware {
     let name: String
     let trace: Trace
-    var stage = MiddlewareStage.attempt
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
@@ -53,15 +51,13 @@ import WyndLoopbackServer
     let client = NetworkClient(
       baseURL: server.url(), policy: Self.quick,
       middleware: [
-        Tracing(name: "c", trace: trace), Tracing(name: "a", trace: trace, stage: .call),
-        Tracing(name: "d", trace: trace), Tracing(name: "b", trace: trace, stage: .call),
+        Tracing(name: "a", trace: trace), Tracing(name: "b", trace: trace),
       ])
-    #expect(try await client.load(Item()) == "abcddcba")
-    #expect(trace.text == "a> b> c> d> <d <c c> d> <d <c <b <a d=abcd! c=abcdd! b=abcddc! a=abcddcb!")
+    #expect(try await client.load(Item()) == "abba")
+    #expect(trace.text == "a> b> <b <a a> b> <b <a b=ab! a=abb!")
   }
 
   struct Closure: NetworkMiddleware {
-    var stage = MiddlewareStage.attempt
     let work: @Sendable (URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
@@ -69,17 +65,10 @@ import WyndLoopbackServer
   }
   struct Refusal: Error, Equatable {}
 
-  static func client(_ script: NetworkScript, _ middleware: Closure, attempt: Bool) -> NetworkClient {
-    var middleware = middleware
-    middleware.stage = attempt ? .attempt : .call
-    return NetworkClient(
-      baseURL: URL(string: "https://a.example"), on: script, middleware: [middleware])
-  }
-
-  @Test func sessionMayEndWhileMiddlewareOfACallWorks() async throws {
+  @Test func sessionMayEndWhileMiddlewareWorks() async throws {
     let server = try LoopbackServer(script: .ok("x"))
     let session = URLSession(configuration: .ephemeral)
-    let slow = Closure(stage: .call) { request, next in
+    let slow = Closure { request, next in
       session.finishTasksAndInvalidate()
       #if canImport(FoundationNetworking)
         await until { session.isInvalidated }
@@ -90,9 +79,9 @@ import WyndLoopbackServer
     #expect(try await client.performNetworkRequest(server.url()) == Data("x".utf8))
   }
 
-  @Test(arguments: [false, true]) func reportsTheErrorOfAMiddleware(_ attempt: Bool) async throws {
+  @Test func reportsTheErrorOfAMiddleware() async throws {
     let script = NetworkScript([.ok("x")])
-    let client = Self.client(script, Closure { _, _ in throw Refusal() }, attempt: attempt)
+    let client = Self.client(script, Closure { _, _ in throw Refusal() })
     do throws(NetworkError) {
       _ = try await client.load(Item())
       Issue.record("not thrown")
@@ -103,7 +92,7 @@ import WyndLoopbackServer
     #expect(script.requests.isEmpty)
   }
 
-  @Test(arguments: [false, true]) func middlewareCanRespondWithoutSending(_ attempt: Bool) async throws {
+  @Test func middlewareCanRespondWithoutSending() async throws {
     let script = NetworkScript([])
     let client = Self.client(
       script,
@@ -111,12 +100,12 @@ import WyndLoopbackServer
         let url = try #require(request.url)
         let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
         return NetworkResponse(data: Data("mine".utf8), response: head)
-      }, attempt: attempt)
+      })
     #expect(try await client.load(Item()) == "mine")
     #expect(script.requests.isEmpty)
   }
 
-  @Test(arguments: [false, true]) func middlewareCanTurnAnErrorIntoAResponse(_ attempt: Bool) async throws {
+  @Test func middlewareCanTurnAnErrorIntoAResponse() async throws {
     let script = NetworkScript([.status(404, "gone")])
     let client = Self.client(
       script,
@@ -126,7 +115,7 @@ import WyndLoopbackServer
         } catch NetworkError.endpointError(let response, let data) where response.statusCode == 404 {
           return NetworkResponse(data: data ?? Data(), response: response)
         }
-      }, attempt: attempt)
+      })
     #expect(try await client.load(Item()) == "gone")
   }
 
@@ -134,8 +123,7 @@ import WyndLoopbackServer
     let script = NetworkScript([.status(401), .ok("second")])
     let client = Self.client(
       script,
-      Closure { request, next in do { return try await next(request) } catch { return try await next(request) } },
-      attempt: true)
+      Closure { request, next in do { return try await next(request) } catch { return try await next(request) } })
     let response = try await client.loadResponse(Item())
     #expect(response.value == "second")
     #expect(response.attempts.count == 1)

@@ -69,7 +69,7 @@ import WyndLoopbackServer
       var host: String { "a.example" }
       var path: String { "/" }
       var policy: RetryPolicy? { AttachedAttemptsTests.policy }
-      func parse(data: Data, response: HTTPURLResponse) throws -> String { throw Failure() }
+      func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> String { throw Failure() }
     }
     let error = await error([.dropped, .ok("failed")]) { _ = try await $0.load(Item()) }
     guard case .serviceError? = error else { Issue.record("\(String(describing: error))"); return }

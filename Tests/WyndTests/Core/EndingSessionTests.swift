@@ -94,7 +94,6 @@ import WyndLoopbackServer
 
   /// Passes each request on, and ends the session before.
   struct EndingMiddleware: NetworkMiddleware {
-    let stage: MiddlewareStage
     let ending: Ending
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
@@ -164,7 +163,7 @@ import WyndLoopbackServer
     if kind == .client || ending.moment == .inMiddleware {
       performer = NetworkClient(
         on: session,
-        middleware: [EndingMiddleware(stage: .call, ending: ending), EndingMiddleware(stage: .attempt, ending: ending)])
+        middleware: [EndingMiddleware(ending: ending)])
     } else {
       performer = session
     }

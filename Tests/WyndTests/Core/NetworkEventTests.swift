@@ -12,6 +12,7 @@ import WyndLoopbackServer
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkEventTests {
   static func name(_ event: NetworkEvent) -> String {
     switch event.kind {
+    case .notice(let text): text
     case .attemptStarted: "started \(event.attempt)"
     case .attemptFailed(let error, _):
       "failed \(event.attempt) \(error.statusCode ?? error.urlError?.code.rawValue ?? 0)"
@@ -62,27 +63,6 @@ import WyndLoopbackServer
     })
     _ = try await URLSession(configuration: .ephemeral).performNetworkRequest(server.url(), policy: policy)
     #expect(log.events.map(Self.name) == ["started 1", "succeeded 1 200"])
-  }
-
-  /// A middleware may make the whole call again.
-  @Test func repeatedCallKeepsItsCallID() async throws {
-    struct Twice: NetworkMiddleware {
-      var stage: MiddlewareStage { .call }
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        _ = try await next(request)
-        return try await next(request)
-      }
-    }
-    let log = EventLog()
-    let client = NetworkClient(
-      on: NetworkScript([.ok("x")]), policy: RetryPolicy(onEvent: log.add), middleware: [Twice()])
-    let url = try #require(URL(string: "https://a.example/"))
-    for count in [4, 8] {
-      _ = try await client.performNetworkRequest(url)
-      #expect(log.events.count == count && Set(log.events.map(\.callID)).count == count / 4)
-    }
   }
 
   @Test func eventsHaveTheRequestAndTheElapsedTime() async throws {

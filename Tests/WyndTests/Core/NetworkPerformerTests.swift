@@ -130,4 +130,27 @@ import WyndLoopbackServer
       #expect(try result.get() == Data("a".utf8))
     #endif
   }
+
+  /// Makes an idempotency key once per call, around a client.
+  private struct KeyPerCall: NetworkPerformer {
+    let base: NetworkClient
+    var defaults: NetworkDefaults { base.defaults }
+    func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+      var plan = plan
+      plan.request.idempotencyKey = UUID()
+      return await base.perform(plan)
+    }
+  }
+
+  @Test func aPerformerAroundAClientRunsOncePerCall() async throws {
+    let script = NetworkScript([.status(503), .dropped, .ok("1"), .ok("2")])
+    let decoder = JSONDecoder()
+    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), on: script, decoder: decoder)
+    let network = KeyPerCall(base: client)
+    #expect(try await network.load(.post("/orders", as: Int.self)) == 1)
+    #expect(try await network.load(.post("/orders", as: Int.self)) == 2)
+    let keys = script.requests.map(\.idempotencyKey)
+    #expect(keys.count == 4 && Set(keys[..<3]).count == 1 && keys[0] != nil && keys[3] != keys[0])
+    #expect(script.requests.allSatisfy { $0.url?.path == "/v2/orders" })
+  }
 }

@@ -223,6 +223,7 @@ import WyndLoopbackServer
     _ = try await session.performNetworkRequest(server.url("/items?token=SECRET"), policy: policy)
     let kinds = log.events.map { event -> String in
       switch event.kind {
+      case .notice(let text): text
       case .attemptStarted: "started \(event.attempt)"
       case .attemptFailed(_, let safety): "failed \(event.attempt) \(safety.isSafe)"
       case .willRetry(let delay, let source): "retry \(delay) \(source)"

@@ -79,8 +79,7 @@ import WyndLoopbackServer
     let client = NetworkClient(
       baseURL: server.url("/v2?token=SECRET"), on: catcher, headers: [.authorization(bearer: "SECRET")],
       policy: policy, middleware: [catcher])
-    // A client with a performer of the app does not use its cache.
-    let cached = NetworkClient(on: session, middleware: [ResponseCache(catcher)])
+    let cached = NetworkClient(on: ResponseCache(catcher, on: session))
     _ = try await cached.networkResponse(for: try request(server, "/x"))
     let response = try await client.networkResponse(for: try request(server, "/x"))
     let error = await #expect(throws: NetworkError.self) {
@@ -100,7 +99,9 @@ import WyndLoopbackServer
     let task = session.performNetworkRequest(try request(server, "/x")) { _ in }
     let result: NetworkResult = .failure(try #require(error))
     let all = values.value ?? []
-    return all + [client, response, try #require(error), end, end.attempts[0], wrong, task, validation, result]
+    return all + [
+      client, client.defaults, response, try #require(error), end, end.attempts[0], wrong, task, validation, result,
+    ]
   }
 
   static func made(_ folder: Folder, _ policy: RetryPolicy) throws -> [Any] {

@@ -165,7 +165,7 @@ import Testing
     let fields =
       Self.twice("Date", "Sun, 06 Nov 1994 08:49:37 GMT") + Self.twice("Expires", "Sun, 06 Nov 2094 08:49:37 GMT")
     let server = try LoopbackServer(script: .status(200, fields, body: "one"), .status(500))
-    let client = NetworkClient(policy: .never, middleware: [ResponseCache(MemoryStore())])
+    let client = NetworkClient(on: ResponseCache(MemoryStore()), policy: .never)
     for source in [NetworkResponseSource.network, .cache] {
       #expect(try await client.networkResponse(for: URLRequest(url: server.url())).source == source)
     }
@@ -177,7 +177,7 @@ import Testing
     let server = try LoopbackServer { request in
       .status(request.index == 0 ? 200 : 304, request.index == 1 ? [("ETag", "\"1\"")] : fields)
     }
-    let client = NetworkClient(policy: .never, middleware: [ResponseCache(MemoryStore())])
+    let client = NetworkClient(on: ResponseCache(MemoryStore()), policy: .never)
     for source in [NetworkResponseSource.network, .revalidated, .revalidated] {
       let response = try await client.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true)
       #expect(response.source == source)

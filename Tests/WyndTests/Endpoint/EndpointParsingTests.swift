@@ -109,7 +109,7 @@ extension LocalEndpoint {
     var method: NetworkMethod { .post }
     var headers: [NetworkHeader] { [.accept("application/x-plist")] }
     var body: RequestBody? { .data(plist, contentType: "application/x-plist") }
-    func parse(data: Data, response: HTTPURLResponse) throws -> User {
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> User {
       try PropertyListDecoder().decode(User.self, from: data)
     }
   }
@@ -131,7 +131,7 @@ extension LocalEndpoint {
     typealias Response = Int
     let server: LoopbackServer
     struct Odd: Error {}
-    func parse(data: Data, response: HTTPURLResponse) throws -> Int {
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Int {
       if data.count == 3 { throw NetworkError.noResponse }
       if data.count % 2 == 1 { throw Odd() }
       return data.count

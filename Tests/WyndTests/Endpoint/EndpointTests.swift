@@ -20,7 +20,7 @@ import Wynd
   struct Plain<Response: Sendable>: Endpoint {
     let path: String
     let parsed: @Sendable (Data) throws -> Response
-    func parse(data: Data, response: HTTPURLResponse) throws -> Response { try parsed(data) }
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response { try parsed(data) }
   }
 
   @Test func parsesGenericEndpointsAsTheirParameter() async throws {
@@ -45,7 +45,7 @@ import Wynd
     let policy: RetryPolicy? = RetryPolicy(maxRetries: 0)
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "1")] }
     func prepare(request: inout URLRequest) { request.timeoutInterval = 7 }
-    func parse(data: Data, response: HTTPURLResponse) -> Int { response.statusCode + data.count }
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) -> Int { response.statusCode + data.count }
   }
 
   @Test func usesEveryMemberOfAnEndpoint() async throws {
@@ -72,11 +72,13 @@ import Wynd
     struct ServiceError: Error, Decodable {}
     typealias Response = Void
     let path = "/x"
-    func parse(data: Data, response: HTTPURLResponse) throws { if data.isEmpty { throw ServiceError() } }
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws {
+      if data.isEmpty { throw ServiceError() }
+    }
   }
   struct OtherHeaders: Endpoint {
     let path = "/x"
-    func parse(data: Data, response: HTTPURLResponse) throws -> HTTPURLResponse {
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> HTTPURLResponse {
       let url = try #require(response.url)
       return try #require(HTTPURLResponse(url: url, statusCode: 299, httpVersion: nil, headerFields: nil))
     }
@@ -95,7 +97,7 @@ import Wynd
     struct ServiceError: Error, Decodable, Equatable { var code: Int }
     struct Other: Error {}
     let path = "/x"
-    func parse(data: Data, response: HTTPURLResponse) throws -> String {
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> String {
       if data.isEmpty { throw Other() }
       if let error = try? decoder.decode(ServiceError.self, from: data) { throw error }
       return String(decoding: data, as: UTF8.self)

@@ -293,7 +293,6 @@ import WyndLoopbackServer
   /// The length belongs to the body, which is added to the request later.
   @Test func uploadReplacesTheLengthThatAMiddlewareSets() async throws {
     struct SetsLength: NetworkMiddleware {
-      let stage = MiddlewareStage.call
       func respond(
         to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
       ) async throws -> NetworkResponse<Data> {

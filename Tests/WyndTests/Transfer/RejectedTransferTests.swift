@@ -15,7 +15,6 @@ import WyndLoopbackServer
 
   /// Does something with the complete response.
   struct Inspector: NetworkMiddleware {
-    var stage: MiddlewareStage
     var inspect:
       @Sendable (NetworkResponse<Data>, URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
     func respond(
@@ -46,7 +45,7 @@ import WyndLoopbackServer
   @Test func requestsARejectedFileFromItsBeginning() async throws {
     let seen = Counter()
     let done = try await download(
-      Inspector(stage: .attempt) { response, _, _ in
+      Inspector { response, _, _ in
         if seen.add() == 1 { throw Rejection() }
         return response
       })
@@ -55,19 +54,17 @@ import WyndLoopbackServer
     try expectWholeFile()
   }
 
-  @Test(arguments: [MiddlewareStage.attempt, .call])
-  func middlewareCanRequestTheFileTwice(_ stage: MiddlewareStage) async throws {
-    let done = try await download(Inspector(stage: stage) { _, request, next in try await next(request) })
+  @Test func middlewareCanRequestTheFileTwice() async throws {
+    let done = try await download(Inspector { _, request, next in try await next(request) })
     #expect(done.response.statusCode == 200 && server.requests.map { $0.value("Range") } == [nil, nil])
     try expectWholeFile()
   }
 
-  @Test(arguments: [MiddlewareStage.attempt, .call])
-  func removesARejectedFile(_ stage: MiddlewareStage) async throws {
+  @Test func removesARejectedFile() async throws {
     let folder = folder
     let error = await #expect(throws: NetworkError.self) {
       try await download(
-        Inspector(stage: stage) { _, _, _ in
+        Inspector { _, _, _ in
           #expect(!folder.names.contains("file.bin"))
           throw Rejection(shouldRetry: false)
         })
@@ -82,7 +79,7 @@ import WyndLoopbackServer
     let isComplete = Gate()
     let task = Task {
       try await download(
-        Inspector(stage: .attempt) { response, _, _ in
+        Inspector { response, _, _ in
           isComplete.open()
           try await Task.sleep(for: .seconds(3_600))
           return response
@@ -95,7 +92,7 @@ import WyndLoopbackServer
     let done =
       isValidated
       ? try await download(ResponseValidation(statusCodes: 200..<300, contentTypes: ["image/png"]))
-      : try await download(Inspector(stage: .call) { response, _, _ in response })
+      : try await download(Inspector { response, _, _ in response })
     #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
     try expectWholeFile()
   }
@@ -105,7 +102,7 @@ import WyndLoopbackServer
     let file = folder.file()
     let error = await #expect(throws: NetworkError.self) {
       try await download(
-        Inspector(stage: .call) { response, _, _ in
+        Inspector { response, _, _ in
           try Data("mine".utf8).write(to: file)
           return response
         })
@@ -121,7 +118,7 @@ import WyndLoopbackServer
   @Test func keepsTheCompleteFileOfADownloadThatEndsAtItsDeadline() async throws {
     let error = await #expect(throws: NetworkError.self) {
       try await download(
-        Inspector(stage: .attempt) { response, _, _ in
+        Inspector { response, _, _ in
           try await Task.sleep(for: .seconds(3_600))
           return response
         },
@@ -129,7 +126,7 @@ import WyndLoopbackServer
     }
     #expect(error?.stopReason == .deadline)
     #expect(folder.partialSize == Self.bytes.count)
-    let done = try await download(Inspector(stage: .call) { response, _, _ in response })
+    let done = try await download(Inspector { response, _, _ in response })
     #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
     try expectWholeFile()
   }
@@ -139,14 +136,14 @@ import WyndLoopbackServer
     let file = folder.file()
     await #expect(throws: NetworkError.self) {
       try await download(
-        Inspector(stage: .call) { response, _, _ in
+        Inspector { response, _, _ in
           try Data("mine".utf8).write(to: file)
           return response
         })
     }
     #expect(folder.text() == "mine" && folder.partialSize == Self.bytes.count)
     let options = DownloadOptions(overwrites: true, resumes: true)
-    let done = try await download(Inspector(stage: .call) { response, _, _ in response }, options)
+    let done = try await download(Inspector { response, _, _ in response }, options)
     #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
     try expectWholeFile()
   }
