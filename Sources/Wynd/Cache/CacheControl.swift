@@ -17,15 +17,9 @@ nonisolated struct NetworkCacheControl: Sendable {
 
   func has(_ name: String) -> Bool { directives[name] != nil }
 
-  /// The max-age in seconds. Nil means that there is no max-age.
-  var maxAge: Int? { seconds("max-age") }
-
-  /// How many seconds after its freshness lifetime the response may be served while it is revalidated (RFC 5861 §3).
-  var staleWhileRevalidate: Int { seconds("stale-while-revalidate") ?? 0 }
-
-  /// At most 2³¹. An invalid value is 0 (RFC 9111 §4.2.1); nil means that there is no such directive.
-  private func seconds(_ name: String) -> Int? {
-    guard let value = directives[name] else { return nil }
+  /// The max-age in seconds, at most 2³¹. An invalid value is 0 (RFC 9111 §4.2.1); nil means that there is no max-age.
+  var maxAge: Int? {
+    guard let value = directives["max-age"] else { return nil }
     // White space inside the quotes is not part of a number.
     let hasSpace = value.utf8.contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     guard !hasSpace, let seconds = RetryAfter.digits(value) else { return 0 }

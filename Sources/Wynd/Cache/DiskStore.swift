@@ -4,6 +4,8 @@ public import Foundation
 ///
 /// The process may end while a file is written, so an incomplete or modified file is deleted when it is read. File
 /// names contain the order of use, because reading file dates requires a privacy manifest.
+///
+/// Two processes may share a folder. Each may lose a response that the other one replaces or evicts.
 nonisolated public final class DiskStore: ResponseStore {
   private let folder: URL
   /// The file of each name. A name is a hash of the URL, followed by a hash of the key; the extension of the file is
@@ -34,7 +36,9 @@ nonisolated public final class DiskStore: ResponseStore {
   }
 
   /// The response stored for this key, or nil. Reading it counts as a use.
-  public func response(for key: ResponseKey) -> StoredResponse? {
+  public func response(for key: ResponseKey) async -> StoredResponse? { await inBackground { $0.read(key) } }
+
+  private func read(_ key: ResponseKey) -> StoredResponse? {
     let name = Self.name(key)
     return files.withLock { files in
       guard let file = files.take(name) else { return nil }
@@ -55,7 +59,11 @@ nonisolated public final class DiskStore: ResponseStore {
   }
 
   /// Stores a response, unless it is larger than a quarter of the capacity.
-  public func store(_ response: StoredResponse, for key: ResponseKey) {
+  public func store(_ response: StoredResponse, for key: ResponseKey) async {
+    await inBackground { $0.write(response, for: key) }
+  }
+
+  private func write(_ response: StoredResponse, for key: ResponseKey) {
     let name = Self.name(key)
     let content = (try? PropertyListEncoder().encode(response)) ?? Data()
     let data = Self.checksum(content, key) + content
@@ -76,22 +84,33 @@ nonisolated public final class DiskStore: ResponseStore {
   }
 
   /// Removes the response for this key.
-  public func remove(_ key: ResponseKey) {
-    files.withLock { $0.remove(Self.name(key)) }
+  public func remove(_ key: ResponseKey) async {
+    await inBackground { store in store.files.withLock { $0.remove(Self.name(key)) } }
   }
 
   /// Removes the responses for all keys with this URL.
-  public func removeAll(for url: String) {
+  public func removeAll(for url: String) async {
     let prefix = NetworkHash.text(of: url)
-    files.withLock { $0.removeAll { $0.hasPrefix(prefix) } }
+    await inBackground { store in store.files.withLock { $0.removeAll { $0.hasPrefix(prefix) } } }
   }
 
   /// Removes all responses, also those that another store, such as one of an extension of the app, has put into the
   /// folder since this one was opened.
-  public func removeAll() {
-    files.withLock { files in
-      files.removeAll { _ in true }
-      for use in (try? Self.uses(in: folder)) ?? [] { files.delete(use.file) }
+  public func removeAll() async {
+    await inBackground { store in
+      store.files.withLock { files in
+        files.removeAll { _ in true }
+        for use in (try? Self.uses(in: store.folder)) ?? [] { files.delete(use.file) }
+      }
+    }
+  }
+
+  /// Runs work that reads or writes files. The threads of Swift's tasks must not wait for the disk.
+  private func inBackground<Value: Sendable>(_ work: @escaping @Sendable (DiskStore) -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+      DispatchQueue(label: "Wynd.DiskStore", qos: .userInitiated).async {
+        continuation.resume(returning: work(self))
+      }
     }
   }
 

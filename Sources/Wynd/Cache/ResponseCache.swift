@@ -15,8 +15,7 @@ public import Foundation
 ///
 /// Until its `max-age` or `Expires` has passed, a stored response is served without a request. After that, the request
 /// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. If the 304 has another
-/// validator, the request is sent again without conditions. Within its `stale-while-revalidate`, the stored response is
-/// served at once, and renewed for the next call. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a request are
+/// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a request are
 /// respected. It is a private cache, so `private` responses are stored.
 ///
 /// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
@@ -39,8 +38,6 @@ nonisolated public struct ResponseCache: Sendable {
   let servesStaleIfError: Bool
   /// Carries out the calls. It adds no credential of its own.
   let base: any NetworkPerformer
-  /// The responses that are renewed in the background.
-  let renewals = NetworkLock<Set<ResponseKey>>([])
 
   /// Makes a cache.
   ///
@@ -77,52 +74,30 @@ nonisolated extension ResponseCache: NetworkPerformer {
     @concurrent
   #endif
   public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-    let wishes = NetworkCacheWishes(plan.request, isTransfer: plan.transfer != nil)
-    if wishes.isCacheable {
+    let permissions = NetworkCachePermissions(plan.request, isTransfer: plan.transfer != nil)
+    if permissions.isCacheable {
       do throws(NetworkError) {
-        return .success(try await NetworkCacheExchange(self, plan, wishes).respond())
+        return .success(try await NetworkCachedCall(self, plan, permissions).respond())
       } catch { return .failure(error) }
     }
-    if wishes.isStoredOnly { return .failure(.urlError(URLError(.resourceUnavailable))) }
+    if permissions.isStoredOnly { return .failure(.urlError(URLError(.resourceUnavailable))) }
     let result = await base.perform(plan)
     let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
-    if !isSafeMethod, !plan.isReadOnly { invalidate(Self.url(of: plan.request), after: result) }
+    if !isSafeMethod, !plan.isReadOnly { await invalidate(Self.url(of: plan.request), after: result) }
     return result
   }
 }
 
 nonisolated extension ResponseCache {
-  /// A successful unsafe request invalidates the stored responses (RFC 9111 §4.4), and so does one that may have been
-  /// applied although its response is missing.
-  private func invalidate(_ url: String, after result: Result<NetworkResponse<Data>, NetworkError>) {
-    if case .failure(let error) = result, Self.changedNothing(error, at: url) { return }
-    store.removeAll(for: url)
-  }
-
-  /// Whether each attempt was refused with an error status, or was not sent.
-  private static func changedNothing(_ error: NetworkError, at url: String) -> Bool {
-    if case .invalidRequest = error { return true }
-    let attempts = error.attempts
-    // A single attempt, whose error is returned directly.
-    if attempts.isEmpty { return isRefusal(error, at: url) || failedBeforeSending(error, to: url) }
-    return attempts.allSatisfy { attempt in
-      guard let error = attempt.error else { return false }
-      return isRefusal(error, at: url) || attempt.repeatSafety == .nothingSent
+  /// An unsafe request invalidates the stored responses, unless its response is an error status (RFC 9111 §4.4), or it was
+  /// not sent.
+  private func invalidate(_ url: String, after result: Result<NetworkResponse<Data>, NetworkError>) async {
+    if case .failure(let error) = result {
+      if case .invalidRequest = error { return }
+      let lastError = error.failure?.lastError ?? error
+      if lastError.errorResponse != nil || lastError.failedBeforeSending { return }
     }
-  }
-
-  /// Whether this is an error status of this URL. After a redirect, the first server may have applied the request.
-  private static func isRefusal(_ error: NetworkError, at url: String) -> Bool {
-    guard let response = error.errorResponse else { return false }
-    let isOfThisURL = response.url?.networkAddress?.absoluteString == url
-    return isOfThisURL && response.statusCode >= 400
-  }
-
-  /// Whether the connection to the first server failed. After a redirect, the error names another URL.
-  private static func failedBeforeSending(_ error: NetworkError, to url: String) -> Bool {
-    guard error.failedBeforeSending else { return false }
-    guard let failingURL = error.unmapped.urlError?.failingURL else { return true }
-    return failingURL.networkAddress?.absoluteString == url
+    await store.removeAll(for: url)
   }
 
   // MARK: Keys

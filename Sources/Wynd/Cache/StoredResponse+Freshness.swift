@@ -11,14 +11,6 @@ nonisolated extension StoredResponse {
     return age(at: date) < limit
   }
 
-  /// Whether the response can be served while the next one is requested (RFC 5861 §3).
-  func mayBeServedWhileRevalidating(at date: Date) -> Bool {
-    let control = control
-    if date < requestedAt || isFailure { return false }
-    if control.has("no-cache") || control.has("must-revalidate") { return false }
-    return age(at: date) < lifetime + Double(control.staleWhileRevalidate)
-  }
-
   /// The age in seconds (RFC 9111 §4.2.3).
   func age(at date: Date) -> Double {
     let sinceRequest = date.timeIntervalSince(requestedAt)

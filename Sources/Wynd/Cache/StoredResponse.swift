@@ -114,8 +114,7 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   /// read the request, so a response that depends on them could belong to another user.
   var isStorable: Bool {
     if control.has("no-store") { return false }
-    let canBeServed = lifetime > 0 || mayBeServedWhileRevalidating(at: requestedAt)
-    if !canBeServed, !canBeValidated { return false }
+    if lifetime <= 0, !canBeValidated { return false }
     let vary = NetworkListField(header("Vary"))
     if vary.isMalformed { return false }
     // What is not a field name could mean any field.

@@ -76,7 +76,7 @@ extension ResponseCacheTests {
 
   /// The body that a cache serves from a store for this key.
   static func served(by store: any ResponseStore, for key: ResponseKey) async throws -> String {
-    let stored = AnyKey(response: store.response(for: key))
+    let stored = AnyKey(response: await store.response(for: key))
     var request = try request()
     request.cachePolicy = .returnCacheDataElseLoad
     let client = client(ResponseCache(stored, servesStaleIfError: true, on: NetworkScript([.dropped])))
@@ -116,19 +116,19 @@ extension ResponseCacheTests {
     init(_ base: any ResponseStore) { self.base = base }
     func pass(_ seconds: Double) { lock.withLock { time += seconds } }
 
-    func response(for key: ResponseKey) -> StoredResponse? {
-      guard let response = base.response(for: key) else { return nil }
+    func response(for key: ResponseKey) async -> StoredResponse? {
+      guard let response = await base.response(for: key) else { return nil }
       let passed = lock.withLock { time - (storedAt[key] ?? 0) }
       return passed == 0 ? response : Self.aged(response, by: passed)
     }
-    func store(_ response: StoredResponse, for key: ResponseKey) {
+    func store(_ response: StoredResponse, for key: ResponseKey) async {
       lock.withLock { storedAt[key] = time }
-      base.store(response, for: key)
+      await base.store(response, for: key)
       lock.withLock { storeCount += 1 }
     }
-    func remove(_ key: ResponseKey) { base.remove(key) }
-    func removeAll(for url: String) { base.removeAll(for: url) }
-    func removeAll() { base.removeAll() }
+    func remove(_ key: ResponseKey) async { await base.remove(key) }
+    func removeAll(for url: String) async { await base.removeAll(for: url) }
+    func removeAll() async { await base.removeAll() }
 
     private static func aged(_ response: StoredResponse, by seconds: Double) -> StoredResponse? {
       guard let data = try? JSONEncoder().encode(response),

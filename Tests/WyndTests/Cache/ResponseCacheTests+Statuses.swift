@@ -127,4 +127,30 @@ extension ResponseCacheTests {
     let isValidated = fields == Self.tagged
     #expect(cached.script.requests.count == (isValidated ? 3 : 1))
   }
+
+  /// Whether the stored response is out of date after the server has responded with this status.
+  @Test(arguments: [
+    (400, true), (401, true), (403, true), (404, true), (410, true), (408, false), (429, false), (500, false),
+    (503, false),
+  ])
+  func onlyAPermanentClientErrorRemovesTheStoredResponse(_ status: Int, _ isRemoved: Bool) async throws {
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .status(status)])
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get() }
+    var request = try Self.request()
+    request.cachePolicy = .returnCacheDataDontLoad
+    let text = try? await cached.response(request).text
+    #expect(text == (isRemoved ? nil : "one"))
+  }
+
+  /// A success for some calls, and an error for those that need a body.
+  @Test func anEmpty200ReplacesTheStoredResponse() async throws {
+    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("", headers: Self.fresh)])
+    let request = try Self.request()
+    _ = try await cached.get()
+    cached.store.pass(1_000_000)
+    let error = await #expect(throws: NetworkError.self) { try await cached.client.performNetworkRequest(request) }
+    guard case .noResponseData? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(try await cached.get() == ("", .cache) && cached.script.requests.count == 2)
+  }
 }

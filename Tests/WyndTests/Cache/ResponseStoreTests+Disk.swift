@@ -13,12 +13,12 @@ extension ResponseStoreTests {
     let response = try await Self.response(bytes: 10_000)
     do {
       let store = try DiskStore(folder.url, capacity: 100_000)
-      for key: ResponseKey in ["a", "b", "c", "d", "e"] { store.store(response, for: key) }
-      _ = store.response(for: "a")
+      for key: ResponseKey in ["a", "b", "c", "d", "e"] { await store.store(response, for: key) }
+      _ = await store.response(for: "a")
     }
     let store = try DiskStore(folder.url, capacity: 45_000)
     #expect(folder.names.count == 4)
-    #expect(Self.keys(store) == ["a", "c", "d", "e"])
+    #expect(await Self.keys(store) == ["a", "c", "d", "e"])
   }
 
   @Test func responseUsedInANewProcessIsRemovedLast() async throws {
@@ -26,14 +26,14 @@ extension ResponseStoreTests {
     let response = try await Self.response(bytes: 10_000)
     do {
       let store = try DiskStore(folder.url, capacity: 45_000)
-      for key: ResponseKey in ["a", "b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["a", "b", "c", "d"] { await store.store(response, for: key) }
     }
     let store = try DiskStore(folder.url, capacity: 45_000)
-    _ = store.response(for: "a")
+    _ = await store.response(for: "a")
     // Files of an earlier process count toward the capacity.
-    store.store(response, for: "e")
+    await store.store(response, for: "e")
     #expect(folder.names.count == 4)
-    #expect(Self.keys(store) == ["a", "c", "d", "e"])
+    #expect(await Self.keys(store) == ["a", "c", "d", "e"])
   }
 
   @Test func responseOfANewProcessIsTheMostRecent() async throws {
@@ -41,30 +41,30 @@ extension ResponseStoreTests {
     let response = try await Self.response(bytes: 10_000)
     do {
       let store = try DiskStore(folder.url, capacity: 45_000)
-      store.store(response, for: "a")
+      await store.store(response, for: "a")
       // More uses than there are responses.
-      for _ in 0..<5 { _ = store.response(for: "a") }
+      for _ in 0..<5 { _ = await store.response(for: "a") }
     }
     do {
       let store = try DiskStore(folder.url, capacity: 45_000)
-      for key: ResponseKey in ["b", "c", "d"] { store.store(response, for: key) }
+      for key: ResponseKey in ["b", "c", "d"] { await store.store(response, for: key) }
     }
     let store = try DiskStore(folder.url, capacity: 45_000)
-    store.store(response, for: "e")
-    #expect(Self.keys(store) == ["b", "c", "d", "e"])
+    await store.store(response, for: "e")
+    #expect(await Self.keys(store) == ["b", "c", "d", "e"])
   }
 
   @Test func keepsOneFileForEachKey() async throws {
     let folder = try Folder()
     let store = try DiskStore(folder.url)
-    for text in ["one", "two", "three"] { store.store(try await Self.response(text), for: "a") }
+    for text in ["one", "two", "three"] { await store.store(try await Self.response(text), for: "a") }
     #expect(folder.names.count == 1)
-    _ = store.response(for: "a")
+    _ = await store.response(for: "a")
     #expect(folder.names.count == 1)
-    store.store(try await Self.response(), for: "b")
-    store.remove("a")
+    await store.store(try await Self.response(), for: "b")
+    await store.remove("a")
     #expect(folder.names.count == 1)
-    store.removeAll()
+    await store.removeAll()
     #expect(folder.names.isEmpty)
   }
 
@@ -74,7 +74,7 @@ extension ResponseStoreTests {
     // Also if the folder exists already.
     try FileManager.default.createDirectory(
       at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
-    try DiskStore(cache).store(try await Self.response(), for: "a")
+    try await DiskStore(cache).store(try await Self.response(), for: "a")
     let names = try FileManager.default.contentsOfDirectory(atPath: cache.path)
     func permissions(_ url: URL) throws -> Int? {
       (try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
@@ -85,12 +85,12 @@ extension ResponseStoreTests {
 
   @Test func removesATruncatedFile() async throws {
     let folder = try Folder()
-    try DiskStore(folder.url).store(try await Self.response(), for: "a")
+    try await DiskStore(folder.url).store(try await Self.response(), for: "a")
     let file = folder.file(try #require(folder.names.first))
     let whole = try Data(contentsOf: file)
     for length in stride(from: 0, to: whole.count, by: 7) {
       try whole.prefix(length).write(to: file)
-      #expect(try DiskStore(folder.url).response(for: "a") == nil)
+      #expect(try await DiskStore(folder.url).response(for: "a") == nil)
       #expect(folder.names.isEmpty)
     }
   }
@@ -98,25 +98,25 @@ extension ResponseStoreTests {
   /// Such a file is rejected or read, depending on the byte.
   @Test func readingAFileWithChangedBytesDoesNotCrash() async throws {
     let folder = try Folder()
-    try DiskStore(folder.url).store(try await Self.response(), for: "a")
+    try await DiskStore(folder.url).store(try await Self.response(), for: "a")
     let file = folder.file(try #require(folder.names.first))
     let whole = try Data(contentsOf: file)
     for index in stride(from: 0, to: whole.count, by: 3) {
       var broken = whole
       broken[index] ^= 0xff
       try broken.write(to: file)
-      _ = try DiskStore(folder.url).response(for: "a")
+      _ = try await DiskStore(folder.url).response(for: "a")
       for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
     }
   }
 
   @Test func usesTheNewestFileOfAKeyAndKeepsOtherFiles() async throws {
     let folder = try Folder()
-    try DiskStore(folder.url).store(try await Self.response("new"), for: "a")
+    try await DiskStore(folder.url).store(try await Self.response("new"), for: "a")
     let name = try #require(folder.names.first)
     let key = name.prefix(32)
     let other = try Folder()
-    try DiskStore(other.url).store(try await Self.response("old"), for: "a")
+    try await DiskStore(other.url).store(try await Self.response("old"), for: "a")
     let old = try Data(contentsOf: other.file(try #require(other.names.first)))
     let strangers = ["readme", "..x", "\(key).-1", "\(key).99999999999999999999", "\(key).\(Int.max)"]
     for left in strangers { try old.write(to: folder.file(left)) }
@@ -124,18 +124,18 @@ extension ResponseStoreTests {
     try old.write(to: folder.file("\(key).7"))
     let store = try DiskStore(folder.url)
     #expect(folder.names == (strangers + ["\(key).77"]).sorted())
-    #expect(try #require(store.response(for: "a")).size == (try await Self.response("new")).size)
+    #expect(try #require(await store.response(for: "a")).size == (try await Self.response("new")).size)
     #expect(try await ResponseCacheTests.served(by: store, for: "a") == "new")
   }
 
   @Test func doesNotServeAFileRenamedToAnotherKey() async throws {
     let (folder, other) = (try Folder(), try Folder())
-    try DiskStore(folder.url).store(try await Self.response(), for: "a")
-    try DiskStore(other.url).store(try await Self.response(), for: "b")
+    try await DiskStore(folder.url).store(try await Self.response(), for: "a")
+    try await DiskStore(other.url).store(try await Self.response(), for: "b")
     let (mine, yours) = (try #require(folder.names.first), try #require(other.names.first))
     #expect(mine.prefix(32) != yours.prefix(32))
     try FileManager.default.moveItem(at: folder.file(mine), to: folder.file(yours))
-    #expect(try DiskStore(folder.url).response(for: "b") == nil)
+    #expect(try await DiskStore(folder.url).response(for: "b") == nil)
     #expect(folder.names.isEmpty)
   }
 
@@ -159,8 +159,8 @@ extension ResponseStoreTests {
 
   @Test func removeAllRemovesFilesOfEarlierProcesses() async throws {
     let folder = try Folder()
-    for key: ResponseKey in ["a", "b"] { try DiskStore(folder.url).store(try await Self.response(), for: key) }
-    try DiskStore(folder.url).removeAll()
+    for key: ResponseKey in ["a", "b"] { try await DiskStore(folder.url).store(try await Self.response(), for: key) }
+    try await DiskStore(folder.url).removeAll()
     #expect(folder.names.isEmpty)
   }
 
@@ -189,12 +189,12 @@ extension ResponseStoreTests {
   @Test func removeAllRemovesFilesOfAnotherStore() async throws {
     let folder = try Folder()
     let (one, other) = (try DiskStore(folder.url), try DiskStore(folder.url))
-    one.store(try await Self.response(), for: "a")
-    other.store(try await Self.response(), for: "b")
+    await one.store(try await Self.response(), for: "a")
+    await other.store(try await Self.response(), for: "b")
     try Data().write(to: folder.file("readme"))
-    one.removeAll()
+    await one.removeAll()
     #expect(folder.names == ["readme"])
-    #expect(other.response(for: "b") == nil)
+    #expect(await other.response(for: "b") == nil)
   }
 
   /// The user or the system removes the caches of the app while it runs.
@@ -202,10 +202,10 @@ extension ResponseStoreTests {
     let folder = try Folder()
     let cache = folder.file("cache")
     let store = try DiskStore(cache)
-    store.store(try await Self.response("old"), for: "a")
+    await store.store(try await Self.response("old"), for: "a")
     try FileManager.default.removeItem(at: cache)
-    for key: ResponseKey in ["b", "c"] { store.store(try await Self.response(), for: key) }
-    #expect(Self.keys(store) == ["b", "c"])
+    for key: ResponseKey in ["b", "c"] { await store.store(try await Self.response(), for: key) }
+    #expect(await Self.keys(store) == ["b", "c"])
     let permissions = try FileManager.default.attributesOfItem(atPath: cache.path)[.posixPermissions]
     #expect((permissions as? NSNumber)?.intValue == 0o700)
   }
@@ -216,23 +216,23 @@ extension ResponseStoreTests {
     let (cache, moved) = (folder.file("cache"), folder.file("moved"))
     let response = try await Self.response(bytes: 10_000)
     let store = try DiskStore(cache, capacity: 45_000)
-    store.store(response, for: "a")
+    await store.store(response, for: "a")
     try FileManager.default.moveItem(at: cache, to: moved)
     try Data().write(to: cache)
-    for key: ResponseKey in ["b", "c", "d", "e"] { store.store(response, for: key) }
+    for key: ResponseKey in ["b", "c", "d", "e"] { await store.store(response, for: key) }
     try FileManager.default.removeItem(at: cache)
     try FileManager.default.moveItem(at: moved, to: cache)
-    #expect(Self.keys(store) == ["a"])
+    #expect(await Self.keys(store) == ["a"])
   }
 
   @Test func keepsAResponseWhoseFileCannotBeRenamed() async throws {
     let folder = try Folder()
     let store = try DiskStore(folder.url)
-    store.store(try await Self.response(), for: "a")
+    await store.store(try await Self.response(), for: "a")
     let name = try #require(folder.names.first)
     try FileManager.default.createDirectory(
       at: folder.file("\(name.prefix { $0 != "." }).2"), withIntermediateDirectories: false)
-    for _ in 0..<3 { #expect(store.response(for: "a") != nil) }
+    for _ in 0..<3 { #expect(await store.response(for: "a") != nil) }
   }
 
   @Test func throwsWhenTheFolderCannotBeCreated() throws {

@@ -5,13 +5,11 @@ import Foundation
 #endif
 
 /// What a request allows a cache to do: its method, its header fields and its `cachePolicy`.
-nonisolated struct NetworkCacheWishes: Sendable {
+nonisolated struct NetworkCachePermissions: Sendable {
   /// What to do with a stored response.
   enum Use: Equatable {
     /// Serve it without a request.
     case serve
-    /// Serve it, and request the next one in the background.
-    case serveAndRenew
     /// Ask the server whether it is still valid.
     case validate
   }
@@ -54,9 +52,6 @@ nonisolated struct NetworkCacheWishes: Sendable {
     default: break
     }
     if control.has("no-cache") { return .validate }
-    if stored.isFresh(at: date, maxAge: control.maxAge) { return .serve }
-    // A request that limits the age does not accept a stale response.
-    let acceptsStale = control.maxAge == nil
-    return acceptsStale && stored.mayBeServedWhileRevalidating(at: date) ? .serveAndRenew : .validate
+    return stored.isFresh(at: date, maxAge: control.maxAge) ? .serve : .validate
   }
 }

@@ -4,13 +4,12 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One cacheable request and what a cache does with it: it serves a stored response, or sends the request and stores
-/// what it receives.
-nonisolated struct NetworkCacheExchange: Sendable {
+/// One call that a cache may serve: it serves a stored response, or sends the request and stores what it receives.
+nonisolated struct NetworkCachedCall: Sendable {
   private let cache: ResponseCache
   private let plan: NetworkCallPlan
   private var request: URLRequest { plan.request }
-  private let wishes: NetworkCacheWishes
+  private let permissions: NetworkCachePermissions
   /// The key of the request when the call began, without a variant.
   private let key: ResponseKey
   /// The key of the response that suits the request.
@@ -18,16 +17,16 @@ nonisolated struct NetworkCacheExchange: Sendable {
   /// The response that suits the request, if it is stored.
   private let stored: StoredResponse?
 
-  init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ wishes: NetworkCacheWishes) {
+  init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ permissions: NetworkCachePermissions) async {
     self.cache = cache
     self.plan = plan
-    self.wishes = wishes
+    self.permissions = permissions
     key = cache.key(plan)
     let request = plan.request
-    let found = cache.store.response(for: key)
+    let found = await cache.store.response(for: key)
     if let found, found.isVariantIndex {
       storedKey = key.withVariant(found.variant(of: request))
-      let variant = cache.store.response(for: storedKey)
+      let variant = await cache.store.response(for: storedKey)
       // A store of the app might not tell variants apart.
       stored = variant?.isVariantIndex == false ? variant : nil
     } else {
@@ -38,23 +37,20 @@ nonisolated struct NetworkCacheExchange: Sendable {
 
   func respond() async throws(NetworkError) -> NetworkResponse<Data> {
     if let stored = usableStored {
-      switch wishes.use(of: stored, at: Date()) {
+      switch permissions.use(of: stored, at: Date()) {
       case .serve:
-        if let served = served(stored, as: .cache) { return try served.get() }
-      case .serveAndRenew:
-        renewInBackground(stored)
         if let served = served(stored, as: .cache) { return try served.get() }
       case .validate: break
       }
     }
-    if wishes.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
+    if permissions.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
     return try await load(ifChanged: usableStored)
   }
 
   /// The stored response, if it may be served or validated. An error is of no use when it is no longer fresh: it might
   /// be over.
   private var usableStored: StoredResponse? {
-    guard let stored, !wishes.isReload else { return nil }
+    guard let stored, !permissions.isReload else { return nil }
     return stored.isFailure && !stored.isFresh(at: Date()) ? nil : stored
   }
 
@@ -95,7 +91,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     conditional.setValue(stored.header("Last-Modified"), forHTTPHeaderField: "If-Modified-Since")
     let response = try await received(conditional, plan)
     if response.statusCode != 304 { return response }
-    if isOfSameUser, let renewed = renewed(stored, by: response) {
+    if isOfSameUser, let renewed = await renewed(stored, by: response) {
       guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
       // The attempts that it took to receive the 304.
       revalidated.failures = response.failures
@@ -115,7 +111,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
     return second
   }
 
-  private func renewed(_ stored: StoredResponse, by notModified: NetworkResponse<Data>) -> StoredResponse? {
+  private func renewed(_ stored: StoredResponse, by notModified: NetworkResponse<Data>) async -> StoredResponse? {
     switch stored.match(notModified.response) {
     case .differs: return nil
     case .confirms: return stored
@@ -123,7 +119,7 @@ nonisolated struct NetworkCacheExchange: Sendable {
       let requestedAt = Self.requestedAt(notModified)
       let renewed = StoredResponse(notModified.response, renewing: stored, to: request, requestedAt: requestedAt)
       guard let renewed else { return nil }
-      save(renewed)
+      await save(renewed)
       return renewed
     }
   }
@@ -131,8 +127,8 @@ nonisolated struct NetworkCacheExchange: Sendable {
   /// The request as the server receives it. The session's own cache must not respond in place of the server.
   private var unconditional: URLRequest {
     var request = request
-    if !wishes.isReload { request.cachePolicy = .reloadIgnoringLocalCacheData }
-    if let directive = wishes.directiveForOtherCaches, request.value(forHTTPHeaderField: "Cache-Control") == nil {
+    if !permissions.isReload { request.cachePolicy = .reloadIgnoringLocalCacheData }
+    if let directive = permissions.directiveForOtherCaches, request.value(forHTTPHeaderField: "Cache-Control") == nil {
       request.setValue(directive, forHTTPHeaderField: "Cache-Control")
     }
     return request
@@ -147,11 +143,11 @@ nonisolated struct NetworkCacheExchange: Sendable {
     let began = Date()
     do {
       let response = try await cache.base.perform(plan).get()
-      if response.statusCode != 304 { keep(response, requestedAt: Self.requestedAt(response)) }
+      if response.statusCode != 304 { await keep(response, requestedAt: Self.requestedAt(response)) }
       return response
     } catch {
       // An error has no attempts if there was only one.
-      store(error, requestedAt: error.attempts.last.map(Self.start) ?? began)
+      await store(error, requestedAt: error.attempts.last.map(Self.start) ?? began)
       throw error
     }
   }
@@ -167,72 +163,63 @@ nonisolated struct NetworkCacheExchange: Sendable {
     Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
   }
 
-  /// Renews the stored response for the next call. It is renewed only once at a time.
-  private func renewInBackground(_ stored: StoredResponse) {
-    let isFirst = cache.renewals.withLock { $0.insert(storedKey).inserted }
-    if !isFirst { return }
-    Task {
-      // The stored response remains if this fails, and the next call renews it.
-      _ = try? await validated(stored, plan.asAnotherCall())
-      _ = cache.renewals.withLock { $0.remove(storedKey) }
-    }
-  }
-
   // MARK: Storing
 
   /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh. Any other
   /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
-  private func store(_ error: NetworkError, requestedAt: Date) {
+  private func store(_ error: NetworkError, requestedAt: Date) async {
     if !isOfSameUser { return }
     let lastError = error.failure?.lastError ?? error
     switch lastError {
     case .endpointError(let head, let data):
       let response = NetworkResponse(data: data ?? Data(), response: head)
       let failure = StoredResponse(response, isFailure: true, to: request, requestedAt: requestedAt)
-      if let failure, failure.isStorable { return save(failure) }
+      if let failure, failure.isStorable { return await save(failure) }
     case .noResponseData(let head):
       // A success for a call that accepts an empty body.
-      return keep(NetworkResponse(data: Data(), response: head), requestedAt: requestedAt)
+      return await keep(NetworkResponse(data: Data(), response: head), requestedAt: requestedAt)
     default: break
     }
     // A server that is failing or busy says nothing about the response. Neither does the response to another request,
     // such as the renewal of a credential.
     let isClientError = 400..<500 ~= lastError.errorResponse?.statusCode ?? 0
     let isRefused = isClientError && !error.isOutage
-    if isRefused { cache.store.remove(storedKey) }
+    if isRefused { await cache.store.remove(storedKey) }
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.
-  private func keep(_ response: NetworkResponse<Data>, requestedAt: Date) {
+  private func keep(_ response: NetworkResponse<Data>, requestedAt: Date) async {
     if !isOfSameUser { return }
     guard let new = StoredResponse(response, to: request, requestedAt: requestedAt) else {
-      cache.store.remove(storedKey)
+      await cache.store.remove(storedKey)
       return
     }
-    save(new)
+    await save(new)
   }
 
-  private func save(_ new: StoredResponse) {
+  private func save(_ new: StoredResponse) async {
     guard new.isStorable else {
-      cache.store.remove(storedKey)
+      await cache.store.remove(storedKey)
       return
     }
     guard new.hasVariants else {
-      cache.store.store(new, for: key)
+      await cache.store.store(new, for: key)
       return
     }
-    cache.store.store(new, for: key.withVariant(index(for: new).variant(of: request)))
+    let variant = await index(for: new).variant(of: request)
+    await cache.store.store(new, for: key.withVariant(variant))
   }
 
   /// The index of the variants of which `new` is one. If the server now varies by other fields, or did not vary in
   /// between, the index is new, and earlier variants are not found any more: a newer response has been stored since that
   /// may have suited their requests, and the most recent one counts (RFC 9111 §4.1).
-  private func index(for new: StoredResponse) -> StoredResponse {
-    if let found = cache.store.response(for: key), found.isVariantIndex, found.varyingFields == new.varyingFields {
+  private func index(for new: StoredResponse) async -> StoredResponse {
+    if let found = await cache.store.response(for: key), found.isVariantIndex, found.varyingFields == new.varyingFields
+    {
       return found
     }
     let index = StoredResponse(indexOfVariants: new)
-    cache.store.store(index, for: key)
+    await cache.store.store(index, for: key)
     return index
   }
 }
