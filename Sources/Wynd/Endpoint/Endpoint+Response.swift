@@ -24,13 +24,9 @@ nonisolated extension Endpoint where Response: Decodable {
     if "" is Response, let text = try response.text(of: data) as? Response { return text }
     if isEmpty { throw NetworkError.noResponseData(response) }
     do {
-      // In one pass; a decoder has to try one type after the other.
-      if Response.self == JSONValue.self, !decoder.allowsJSON5, let json = try JSONValue(data: data) as? Response {
-        return json
-      }
       return try decoder.decode(Response.self, from: data)
     } catch DecodingError.dataCorrupted(var context) where context.codingPath.isEmpty && !decoder.allowsJSON5 {
-      // Foundation does not say it on every platform.
+      // The decoder does not say it on every platform.
       if let reason = response.reasonNotJSON(data) {
         context = .init(codingPath: [], debugDescription: context.debugDescription, underlyingError: reason)
       }

@@ -23,21 +23,28 @@ nonisolated extension HTTPURLResponse {
     return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
   }
 
-  /// Why the body is not JSON, for a log; nil if it is JSON.
+  /// Why the body is not JSON, for a log; nil if Foundation does not say it.
   func reasonNotJSON(_ data: Data) -> NetworkUnreadableText? {
     do {
-      _ = try NetworkJSONReader.value(of: data)
+      _ = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
       return nil
     } catch {
-      guard case .dataCorrupted(let context)? = error as? DecodingError else { return nil }
-      let type = (value(forHTTPHeaderField: "Content-Type") ?? "").prefix { $0 != ";" }
+      let text = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
+      // Foundation also says so of a literal that is misspelled, such as `{"a": tru}`.
+      let isClosed = data.last { !" \t\r\n".utf8.contains($0) }.map("}]".utf8.contains) ?? false
+      if text.contains("end of file") { return isClosed ? nil : NetworkUnreadableText(description: "it ends in the middle") }
+      let type = (networkValue(of: "Content-Type") ?? "").prefix { $0 != ";" }
         .trimmingCharacters(in: .whitespaces).lowercased()
       let parts = type.split(separator: "/").map(String.init)
       // The server chooses the type.
       let isPrintable = type.utf8.count <= 60 && parts.count == 2 && parts.allSatisfy(NetworkRequestValidation.isToken)
-      let isOtherType = isPrintable && !type.contains("json") && context.debugDescription != NetworkJSONReader.cut
-      if isOtherType { return NetworkUnreadableText(description: "it is not JSON, but \(type)") }
-      return context.underlyingError as? NetworkUnreadableText
+      if isPrintable, !type.contains("json") {
+        return NetworkUnreadableText(description: "it is not JSON, but \(type)")
+      }
+      // Such as "around character 7", or "around line 1, column 7" on Apple's platforms.
+      guard let place = text.range(of: "around (character [0-9]+|line [0-9]+, column [0-9]+)", options: .regularExpression)
+      else { return nil }
+      return NetworkUnreadableText(description: "not valid JSON \(text[place])")
     }
   }
 }

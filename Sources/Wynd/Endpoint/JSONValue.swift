@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// Untyped JSON. Read it with subscripts, and write it as literals.
 ///
@@ -7,15 +7,17 @@ public import Foundation
 /// json["tags"]?[0]?.string        // "dog"
 /// ```
 ///
-/// A response of this type is read in one pass, also if it is deeply nested. Where JSON is a property of another type,
-/// a decoder has to try one type after the other, which takes about 100 times as long in the worst case.
+/// `JSONDecoder` reads it, and decides which numbers are integers: `1.0` is 1. A number with more digits than an `Int`
+/// or a `Double` holds is rounded. To keep them, decode a `Decimal` in a type of your own.
 nonisolated public enum JSONValue: Sendable, Hashable {
   /// `null`
   case null
   /// `true` or `false`
   case bool(Bool)
-  /// A number, with all its digits.
-  case number(Number)
+  /// An integer that fits into an `Int`.
+  case integer(Int)
+  /// Any other number.
+  case number(Double)
   /// Text.
   case string(String)
   /// A list of values.
@@ -23,13 +25,9 @@ nonisolated public enum JSONValue: Sendable, Hashable {
   /// Values by name.
   case object([String: JSONValue])
 
-  /// The greatest number of levels. Deeper nesting could exhaust the stack.
-  static let maxDepth = 100
-
-  /// Reads a JSON text (RFC 8259) of at most 100 levels.
-  ///
-  /// - Throws: A `DecodingError` if it is not valid, or a number is too large for a `Double`.
-  public init(data: Data) throws { self = try NetworkJSONReader.value(of: data) }
+  /// The greatest number of levels. Deeper nesting could exhaust the stack, and a decoder's time for a value grows with
+  /// the square of its depth.
+  static let maxDepth = 64
 }
 
 // MARK: - Reading
@@ -47,9 +45,15 @@ nonisolated extension JSONValue {
   /// The Boolean value, or nil if this is not a Boolean.
   public var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
   /// The integer, or nil if this is not an integer or does not fit into an `Int`.
-  public var integer: Int? { if case .number(let number) = self { number.integer } else { nil } }
+  public var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
   /// The number, integer or not, or nil if this is not a number. It is rounded if a `Double` cannot hold it.
-  public var number: Double? { if case .number(let number) = self { number.double } else { nil } }
+  public var number: Double? {
+    switch self {
+    case .integer(let integer): Double(integer)
+    case .number(let number): number
+    default: nil
+    }
+  }
 }
 
 nonisolated extension JSONValue: CustomStringConvertible {
@@ -71,9 +75,9 @@ nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLi
   /// `true`
   public init(booleanLiteral value: Bool) { self = .bool(value) }
   /// `3`
-  public init(integerLiteral value: Int) { self = .number(Number(value)) }
-  /// `0.5`
-  public init(floatLiteral value: Double) { self = .number(Number(value)) }
+  public init(integerLiteral value: Int) { self = .integer(value) }
+  /// `0.5`. As in JSON, `3.0` is the integer 3.
+  public init(floatLiteral value: Double) { self = Int(exactly: value).map { .integer($0) } ?? .number(value) }
   /// `"text"`
   public init(stringLiteral value: String) { self = .string(value) }
   /// `[1, "two", nil]`
@@ -85,64 +89,71 @@ nonisolated extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLi
 // MARK: - Codable
 
 nonisolated extension JSONValue: Codable {
-  /// Decodes JSON of at most 100 levels.
+  /// Decodes JSON of at most 64 levels.
   ///
   /// - Throws: A `DecodingError` if it has more levels, or a number is too large for a `Double`.
-  public init(from decoder: any Decoder) throws {
-    self = try Self.decoded(by: decoder, depth: decoder.codingPath.count, after: .null)
+  public init(from decoder: any Decoder) throws { try self.init(from: decoder, after: .null) }
+
+  /// Tries the kind of the previous array element first. One that does not match costs an error, whose coding path
+  /// is slow to make in nested JSON.
+  private init(from decoder: any Decoder, after previous: JSONValue) throws {
+    let json = try decoder.singleValueContainer()
+    if json.decodeNil() {
+      self = .null
+      return
+    }
+    let likely = previous.kind
+    // Each kind once: nested JSON that fails would be decoded twice on every level.
+    for kind in [likely] + Kind.allCases.filter({ $0 != likely }) {
+      if let value = try Self.decoded(as: kind, json, decoder) {
+        self = value
+        return
+      }
+    }
+    let reason = "not JSON of at most \(Self.maxDepth) levels, or a number that is too large"
+    throw DecodingError.dataCorruptedError(in: json, debugDescription: reason)
   }
 
   private enum Kind: CaseIterable {
     case string
     case number
     case bool
-    case object
     case array
+    case object
   }
 
   private var kind: Kind {
     switch self {
     case .null, .string: .string
-    case .number: .number
+    case .integer, .number: .number
     case .bool: .bool
-    case .object: .object
     case .array: .array
+    case .object: .object
     }
   }
 
-  /// Tries the kind of the previous array element first. One that does not match costs an error, whose coding path
-  /// is slow to make in nested JSON.
-  private static func decoded(by decoder: any Decoder, depth: Int, after previous: JSONValue) throws -> JSONValue {
-    let json = try decoder.singleValueContainer()
-    if json.decodeNil() { return .null }
-    let likely = previous.kind
-    // Each kind once: nested JSON that fails would be decoded twice on every level.
-    for kind in [likely] + Kind.allCases.filter({ $0 != likely }) where depth <= maxDepth {
-      if let value = try decoded(as: kind, json, decoder, depth) { return value }
-    }
-    let reason = "not JSON of at most \(maxDepth) levels, or a number that is too large"
-    throw DecodingError.dataCorruptedError(in: json, debugDescription: reason)
-  }
-
-  /// The value, or nil if it is of another kind.
+  /// The value, or nil if it is of another kind, or has too many levels.
   private static func decoded(
-    as kind: Kind, _ json: any SingleValueDecodingContainer, _ decoder: any Decoder, _ depth: Int
+    as kind: Kind, _ json: any SingleValueDecodingContainer, _ decoder: any Decoder
   ) throws -> JSONValue? {
     switch kind {
     case .string: return (try? json.decode(String.self)).map { .string($0) }
     case .bool: return (try? json.decode(Bool.self)).map { .bool($0) }
-    case .object: return (try? json.decode([String: JSONValue].self)).map { .object($0) }
     case .number:
-      guard let double = try? json.decode(Double.self) else { return nil }
-      return .number(Number(double, try? json.decode(Decimal.self)))
+      guard let number = try? json.decode(Double.self) else { return nil }
+      // A fraction is not tried as an `Int`, which would cost an error.
+      let integer = number == number.rounded() ? try? json.decode(Int.self) : nil
+      return integer.map { .integer($0) } ?? .number(number)
     case .array:
-      guard var elements = try? decoder.unkeyedContainer() else { return nil }
+      guard var elements = try? decoder.unkeyedContainer(), json.codingPath.count < maxDepth else { return nil }
       var values: [JSONValue] = []
       while !elements.isAtEnd {
-        let previous = values.last ?? .null
-        values.append(try decoded(by: elements.superDecoder(), depth: depth + 1, after: previous))
+        values.append(try JSONValue(from: elements.superDecoder(), after: values.last ?? .null))
       }
       return .array(values)
+    case .object:
+      if json.codingPath.count >= maxDepth { return nil }
+      return (try? json.decode([String: JSONValue].self)).map { .object($0) }
     }
   }
 
@@ -152,7 +163,8 @@ nonisolated extension JSONValue: Codable {
     switch self {
     case .null: try container.encodeNil()
     case .bool(let bool): try container.encode(bool)
-    case .number(let number): try number.encode(to: &container)
+    case .integer(let integer): try container.encode(integer)
+    case .number(let number): try container.encode(number)
     case .string(let string): try container.encode(string)
     case .array(let elements): try container.encode(elements)
     case .object(let members): try container.encode(members)

@@ -114,7 +114,7 @@ import Wynd
       Dictionary(
         uniqueKeysWithValues: names.reversed().map { ($0, 1 as (any Encodable & Sendable)?) })
     )
-    let literal = JSONValue.object(values.mapValues { .number(.init($0)) })
+    let literal = JSONValue.object(values.mapValues { .integer($0) })
     let script = NetworkScript([.ok("")])
     let client = EndpointTests.client(script)
     for body in [RequestBody.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
