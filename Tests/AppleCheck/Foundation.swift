@@ -71,7 +71,6 @@ public struct UUID: Sendable, Hashable {
   public var uuidString: String { "" }
 }
 public struct Decimal: Sendable, Hashable, Codable, CustomStringConvertible {
-  public init?(string: String, locale: Locale? = nil) {}
   public var description: String { "" }
 }
 public struct URLQueryItem: Sendable, Hashable {
@@ -204,7 +203,6 @@ open class FileHandle: NSObject, @unchecked Sendable {
 
 public class JSONDecoder: @unchecked Sendable {
   public init() {}
-  public var allowsJSON5 = false
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
 }
 public class JSONEncoder: @unchecked Sendable {
@@ -272,28 +270,26 @@ extension String {
   }
   public struct Encoding: Sendable {
     public static let utf8 = Encoding()
-    public static let utf16 = Encoding()
     public static let isoLatin1 = Encoding()
     public static let windowsCP1252 = Encoding()
     public static let shiftJIS = Encoding()
-    public static let japaneseEUC = Encoding()
-    public static let utf16BigEndian = Encoding()
-    public static let utf16LittleEndian = Encoding()
-    public static let utf32 = Encoding()
-    public static let utf32BigEndian = Encoding()
-    public static let utf32LittleEndian = Encoding()
-    public static let isoLatin2 = Encoding()
-    public static let windowsCP1250 = Encoding()
-    public static let windowsCP1251 = Encoding()
-    public static let windowsCP1253 = Encoding()
-    public static let windowsCP1254 = Encoding()
-    public static let macOSRoman = Encoding()
-    public static let iso2022JP = Encoding()
     public init(rawValue: UInt) {}
     init() {}
   }
   public init?(data: Data, encoding: Encoding) { nil }
 }
+// In place of Core Foundation, which Foundation exports.
+public final class NSString: NSObject {}
+public typealias CFString = NSString
+extension String: @retroactive _ObjectiveCBridgeable {
+  public func _bridgeToObjectiveC() -> NSString { NSString() }
+  public static func _forceBridgeFromObjectiveC(_ source: NSString, result: inout String?) {}
+  public static func _conditionallyBridgeFromObjectiveC(_ source: NSString, result: inout String?) -> Bool { false }
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSString?) -> String { "" }
+}
+public let kCFStringEncodingInvalidId: UInt32 = 0xffff_ffff
+public func CFStringConvertIANACharSetNameToEncoding(_ name: CFString) -> UInt32 { 0 }
+public func CFStringConvertEncodingToNSStringEncoding(_ encoding: UInt32) -> UInt { 0 }
 
 open class InputStream: NSObject {
   public init(data: Data) {}

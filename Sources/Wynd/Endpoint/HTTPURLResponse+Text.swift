@@ -11,12 +11,12 @@ nonisolated extension HTTPURLResponse {
   func text(of data: Data) throws -> String {
     let field = networkValue(of: "Content-Type") ?? ""
     let name = NetworkMediaType.parameter("charset", of: field)?.lowercased() ?? "utf-8"
-    guard let charset = NetworkCharset.named[name] else {
+    guard let encoding = String.Encoding.networkCharset(name) else {
       throw NetworkUnreadableText.error("the charset \(name) is unknown", name)
     }
     // Foundation decodes incomplete UTF-16 and UTF-32 as empty text.
-    let isComplete = data.count.isMultiple(of: charset.bytesPerUnit)
-    guard isComplete, let text = String(data: data, encoding: charset.encoding) else {
+    let bytesPerUnit = ["utf-16": 2, "utf-32": 4][name.prefix(6)] ?? 1
+    guard data.count.isMultiple(of: bytesPerUnit), let text = String(data: data, encoding: encoding) else {
       throw NetworkUnreadableText.error("it is not text in \(name)", name)
     }
     // Foundation keeps the byte order mark where the charset defines the order.
@@ -80,83 +80,26 @@ nonisolated enum NetworkMediaType {
   }
 }
 
-/// An encoding of text that Foundation can decode.
-nonisolated struct NetworkCharset {
-  let encoding: String.Encoding
-  let bytesPerUnit: Int
-
-  /// The charsets by their names and usual aliases in the IANA registry and the WHATWG Encoding Standard, in lowercase.
-  static let named: [String: NetworkCharset] = {
-    var named: [String: NetworkCharset] = [:]
-    for (encoding, names, bytesPerUnit) in table {
-      for name in names.split(separator: " ") {
-        named[String(name)] = NetworkCharset(encoding: encoding, bytesPerUnit: bytesPerUnit)
-      }
-    }
-    return named
-  }()
-
-  private static let table: [(String.Encoding, String, Int)] = [
-    (.utf8, "utf-8 utf8 utf8mb4 unicode-1-1-utf-8 us-ascii ascii ansi_x3.4-1968 iso646-us", 1),
-    (.utf16, "utf-16 utf16 unicode iso-10646-ucs-2", 2),
-    (.utf16BigEndian, "utf-16be utf16be", 2),
-    (.utf16LittleEndian, "utf-16le utf16le", 2),
-    (.utf32, "utf-32 utf32 iso-10646-ucs-4", 4),
-    (.utf32BigEndian, "utf-32be utf32be", 4),
-    (.utf32LittleEndian, "utf-32le utf32le", 4),
-    (.isoLatin1, "iso-8859-1 iso8859-1 iso_8859-1 latin1 l1 cp819", 1),
-    (.isoLatin2, "iso-8859-2 iso8859-2 iso_8859-2 latin2 l2", 1),
-    (coreFoundation(0x0203), "iso-8859-3 iso8859-3 iso_8859-3 latin3 l3", 1),
-    (coreFoundation(0x0204), "iso-8859-4 iso8859-4 iso_8859-4 latin4 l4", 1),
-    (coreFoundation(0x0205), "iso-8859-5 iso8859-5 iso_8859-5 cyrillic", 1),
-    (coreFoundation(0x0206), "iso-8859-6 iso8859-6 iso_8859-6 arabic", 1),
-    (coreFoundation(0x0207), "iso-8859-7 iso8859-7 iso_8859-7 greek", 1),
-    (coreFoundation(0x0208), "iso-8859-8 iso8859-8 iso_8859-8 iso-8859-8-i hebrew", 1),
-    (coreFoundation(0x0209), "iso-8859-9 iso8859-9 iso_8859-9 latin5 l5", 1),
-    (coreFoundation(0x020A), "iso-8859-10 iso8859-10 iso_8859-10 latin6 l6", 1),
-    (coreFoundation(0x020B), "iso-8859-11 iso8859-11 iso_8859-11 tis-620", 1),
-    (coreFoundation(0x020D), "iso-8859-13 iso8859-13 iso_8859-13 latin7", 1),
-    (coreFoundation(0x020E), "iso-8859-14 iso8859-14 iso_8859-14 latin8", 1),
-    (coreFoundation(0x020F), "iso-8859-15 iso8859-15 iso_8859-15 latin9 latin-9", 1),
-    (coreFoundation(0x0210), "iso-8859-16 iso8859-16 iso_8859-16 latin10", 1),
-    (.windowsCP1250, "windows-1250 cp1250 x-cp1250", 1),
-    (.windowsCP1251, "windows-1251 cp1251 x-cp1251 win-1251", 1),
-    (.windowsCP1252, "windows-1252 cp1252 x-cp1252", 1),
-    (.windowsCP1253, "windows-1253 cp1253 x-cp1253", 1),
-    (.windowsCP1254, "windows-1254 cp1254 x-cp1254", 1),
-    (coreFoundation(0x0505), "windows-1255 cp1255 x-cp1255", 1),
-    (coreFoundation(0x0506), "windows-1256 cp1256 x-cp1256", 1),
-    (coreFoundation(0x0507), "windows-1257 cp1257 x-cp1257", 1),
-    (coreFoundation(0x0508), "windows-1258 cp1258 x-cp1258", 1),
-    (coreFoundation(0x041D), "windows-874 cp874 dos-874", 1),
-    (coreFoundation(0x0400), "ibm437 cp437", 1),
-    (coreFoundation(0x0410), "ibm850 cp850", 1),
-    (coreFoundation(0x0412), "ibm852 cp852", 1),
-    (coreFoundation(0x041B), "ibm866 cp866", 1),
-    (coreFoundation(0x0A02), "koi8-r koi8 koi", 1),
-    (coreFoundation(0x0A08), "koi8-u koi8-ru", 1),
-    (macintosh, "macintosh mac x-mac-roman", 1),
-    (coreFoundation(0x0007), "x-mac-cyrillic x-mac-ukrainian", 1),
-    (.shiftJIS, "shift_jis shift-jis sjis x-sjis ms_kanji windows-31j cp932", 1),
-    (.japaneseEUC, "euc-jp eucjp x-euc-jp", 1),
-    (.iso2022JP, "iso-2022-jp", 1),
-    // GB 18030 contains GBK, which contains GB 2312.
-    (coreFoundation(0x0632), "gb18030 gbk gb2312 gb_2312-80 cp936 ms936 windows-936 x-gbk euc-cn", 1),
-    (coreFoundation(0x0A03), "big5 big-5 cn-big5 x-x-big5", 1),
-    (coreFoundation(0x0A06), "big5-hkscs", 1),
-    // Code page 949 contains EUC-KR.
-    (coreFoundation(0x0422), "euc-kr euckr cp949 windows-949 ks_c_5601-1987 ksc5601 uhc", 1),
-  ]
-
-  #if canImport(ObjectiveC)
-    private static let macintosh = String.Encoding.macOSRoman
-  #else
-    // `.macOSRoman` decodes other characters there.
-    private static let macintosh = coreFoundation(0)
-  #endif
-
-  /// The encoding with this number in `CFStringEncodings` of Core Foundation.
-  private static func coreFoundation(_ number: UInt) -> String.Encoding {
-    String.Encoding(rawValue: 0x8000_0000 | number)
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension String.Encoding {
+  /// The encoding with this name in the IANA registry, in lowercase; nil if Foundation does not know it.
+  static func networkCharset(_ name: String) -> String.Encoding? {
+    // On Linux, Foundation lacks these aliases, and before Swift 6.3 all names. ASCII is a part of UTF-8.
+    let usual = [
+      "utf-8": String.Encoding.utf8, "utf8": .utf8, "us-ascii": .utf8, "iso-8859-1": .isoLatin1,
+      "windows-1252": .windowsCP1252, "cp1252": .windowsCP1252, "sjis": .shiftJIS,
+    ]
+    if let encoding = usual[name] { return encoding }
+    #if canImport(ObjectiveC)
+      let encoding = CFStringConvertIANACharSetNameToEncoding(name as CFString)
+      if encoding == kCFStringEncodingInvalidId { return nil }
+      return String.Encoding(rawValue: CFStringConvertEncodingToNSStringEncoding(encoding))
+    #elseif compiler(>=6.3)
+      let encoding = String.Encoding(ianaName: name)
+      // Foundation decodes other characters there.
+      return encoding == .macOSRoman ? nil : encoding
+    #else
+      return nil
+    #endif
   }
 }
