@@ -3,15 +3,15 @@ nonisolated struct NetworkCacheControl: Sendable {
   private var directives: [String: String] = [:]
 
   init(_ field: String?) {
-    let list = NetworkListField(field)
-    for element in list.elements where directives[element.name] == nil {
+    let elements = NetworkListField.elements(of: field)
+    for element in elements where directives[element.name] == nil {
       // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
       directives[element.name] = element.value ?? ""
     }
-    if list.isMalformed {
+    if elements.contains(where: \.isMalformed) {
       // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
-      directives["no-cache"] = ""
-      directives["max-age"] = ""
+      directives = ["no-cache": "", "max-age": ""]
+      if field?.lowercased().contains("no-store") == true { directives["no-store"] = "" }
     }
   }
 

@@ -88,7 +88,9 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
     // A server must not name these in Connection (RFC 9110 §7.6.1): without them, the response would appear fresher, or
     // fit more requests.
     let restrictions = ["cache-control", "vary", "expires", "age", "date"]
-    let hopByHop = NetworkListField(headers["connection"]).elements.map(\.name).filter { !restrictions.contains($0) }
+    let hopByHop = NetworkListField.elements(of: headers["connection"]).map(\.name).filter {
+      !restrictions.contains($0)
+    }
     for name in notStored + hopByHop { headers[name] = nil }
   }
 
@@ -115,10 +117,10 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   var isStorable: Bool {
     if control.has("no-store") { return false }
     if lifetime <= 0, !canBeValidated { return false }
-    let vary = NetworkListField(header("Vary"))
-    if vary.isMalformed { return false }
     // What is not a field name could mean any field.
-    return vary.elements.allSatisfy { $0.isToken && $0.name != "*" && $0.name != "cookie" }
+    return NetworkListField.elements(of: header("Vary")).allSatisfy {
+      $0.isToken && $0.name != "*" && $0.name != "cookie"
+    }
   }
 
   // MARK: Variants
@@ -127,7 +129,7 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   var hasVariants: Bool { !varyingFields.isEmpty }
 
   /// The names of the header fields that Vary lists, in alphabetical order.
-  var varyingFields: [String] { Set(NetworkListField(header("Vary")).elements.map(\.name)).sorted() }
+  var varyingFields: [String] { Set(NetworkListField.elements(of: header("Vary")).map(\.name)).sorted() }
 
   /// The ``ResponseKey/variant`` of the response to a request, if this is an index: a hash of the request's values for
   /// the fields that Vary lists. A field that is absent is not an empty one.

@@ -15,8 +15,7 @@ nonisolated extension HTTPURLResponse {
     guard let joined = value(forHTTPHeaderField: field) else { return nil }
     let value = Self.withoutRepetitions(joined)
     guard field.lowercased() == "content-type" else { return value }
-    let types = NetworkQuotedString.split(value, at: ",").map { String($0).trimmingCharacters(in: .whitespaces) }
-    return types.last(where: Self.isMediaType) ?? value
+    return NetworkListField.split(value, at: ",").last(where: Self.isMediaType) ?? value
   }
 
   /// `a` for `a, a`. A value may contain “, ” itself, as a date does.
@@ -34,19 +33,5 @@ nonisolated extension HTTPURLResponse {
     let type = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
     let names = type.components(separatedBy: "/")
     return names.count == 2 && names.allSatisfy(NetworkRequestValidation.isToken)
-  }
-}
-
-/// Quoted strings in header fields, which may contain anything (RFC 9110 §5.6.4).
-nonisolated enum NetworkQuotedString {
-  /// Splits at each separator that is outside of quoted strings. Empty parts are omitted.
-  static func split(_ text: String, at separator: Unicode.Scalar) -> [Substring.UnicodeScalarView] {
-    var isQuoted = false
-    var isEscaped = false
-    return text.unicodeScalars.split { scalar in
-      if scalar == "\"", !isEscaped { isQuoted.toggle() }
-      isEscaped = isQuoted && scalar == "\\" && !isEscaped
-      return scalar == separator && !isQuoted
-    }
   }
 }

@@ -9,8 +9,11 @@ nonisolated extension HTTPURLResponse {
   ///
   /// - Throws: A `DecodingError` whose ``NetworkUnreadableText`` names the charset.
   func text(of data: Data) throws -> String {
-    let field = networkValue(of: "Content-Type") ?? ""
-    let name = NetworkMediaType.parameter("charset", of: field)?.lowercased() ?? "utf-8"
+    let parameters = NetworkListField.elements(of: networkValue(of: "Content-Type"), separatedBy: ";")
+    let charset = parameters.first { $0.name == "charset" }?.value ?? ""
+    // Some servers send single quotes, which are not in the RFC.
+    let unquoted = charset.lowercased().trimmingCharacters(in: CharacterSet(charactersIn: "\"'"))
+    let name = unquoted.isEmpty ? "utf-8" : unquoted
     guard let encoding = String.Encoding.networkCharset(name) else {
       throw NetworkUnreadableText.error("the charset \(name) is unknown", name)
     }
@@ -58,25 +61,6 @@ nonisolated struct NetworkUnreadableText: NetworkLoggableError {
     let isPrintable = charset.utf8.count <= 40 && NetworkRequestValidation.isToken(charset)
     let text = isPrintable ? reason : "the charset is unknown"
     return .dataCorrupted(.init(codingPath: [], debugDescription: reason, underlyingError: Self(description: text)))
-  }
-}
-
-nonisolated enum NetworkMediaType {
-  /// The value of a parameter (RFC 9110 §8.3.1) without quotes; nil if there is none, or if it is empty. Spaces around
-  /// `=` and single quotes are not in the RFC, but servers send them.
-  static func parameter(_ name: String, of field: String) -> String? {
-    for part in NetworkQuotedString.split(field, at: ";") {
-      let halves = part.split(separator: "=", maxSplits: 1)
-      guard halves.count == 2, trimmed(halves[0]).lowercased() == name else { continue }
-      // Each character of a quoted string may follow a backslash (RFC 9110 §5.6.4). No charset contains a backslash.
-      let value = trimmed(halves[1]).replacingOccurrences(of: "\\", with: "")
-      return value.isEmpty ? nil : value
-    }
-    return nil
-  }
-
-  private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
-    String(text).trimmingCharacters(in: CharacterSet(charactersIn: " \t\"'"))
   }
 }
 

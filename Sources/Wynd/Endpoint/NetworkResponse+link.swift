@@ -12,13 +12,27 @@ nonisolated extension NetworkResponse {
   /// let next = response.link("next")        // Link: <https://api.example.com/users?page=2>; rel="next"
   /// ```
   ///
-  /// A relative target is resolved against the URL of the response. A link that another resource has (`anchor`) is
-  /// ignored.
+  /// A relative target is resolved against the URL of the response. A link with an `anchor`, which another resource may
+  /// have, is ignored.
   ///
   /// - Parameter relation: The relation type, such as `next`, `prev` or `last`. Case does not matter.
   /// - Returns: The absolute URL of the first such link.
   public func link(_ relation: String) -> URL? {
-    guard let field = response.value(forHTTPHeaderField: "Link") else { return nil }
-    return NetworkLinkField.target(of: relation, in: field, from: response.url)
+    let field = response.value(forHTTPHeaderField: "Link") ?? ""
+    let links = NetworkListField.split(field, at: ",").map { NetworkListField.split($0, at: ";") }
+    let link = links.first { Self.isLink($0, relation.lowercased()) }
+    guard let target = link?.first?.dropFirst().dropLast() else { return nil }
+    // A user name and a password of the request do not belong to the target.
+    return URL.networkReference(String(target), relativeTo: response.url?.networkAddress)
+  }
+
+  /// Whether the parts are a target and parameters, and the link has this relation.
+  private static func isLink(_ parts: [String], _ relation: String) -> Bool {
+    guard let target = parts.first, target.hasPrefix("<"), target.hasSuffix(">") else { return false }
+    let parameters = parts.dropFirst().map { NetworkListField.Element($0) }
+    if parameters.contains(where: { $0.name == "anchor" }) { return false }
+    // Relation types are separated by white space, and compared without regard to case (§2.1).
+    let relations = parameters.first { $0.name == "rel" }?.value?.lowercased().components(separatedBy: .whitespaces)
+    return relations?.contains(relation) == true
   }
 }

@@ -44,26 +44,25 @@ import Wynd
     (#"<https://a.example/a b%2Fc>; rel=next"#, "https://a.example/a%20b%2Fc"),
     (#"</100%/%2g?q=ü%20>; rel=next"#, "https://a.example/100%25/%252g?q=%C3%BC%20"),
     (#"<https://bücher.example/a b%20>; rel=next"#, "https://xn--bcher-kva.example/a%20b%20"),
-    (#"<?a[]=%20>; rel=next; anchor="?page=1""#, "https://a.example/v1/users?a%5B%5D=%20"),
+    (#"<?a[]=%20>; rel=next"#, "https://a.example/v1/users?a%5B%5D=%20"),
     // Relative targets.
     ("</v1/users?page=2>; rel=next", "https://a.example/v1/users?page=2"),
     ("<users?page=2>; rel=next", "https://a.example/v1/users?page=2"),
     ("<?page=2>; rel=next", "https://a.example/v1/users?page=2"),
     ("<../n>; rel=next", next), ("<//b.example/n>; rel=next", "https://b.example/n"),
-    ("<>; rel=next", "https://a.example/v1/users?page=1"), ("< /n >; rel=next", next),
     // The first of several counts.
     (#"<https://a.example/n>; rel=next; rel=prev, <https://a.example/m>; rel=next"#, next),
     (#"<https://a.example/n>; rel=prev; rel=next"#, nil), ("<https://a.example/n>; rel; rel=next", nil),
     // A link that another resource has.
-    (#"<https://a.example/n>; rel=next; anchor="/v1/other""#, nil),
-    (#"<https://a.example/n>; rel=next; anchor="?page=1""#, next),
-    (#"<https://a.example/n>; rel=next; anchor="""#, next),
+    (#"<https://a.example/n>; rel=next; anchor="/v1/other", <https://a.example/m>; rel=next"#, "https://a.example/m"),
+    (#"<https://a.example/n>; rel=next; anchor="?page=1""#, nil),
     // What is not a link.
     ("", nil), (",", nil), ("next", nil), ("https://a.example/n; rel=next", nil), ("<https://a.example/n", nil),
     ("<https://a.example/n>", nil), ("<https://a.example/n> rel=next", nil), ("<https://a.example/n>; rev=next", nil),
     (#", ,<https://a.example/n>; rel="next" , "#, next), ("<a> junk, <https://a.example/n>; rel=next", next),
     ("junk, <https://a.example/n>; rel=next", next), ("<https://a.example/n>; ; rel=next", next),
-    (#"<https://a.example/n>; rel="next"#, next), (#"<https://a.example/n>; title="a\"#, nil),
+    (#"<https://a.example/n>; rel="next"#, nil), (#"<https://a.example/n>; title="a\"#, nil),
+    ("https://a.example/m; rel=next, <https://a.example/n>; rel=next", next),
   ]
   @Test(arguments: targetsOfNext.indices) func findsTheNextPage(_ row: Int) {
     let (field, expected) = Self.targetsOfNext[row]
@@ -82,7 +81,7 @@ import Wynd
   @Test func linkTargetHasNoPasswordOfTheRequestURL() {
     let url = "https://u:p@a.example/v1/users#part"
     #expect(Self.link("next", "<?page=2>; rel=next", url) == "https://a.example/v1/users?page=2")
-    #expect(Self.link("self", "<>; rel=self", url) == "https://a.example/v1/users")
+    #expect(Self.link("self", "<users>; rel=self", url) == "https://a.example/v1/users")
   }
 
   /// In time that grows with the size: a server may send a field of 100 KB.
