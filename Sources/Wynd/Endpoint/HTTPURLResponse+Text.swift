@@ -34,8 +34,10 @@ nonisolated extension HTTPURLResponse {
     } catch {
       let text = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
       // Foundation also says so of a literal that is misspelled, such as `{"a": tru}`.
-      let isClosed = data.last { !" \t\r\n".utf8.contains($0) }.map("}]".utf8.contains) ?? false
-      if text.contains("end of file") { return isClosed ? nil : NetworkUnreadableText(description: "it ends in the middle") }
+      let isClosed = data.last(where: { !" \t\r\n".utf8.contains($0) }).map("}]".utf8.contains) ?? false
+      if text.contains("end of file") {
+        return isClosed ? nil : NetworkUnreadableText(description: "it ends in the middle")
+      }
       let type = (networkValue(of: "Content-Type") ?? "").prefix { $0 != ";" }
         .trimmingCharacters(in: .whitespaces).lowercased()
       let parts = type.split(separator: "/").map(String.init)
@@ -45,7 +47,8 @@ nonisolated extension HTTPURLResponse {
         return NetworkUnreadableText(description: "it is not JSON, but \(type)")
       }
       // Such as "around character 7", or "around line 1, column 7" on Apple's platforms.
-      guard let place = text.range(of: "around (character [0-9]+|line [0-9]+, column [0-9]+)", options: .regularExpression)
+      guard
+        let place = text.range(of: "around (character [0-9]+|line [0-9]+, column [0-9]+)", options: .regularExpression)
       else { return nil }
       return NetworkUnreadableText(description: "not valid JSON \(text[place])")
     }
