@@ -5,8 +5,8 @@ import Foundation
 #endif
 
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
-/// checks the file when it is complete. It does not retry: an incomplete response is a failed attempt, and the retry
-/// loop decides about the next one. The file is moved to its destination when the call ends successfully.
+/// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed attempt,
+/// and the retry loop decides about the next one.
 nonisolated struct NetworkDownloadCall: Sendable {
   /// How far the download is.
   private enum Phase: Sendable {
@@ -15,9 +15,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
     /// The attempt with this number is under way. The decision is what its response means; nil until it has one, and
     /// after a body that contradicts it.
     case receiving(attempt: Int, NetworkDownloadDecision?)
-    /// The file is complete and valid. The response is the one that completed it.
-    case complete(HTTPURLResponse)
-    /// The call has ended. A canceled download must not leave a file.
+    /// The call has ended. No file is opened or moved any more.
     case ended
 
     /// What the response of the current attempt means.
@@ -28,8 +26,10 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   private struct State: Sendable {
     var phase = Phase.idle
-    /// Nil before the first attempt and after the end.
+    /// Nil before the first attempt, and after the file was moved.
     var partial: NetworkPartialFile?
+    /// The response that completed the file; nil until the file is at its destination.
+    var response: HTTPURLResponse?
     /// The number of attempts so far.
     var attempts = 0
     /// The body of an error response.
@@ -79,53 +79,25 @@ nonisolated struct NetworkDownloadCall: Sendable {
     }
   }
 
-  /// The result of the call, after moving the file to its destination if it is a success.
+  /// The result of the call, after closing the partial file.
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
-    state.withLock { state in
-      let phase = state.phase
-      let partial = state.partial
+    let response = state.withLock { state in
       state.phase = .ended
-      state.partial = nil
-      do throws(NetworkError) {
-        let download = try moved(partial, phase, result)
-        partial?.close(isDone: true)
-        return .success(download)
-      } catch {
-        if case .complete = phase, case .failure(let error) = result, Self.isRejection(error) {
-          // The next download must not find that nothing is missing.
-          try? partial?.cut(to: 0)
-        }
-        partial?.close(isDone: false)
-        return .failure(error)
-      }
+      state.partial.take()?.close()
+      return state.response
     }
-  }
-
-  /// Whether the error of a call whose file was complete is that of a middleware which rejected the file. A cancellation
-  /// or a deadline that ended the work of a middleware says nothing about the file: it can be resumed, and is complete
-  /// if the server confirms that nothing is missing.
-  private static func isRejection(_ error: NetworkError) -> Bool {
-    let isAtDeadline = error.stopReason == .deadline && error.urlError?.code == .timedOut
-    return !error.isCancellation && !isAtDeadline
-  }
-
-  private func moved(
-    _ partial: NetworkPartialFile?, _ phase: Phase, _ result: RetryLoop.CallResult
-  ) throws(NetworkError) -> NetworkDownload {
-    let attempts = try result.get().attempts
-    do {
+    return result.flatMap { success in
       // A middleware may return a response of its own.
-      guard let partial, case .complete(let response) = phase else {
-        throw TransferError.invalidResponse(reason: "no file")
+      guard let response else {
+        return .failure(NetworkError(transfer: TransferError.invalidResponse(reason: "no file")))
       }
-      try partial.move(overwrites: options.overwrites)
-      return NetworkDownload(file: destination, response: response, attempts: attempts)
-    } catch { throw NetworkError(transfer: error) }
+      return .success(NetworkDownload(file: destination, response: response, attempts: success.attempts))
+    }
   }
 
   // MARK: Attempt
 
-  /// Requests the missing bytes, and checks the file when it is complete.
+  /// Requests the missing bytes, and moves the file when it is complete.
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     do {
       let prepared = try await prepared(outgoing)
@@ -134,8 +106,9 @@ nonisolated struct NetworkDownloadCall: Sendable {
       case .failed(let outcome): return outcome
       case .isWhole(let file):
         guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
-        try await networkInBackground { try complete(file, response, prepared.attempt) }
+        try await networkInBackground { try validate(file, prepared.attempt) }
         await progress.reportsAreDelivered()
+        try await networkInBackground { try move(prepared.attempt, response) }
         return NetworkOutcome(
           response: response, accepted: NetworkResponse(data: Data(), response: response))
       }
@@ -189,11 +162,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   ) throws -> NetworkPartialFile {
     // The call was canceled before the attempt began.
     if case .ended = state.phase { throw NetworkError.cancelled }
-    if let partial = state.partial {
-      // A middleware rejected the complete file, or requests it once more.
-      if case .complete = state.phase { try startOver(partial) }
-      return partial
-    }
+    if let partial = state.partial { return partial }
     let partial = try NetworkPartialFile(for: destination, from: request, options, secretFields: secretFields)
     state.partial = partial
     state.largest = partial.size
@@ -292,7 +261,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   /// Validates a complete file, and flushes it to the disk.
-  private func complete(_ file: NetworkPartialFile, _ response: HTTPURLResponse, _ attempt: Int) throws {
+  private func validate(_ file: NetworkPartialFile, _ attempt: Int) throws {
     do {
       try options.validate?(file.url)
     } catch {
@@ -300,9 +269,18 @@ nonisolated struct NetworkDownloadCall: Sendable {
       throw TransferError.invalidFile(error)
     }
     try? file.handle.synchronize()
+    try inAttempt(attempt) { _, partial in progress.report(partial.size, of: partial.size) }
+  }
+
+  /// Moves a complete file to its destination. If that fails, so does the attempt, which is not retried, and the partial
+  /// file remains for the next call.
+  private func move(_ attempt: Int, _ response: HTTPURLResponse) throws {
     try inAttempt(attempt) { state, partial in
-      state.phase = .complete(response)
-      progress.report(partial.size, of: partial.size)
+      state.phase = .idle
+      try partial.move(overwrites: options.overwrites)
+      partial.close()
+      state.partial = nil
+      state.response = response
     }
   }
 

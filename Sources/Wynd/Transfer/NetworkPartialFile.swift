@@ -51,6 +51,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// Whether the stored state describes this download and the bytes of its partial file.
   private func canResume(_ known: NetworkDownloadState) -> Bool {
+    // The process may have been killed between moving a file and removing its state.
+    if size == 0 { return false }
     if known.source != state.source || known.validator == nil { return false }
     if !mayOutliveCall(known) { return false }
     guard let total = known.total else { return true }
@@ -118,36 +120,22 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     try JSONEncoder().encode(state).write(to: stateURL, options: .withoutOverwriting)
   }
 
-  /// Moves the file to its destination. The state is removed first: if the process is killed in between, no download
-  /// appends to the complete file. It is stored again if the file cannot be moved, so that a later download needs to
-  /// move it only.
+  /// Moves the file to its destination. The state is removed afterwards, so that the next download can move the file if
+  /// this fails.
   func move(overwrites: Bool) throws {
+    if !overwrites, FileManager.default.fileExists(atPath: destination.path) {
+      throw TransferError.destinationExists(destination)
+    }
+    if rename(url.path, destination.path) != 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     remove(stateURL)
-    do { try moveToDestination(overwrites: overwrites) } catch {
-      try? storeState()
-      throw error
-    }
   }
 
-  private func moveToDestination(overwrites: Bool) throws {
-    if overwrites, rename(url.path, destination.path) == 0 { return }
-    if overwrites { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    // Creating a hard link is atomic, and fails if another process creates the file at the same moment.
-    do { try FileManager.default.linkItem(at: url, to: destination) } catch {
-      if FileManager.default.fileExists(atPath: destination.path) { throw TransferError.destinationExists(destination) }
-      // Not every file system supports hard links.
-      return try FileManager.default.moveItem(at: url, to: destination)
-    }
-    // The file is at its destination. A later download removes a second name that remains.
-    remove(url)
-  }
-
-  /// `isDone`: whether the file is at its destination.
-  func close(isDone: Bool) {
+  /// Removes the file if no later download can resume it.
+  func close() {
     // Only a download that resumes stores it.
     let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
     let canBeResumed = hasStoredState && size > 0 && state.validator != nil
-    if !isDone, !canBeResumed { remove(url, stateURL) }
+    if !canBeResumed { remove(url, stateURL) }
     // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
     _ = Self.lock(handle, LOCK_UN)
     try? handle.close()

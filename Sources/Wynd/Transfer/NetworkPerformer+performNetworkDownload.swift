@@ -58,7 +58,7 @@ nonisolated public struct NetworkDownload: Sendable, CustomStringConvertible {
   /// Removes the partial file for this destination, unless a download is writing to it.
   public static func removePartialFile(for destination: URL) {
     let options = DownloadOptions(overwrites: true)
-    try? NetworkPartialFile(for: destination, from: URLRequest(url: destination), options).close(isDone: false)
+    try? NetworkPartialFile(for: destination, from: URLRequest(url: destination), options).close()
   }
 }
 

@@ -320,7 +320,7 @@ extension DownloadTests {
     // The file stays in use for this time; nothing is waited for.
     try await Task.sleep(for: .milliseconds(100))
     #expect(server.requests.isEmpty)
-    canceled.close(isDone: false)
+    canceled.close()
     _ = try await next.value.get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new) && folder.names == ["file.bin"])
   }

@@ -7,7 +7,7 @@ import WyndLoopbackServer
   import FoundationNetworking
 #endif
 
-/// A middleware can reject a transfer, even after the whole body was received.
+/// A middleware sees the response after the file was moved to its destination.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RejectedTransferTests {
   struct Rejection: RetryableError {
     var shouldRetry = true
@@ -31,10 +31,9 @@ import WyndLoopbackServer
   }
 
   func download(
-    _ middleware: some NetworkMiddleware, _ options: DownloadOptions = DownloadOptions(resumes: true),
-    deadline: Duration? = nil
+    _ middleware: some NetworkMiddleware, _ options: DownloadOptions = DownloadOptions(resumes: true)
   ) async throws(NetworkError) -> NetworkDownload {
-    try await NetworkClient(policy: RetryPolicy(backoff: .immediate, deadline: deadline), middleware: [middleware])
+    try await NetworkClient(policy: RetryPolicy(backoff: .immediate), middleware: [middleware])
       .performNetworkDownload(URLRequest(url: server.url("/file")), to: folder.file(), options: options)
   }
 
@@ -42,40 +41,43 @@ import WyndLoopbackServer
     #expect(try Data(contentsOf: folder.file()) == Data(Self.bytes) && folder.names == ["file.bin"])
   }
 
-  @Test func requestsARejectedFileFromItsBeginning() async throws {
+  @Test func rejectedFileStaysInPlace() async throws {
+    let error = await #expect(throws: NetworkError.self) {
+      try await download(Inspector { _, _, _ in throw Rejection(shouldRetry: false) })
+    }
+    guard case .middlewareError(is Rejection)? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(server.requests.count == 1)
+    try expectWholeFile()
+  }
+
+  /// A retry must not replace the file of the first attempt, unless the app allows it.
+  @Test(arguments: [true, false]) func retryAfterARejectionNeedsOverwrites(_ overwrites: Bool) async throws {
     let seen = Counter()
-    let done = try await download(
-      Inspector { response, _, _ in
-        if seen.add() == 1 { throw Rejection() }
-        return response
-      })
-    #expect(done.response.statusCode == 200 && done.attempts.count == 2)
-    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+    let rejectFirst = Inspector { response, _, _ in
+      if seen.add() == 1 { throw Rejection() }
+      return response
+    }
+    let options = DownloadOptions(overwrites: overwrites, resumes: true)
+    if overwrites {
+      #expect(try await download(rejectFirst, options).attempts.count == 2)
+      #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+    } else {
+      let error = await #expect(throws: NetworkError.self) { try await download(rejectFirst, options) }
+      #expect("\(String(describing: error))".contains("file.bin exists") && server.requests.count == 1)
+    }
     try expectWholeFile()
   }
 
   @Test func middlewareCanRequestTheFileTwice() async throws {
-    let done = try await download(Inspector { _, request, next in try await next(request) })
+    let done = try await download(
+      Inspector { _, request, next in try await next(request) },
+      DownloadOptions(overwrites: true, resumes: true))
     #expect(done.response.statusCode == 200 && server.requests.map { $0.value("Range") } == [nil, nil])
     try expectWholeFile()
   }
 
-  @Test func removesARejectedFile() async throws {
-    let folder = folder
-    let error = await #expect(throws: NetworkError.self) {
-      try await download(
-        Inspector { _, _, _ in
-          #expect(!folder.names.contains("file.bin"))
-          throw Rejection(shouldRetry: false)
-        })
-    }
-    guard case .middlewareError(is Rejection)? = error else { Issue.record("\(String(describing: error))"); return }
-    #expect(folder.names.isEmpty && server.requests.count == 1)
-  }
-
-  /// It was canceled, not rejected: the next download only requests whether it is complete. A validation does not take
-  /// the 416 that confirms it for the status of its response.
-  @Test(arguments: [false, true]) func keepsTheCompleteFileOfACanceledDownload(_ isValidated: Bool) async throws {
+  /// The file is at its destination before the call ends.
+  @Test func lateCancellationLeavesTheFile() async throws {
     let isComplete = Gate()
     let task = Task {
       try await download(
@@ -88,62 +90,26 @@ import WyndLoopbackServer
     await isComplete.wait()
     task.cancel()
     guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
-    #expect(!folder.names.contains("file.bin") && folder.partialSize == Self.bytes.count)
-    let done =
-      isValidated
-      ? try await download(ResponseValidation(statusCodes: 200..<300, contentTypes: ["image/png"]))
-      : try await download(Inspector { response, _, _ in response })
-    #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
     try expectWholeFile()
   }
 
-  /// The file that takes its place while a middleware looks at the download is not replaced.
-  @Test func doesNotReplaceAFileThatAppearsDuringTheDownload() async throws {
+  /// The next download only has to move the file. A validation does not take the 416 that confirms it for the status of
+  /// the response.
+  @Test(arguments: [false, true]) func keepsACompleteFileThatCannotBeMoved(_ isValidated: Bool) async throws {
     let file = folder.file()
-    let error = await #expect(throws: NetworkError.self) {
-      try await download(
-        Inspector { response, _, _ in
-          try Data("mine".utf8).write(to: file)
-          return response
-        })
-    }
+    var options = DownloadOptions(resumes: true, validate: { _ in try Data("mine".utf8).write(to: file) })
+    let unchanged = Inspector { response, _, _ in response }
+    let error = await #expect(throws: NetworkError.self) { try await download(unchanged, options) }
     guard case .transferFailed(TransferError.destinationExists(file))? = error else {
       Issue.record("\(String(describing: error))")
       return
     }
-    #expect(folder.text() == "mine")
-  }
-
-  /// The middleware has not come to an end, so it has not rejected the file.
-  @Test func keepsTheCompleteFileOfADownloadThatEndsAtItsDeadline() async throws {
-    let error = await #expect(throws: NetworkError.self) {
-      try await download(
-        Inspector { response, _, _ in
-          try await Task.sleep(for: .seconds(3_600))
-          return response
-        },
-        deadline: .seconds(1))
-    }
-    #expect(error?.stopReason == .deadline)
-    #expect(folder.partialSize == Self.bytes.count)
-    let done = try await download(Inspector { response, _, _ in response })
-    #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
-    try expectWholeFile()
-  }
-
-  /// The next download only has to move the file.
-  @Test func keepsACompleteFileThatCannotBeMoved() async throws {
-    let file = folder.file()
-    await #expect(throws: NetworkError.self) {
-      try await download(
-        Inspector { response, _, _ in
-          try Data("mine".utf8).write(to: file)
-          return response
-        })
-    }
-    #expect(folder.text() == "mine" && folder.partialSize == Self.bytes.count)
-    let options = DownloadOptions(overwrites: true, resumes: true)
-    let done = try await download(Inspector { response, _, _ in response }, options)
+    #expect(folder.text() == "mine" && folder.partialSize == Self.bytes.count && server.requests.count == 1)
+    options = DownloadOptions(overwrites: true, resumes: true)
+    let done =
+      isValidated
+      ? try await download(ResponseValidation(statusCodes: 200..<300, contentTypes: ["image/png"]), options)
+      : try await download(unchanged, options)
     #expect(done.response.statusCode == 416 && server.requests.last?.value("Range") == "bytes=50000-")
     try expectWholeFile()
   }
