@@ -156,7 +156,6 @@ public struct URLResourceValues: Sendable {
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
   public static let type = FileAttributeKey()
-  public static let referenceCount = FileAttributeKey()
 }
 public struct FileAttributeType: Hashable, Sendable { public static let typeRegular = FileAttributeType() }
 open class NSNumber: NSObject { open var intValue: Int { 0 } }
@@ -175,7 +174,6 @@ open class FileManager: NSObject {
     at url: URL, includingPropertiesForKeys keys: [URLResourceKey]?
   ) throws -> [URL] { [] }
   open func fileExists(atPath path: String) -> Bool { false }
-  open func linkItem(at source: URL, to destination: URL) throws {}
   open func replaceItemAt(_ original: URL, withItemAt new: URL) throws -> URL? { nil }
 }
 extension Error { public var localizedDescription: String { "" } }
@@ -327,13 +325,8 @@ public var O_EXCL: Int32 { 0x800 }
 public var O_NOFOLLOW: Int32 { 0x100 }
 public var O_NONBLOCK: Int32 { 4 }
 public var O_CLOEXEC: Int32 { 0x100_0000 }
-public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
-public var LOCK_EX: Int32 { 2 }
-public var LOCK_NB: Int32 { 4 }
-public var LOCK_UN: Int32 { 8 }
 public func rename(_ old: String, _ new: String) -> Int32 { 0 }
 public var errno: Int32 { 0 }
-public var EWOULDBLOCK: Int32 { 35 }
 public struct Locale: Sendable {
   public static var preferredLanguages: [String] { [] }
   public init(identifier: String) {}

@@ -116,8 +116,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   /// Opens the partial file, and makes the request for what is missing. A download to the same place that was canceled
-  /// needs a moment to close its file, so this waits for it. The lock may belong to another process, which cannot
-  /// report its end.
+  /// needs a moment to close its file, so this waits for it.
   private func prepared(_ outgoing: NetworkOutgoing) async throws -> Prepared {
     let limit = ContinuousClock.now + .seconds(1)
     while true {

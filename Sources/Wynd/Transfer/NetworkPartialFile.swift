@@ -8,10 +8,7 @@ import Foundation
 /// download ends with an atomic rename. A second file stores the state that a later process needs to resume the
 /// download.
 ///
-/// Only one download can use it at a time. Other processes are kept out by a file lock, which the system releases when
-/// the process ends. No file lock is used on iOS, tvOS, watchOS and visionOS, which terminate an app that is suspended
-/// while it holds one in a shared folder. There, processes that share a folder must not download to the same
-/// destination.
+/// Only one download of the process can use it at a time. Other processes must not download to the same destination.
 // Unchecked, because all changes are made under the lock of the download.
 nonisolated final class NetworkPartialFile: @unchecked Sendable {
   let url: URL
@@ -34,12 +31,12 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
       NetworkSensitiveHeader.matches(name, value, known: secretFields)
     }
-    handle = try Self.openLocked(url, for: destination)
+    handle = try Self.openForOneDownload(url, destination)
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
     state = NetworkDownloadState(source: NetworkHash.text(of: source))
     _ = try? handle.seekToEnd()
-    // Read after locking, because another download may have replaced it.
+    // Read after opening, because another download may have replaced it.
     if isKept, let known = Self.state(in: stateURL), canResume(known) {
       state = known
     } else {
@@ -136,8 +133,6 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
     let canBeResumed = hasStoredState && size > 0 && state.validator != nil
     if !canBeResumed { remove(url, stateURL) }
-    // A child process that was started in the meantime may have a copy of the descriptor, which would keep the lock.
-    _ = Self.lock(handle, LOCK_UN)
     try? handle.close()
     _ = Self.inUse.withLock { $0.remove(Self.key(url)) }
   }
@@ -155,47 +150,27 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   private var stateURL: URL { url.appendingPathExtension("json") }
 
-  // MARK: Lock
+  // MARK: One download at a time
 
+  /// The files that downloads of this process use.
   private static let inUse = NetworkLock<Set<String>>([])
 
   /// For comparison only: after a symbolic link, “..” is in another folder than the text suggests.
   private static func key(_ url: URL) -> String { url.standardizedFileURL.path }
 
   /// Opens the file for one download, and creates it if it does not exist.
-  private static func openLocked(_ url: URL, for destination: URL) throws -> FileHandle {
+  private static func openForOneDownload(_ url: URL, _ destination: URL) throws -> FileHandle {
     guard inUse.withLock({ $0.insert(key(url)).inserted }) else { throw TransferError.inUse(destination) }
     do {
-      while true {
-        var handle = try file(url)
-        if lock(handle, LOCK_EX) == EWOULDBLOCK { throw TransferError.inUse(destination) }
-        // Another download may have moved this file to its destination after it was opened here. If the name still
-        // belongs to the same file, it cannot be locked again.
-        while true {
-          let other = try file(url)
-          if lock(other, LOCK_EX) != 0 { break }
-          handle = other
-        }
-        let found = try FileManager.default.attributesOfItem(atPath: url.path)
-        let isRegular = found[.type] as? FileAttributeType == .typeRegular
-        if !isRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }
-        if (found[.referenceCount] as? NSNumber)?.intValue == 1 { return handle }
-        // A process was killed before it removed this name of a complete file, or someone else planted a hard link.
-        try FileManager.default.removeItem(at: url)
-      }
+      let handle = try file(url)
+      let type = try FileManager.default.attributesOfItem(atPath: url.path)[.type]
+      let isRegular = type as? FileAttributeType == .typeRegular
+      if !isRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }
+      return handle
     } catch {
       _ = inUse.withLock { $0.remove(key(url)) }
       throw error
     }
-  }
-
-  /// Returns 0 or an error number. Only `EWOULDBLOCK` means that the file is in use: not every file system has locks.
-  private static func lock(_ handle: FileHandle, _ operation: Int32) -> Int32 {
-    #if os(Linux) || os(macOS) || os(Android)
-      flock(handle.fileDescriptor, operation | LOCK_NB) == 0 ? 0 : errno
-    #else
-      ENOTSUP
-    #endif
   }
 
   // MARK: File system

@@ -165,49 +165,6 @@ extension DownloadTests {
     #expect(server.requests.last?.value("If-Range") == "\"2\"")
   }
 
-  #if os(Linux)
-    /// A child process inherits each open descriptor, and with it each lock.
-    @Test func releasesLockDespiteACopiedDescriptor() async throws {
-      let server = try LoopbackServer { request in
-        if request.index > 0 { return .file(Self.old, for: request) }
-        let head = ScriptedResponse.head(200, Self.tag + [("Content-Length", "40000")])
-        return ScriptedResponse([.send(head + Self.old[..<20_000]), .hang])
-      }
-      let folder = try Folder()
-      let options = DownloadOptions(resumes: true)
-      let first = Task { await download(server, to: folder.file(), options) }
-      await until { folder.partialSize == 20_000 }
-      let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == folder.partial?.path
-      }
-      let copies = descriptors.compactMap { Int32($0) }.map { dup($0) }
-      defer { for copy in copies { close(copy) } }
-      #expect(!copies.isEmpty)
-      first.cancel()
-      _ = await first.value
-      _ = try await download(server, to: folder.file(), options).get()
-      #expect(server.requests.last?.value("Range") == "bytes=20000-")
-    }
-
-    @Test func rejectsADownloadOfAnotherProcessToTheSameFile() async throws {
-      let server = try LoopbackServer { $0.index == 0 ? .stall : .ok("the body") }
-      let folder = try Folder()
-      let arguments = ["\(server.url("/f"))", "-o", folder.file().path]
-      let first = try ChildProcess(CommandTests.program, arguments)
-      await until { folder.partialSize == 6 }
-      let second = try await CommandTests.wyndFetch(arguments)
-      #expect(second.code == 1 && second.err.contains("is in use by another download"))
-      #expect(server.requests.count == 1)
-      #expect(folder.partialSize == 6)
-      // The lock ends with its process.
-      first.send(SIGKILL)
-      await first.ended()
-      let last = try await CommandTests.wyndFetch(arguments)
-      #expect(last.code == 0, "\(last.err)")
-      #expect(folder.text() == "the body" && folder.names == ["file.bin"])
-    }
-  #endif
-
   // MARK: Other files in the folder
 
   /// Another user who can write to the folder may replace the partial file by a link.
@@ -229,17 +186,14 @@ extension DownloadTests {
     #expect(names.map { try? Data(contentsOf: victims.file($0)) } == before)
   }
 
-  /// A process was killed between linking and removing the old name, or another user created a hard link.
-  @Test func doesNotWriteToAHardLinkedPartialFile() async throws {
-    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+  /// Writing to a pipe without a reader would never end.
+  @Test func rejectsAPipeInPlaceOfThePartialFile() async throws {
+    let server = try LoopbackServer { .file(Self.old, for: $0) }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
-    try FileManager.default.linkItem(at: try #require(folder.partial), to: folder.file("other"))
-    _ = try await download(server, to: folder.file(), options).get()
-    #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
-    #expect(try Data(contentsOf: folder.file("other")) == Data(Self.old[..<20_000]))
-    #expect(folder.names == ["file.bin", "other"] && server.requests.map { $0.value("Range") } == [nil, nil])
+    #expect(mkfifo(NetworkPartialFile.url(for: folder.file()).path, 0o600) == 0)
+    let result = await download(server, to: folder.file())
+    guard case .unusableFile? = transferError(result) else { Issue.record("\(result)"); return }
+    #expect(server.requests.isEmpty)
   }
 
   /// The state of an earlier partial file does not apply to a new one.
