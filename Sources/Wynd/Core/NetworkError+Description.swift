@@ -24,7 +24,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     case .serviceError(let error, let response, let data), .undecodable(let error, let response, let data):
       "\(Self.reason(error)): \(NetworkResponse(data: data, response: response))"
     case .noResponse, .invalidResponseType: "no HTTP response"
-    case .responseTooLarge(let limit): "a line of over \(limit) bytes"
+    case .responseTooLarge(let limit): "a line, or unread data, of over \(limit) bytes"
     case .invalidRequest(let reason): "invalid request: \(reason)"
     case .middlewareError(let e), .transferFailed(let e), .generalError(let e): "The request failed: \(Self.reason(e))"
     case .mappedError(let error, let cause): "The request failed: \(Self.reason(error)): \(cause)"

@@ -58,7 +58,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   indirect case mappedError(any Error, NetworkError)
   /// A failure of a download or upload that concerns the file: a ``TransferError``.
   case transferFailed(any Error)
-  /// A line or an event of a stream is larger than the limit, in bytes.
+  /// A line or an event of a stream is larger than the limit, in bytes, or its reader is further behind.
   case responseTooLarge(limit: Int)
 
   /// Whether a retry may help. Whether the request is safe to repeat is a separate decision (``RepeatSafety``).

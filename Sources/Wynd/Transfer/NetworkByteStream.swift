@@ -8,12 +8,13 @@ import Foundation
 /// the first byte of the body, or, with `startsWithHead`, with the header fields. A stream without a reader is
 /// canceled.
 ///
-/// Up to a megabyte is kept in memory, and the rest in temporary files. On Apple's platforms, the task is suspended
-/// while more than half a megabyte is unread; URLSession treats that as a hint, and may deliver more. On Linux, a
-/// suspended task would lose its connection, and a blocked delegate queue would block all other transfers of the
-/// session, possibly the one that the reader is waiting for.
+/// On Apple's platforms, the task is suspended while more than half a megabyte is unread; URLSession treats that as a
+/// hint, and may deliver more. On Linux, a suspended task would lose its connection, and a blocked delegate queue would
+/// block all other transfers of the session, possibly the one that the reader is waiting for. So the stream fails when
+/// its reader is 64 MB behind.
 nonisolated final class NetworkByteStream: Sendable {
-  static let limit = 1_048_576
+  static let blockSize = 1_048_576
+  static let maxUnread = 67_108_864
 
   fileprivate struct State: Sendable {
     /// Sends the request. It continues after the attempt has succeeded, until the stream ends or is released.
@@ -21,12 +22,9 @@ nonisolated final class NetworkByteStream: Sendable {
     var head: HTTPURLResponse?
     /// Is set to the stream when the attempt succeeds; nil afterwards.
     var started: NetworkLock<NetworkByteStream?>?
-    /// Data that has not been read yet, or the start of the body of an error.
-    var buffer = Data()
-    /// What arrived after the buffer was full.
-    var overflow = NetworkOverflow()
-    /// The number of bytes that have not been read yet.
-    var unread = 0
+    /// Data that has not been read yet, in blocks of a megabyte, or the start of the body of an error.
+    var unread: [Data] = []
+    var unreadCount = 0
     /// On Apple's platforms, the task of the request, and whether it is suspended.
     var task: URLSessionTask?
     var isSuspended = false
@@ -79,7 +77,7 @@ nonisolated final class NetworkByteStream: Sendable {
   private func receive(_ head: HTTPURLResponse) {
     state.withLock { state in
       // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
-      if state.isError { state.buffer = Data() }
+      if state.isError { state.discard() }
       state.head = head
     }
     if startsWithHead { start(head) }
@@ -87,17 +85,15 @@ nonisolated final class NetworkByteStream: Sendable {
 
   private func receive(_ data: Data) throws {
     if data.isEmpty { return }
-    let head: HTTPURLResponse?
-    do {
-      head = try state.withLock { state in
-        if state.isError {
-          state.buffer += data.prefix(Self.limit - state.buffer.count)
-        } else if state.end == nil {
-          try state.append(data)
-        }
-        return state.head
+    let head = try state.withLock { state in
+      if state.isError {
+        try state.append(data.prefix(max(0, Self.blockSize - state.unreadCount)))
+      } else if state.end == nil {
+        try state.append(data)
+        state.suspendOrResume()
       }
-    } catch { throw NetworkError(transfer: error) }
+      return state.head
+    }
     change.yield()
     if let head { start(head) }
   }
@@ -118,7 +114,7 @@ nonisolated final class NetworkByteStream: Sendable {
     // A body without a byte.
     if case .success(let response) = result { return start(response.response) }
     var outcome = outcome
-    outcome.data = state.withLock { $0.buffer }
+    outcome.data = state.withLock { $0.unread.first ?? Data() }
     // Has no effect after the start.
     reply.end(outcome)
   }
@@ -128,7 +124,7 @@ nonisolated final class NetworkByteStream: Sendable {
   private func end(_ result: Result<Void, NetworkError>) {
     let sending = state.withLock { state in
       // What arrived before a cancellation is not read any more, even if the body is complete.
-      if case .failure(.cancelled) = result, state.unread > 0 { state.end = result }
+      if case .failure(.cancelled) = result, !state.unread.isEmpty { state.end = result }
       state.end = state.end ?? result
       state.task = nil
       return state.sending.take()
@@ -151,37 +147,37 @@ nonisolated final class NetworkByteStream: Sendable {
 }
 
 nonisolated extension NetworkByteStream.State {
-  fileprivate mutating func append(_ data: Data) throws {
-    // To keep the order, data goes through the files until everything in them has been read.
-    let fits = overflow.isEmpty && buffer.count + data.count <= NetworkByteStream.limit
-    if fits {
-      buffer.append(data)
+  fileprivate mutating func append(_ data: Data) throws(NetworkError) {
+    let limit = NetworkByteStream.maxUnread
+    if unreadCount + data.count > limit { throw .responseTooLarge(limit: limit) }
+    unreadCount += data.count
+    let last = unread.indices.last
+    if let last, unread[last].count + data.count <= NetworkByteStream.blockSize {
+      unread[last].append(data)
     } else {
-      try overflow.append(data)
+      unread.append(data)
     }
-    unread += data.count
-    if unread > NetworkByteStream.limit / 2, !isSuspended, let task {
-      isSuspended = true
-      task.suspend()
-    }
+  }
+
+  fileprivate mutating func discard() {
+    unread = []
+    unreadCount = 0
   }
 
   /// Nil if there is no data yet.
   fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
-    if unread == 0 { return end.map { $0.map { nil } } }
-    do { return .success(try readNext()) } catch { return .failure(NetworkError(transfer: error)) }
+    if unread.isEmpty { return end.map { $0.map { nil } } }
+    let next = unread.removeFirst()
+    unreadCount -= next.count
+    suspendOrResume()
+    return .success(next)
   }
 
-  private mutating func readNext() throws -> Data {
-    var next = buffer
-    buffer = Data()
-    if next.isEmpty { next = try overflow.readNext() }
-    unread -= next.count
-    if unread <= NetworkByteStream.limit / 2, isSuspended {
-      isSuspended = false
-      task?.resume()
-    }
-    return next
+  fileprivate mutating func suspendOrResume() {
+    let mustWait = unreadCount > NetworkByteStream.blockSize / 2
+    guard let task, mustWait != isSuspended else { return }
+    isSuspended = mustWait
+    if mustWait { task.suspend() } else { task.resume() }
   }
 }

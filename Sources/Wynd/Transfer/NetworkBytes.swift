@@ -15,8 +15,9 @@ nonisolated extension NetworkPerformer {
   /// The request is retried like any other until the first byte of the body arrives. After that, a lost connection is
   /// an error, which the sequence throws after the data that arrived before it.
   ///
-  /// If the reader is slow, up to 1 MB is kept in memory, and the rest in temporary files. On Apple's platforms, the
-  /// task is also suspended, which URLSession treats as a hint.
+  /// The reader may be 64 MB behind. Further data is ``NetworkError/responseTooLarge(limit:)``, which the sequence throws
+  /// after the data that arrived before it. On Apple's platforms the task is suspended before that, so that the server
+  /// waits; on Linux it cannot wait, and a download is the way to receive a large response slowly.
   ///
   /// On Apple's platforms, a chunked body that is cut off between two chunks ends without an error (FB24495140). A
   /// download detects that, if the server supports ranges and sends a strong validator.

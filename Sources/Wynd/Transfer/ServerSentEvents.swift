@@ -146,10 +146,10 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type.prefix(80))\"")
         var body = Data()
         var chunks = stream.makeAsyncIterator()
-        while body.count < NetworkByteStream.limit, let chunk = try? await chunks.next() { body += chunk }
+        while body.count < NetworkByteStream.blockSize, let chunk = try? await chunks.next() { body += chunk }
         // Otherwise the caller would not learn from the error that the loop ended because of its own cancellation.
         if Task.isCancelled { throw .cancelled }
-        throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.limit))
+        throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.blockSize))
       }
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
     }

@@ -277,7 +277,7 @@ extension NetworkErrorTests {
     let rows: [(NetworkError, String)] = [
       (.noResponse, "no HTTP response"), (.cancelled, "canceled"),
       (.invalidRequest(reason: "why"), "invalid request: why"),
-      (.responseTooLarge(limit: 10), "a line of over 10 bytes"),
+      (.responseTooLarge(limit: 10), "a line, or unread data, of over 10 bytes"),
       (.noResponseData(response), "no body: \(head), 0 bytes"),
       (.endpointError(response, Data(count: 7)), "\(head), 7 bytes"),
       (.endpointError(response, nil), "\(head), 0 bytes"),

@@ -291,40 +291,4 @@ import WyndLoopbackServer
     await end.wait()
     #expect(found.value === queue && server.requests.count == 2)
   }
-
-  #if os(Linux)
-    /// The most memory that this process has had, in kilobytes.
-    private static func peakMemory() throws -> Int {
-      let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-      let peak = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
-      return try #require(Int(peak.filter(\.isNumber)))
-    }
-
-    /// 100 MB for a reader that takes its time, in a process of its own: this test again, with the address of the server.
-    @Test func slowReaderDoesNotBufferTheWholeBody() async throws {
-      if let url = ProcessInfo.processInfo.environment["WYND_SLOW_READER"].flatMap(URL.init(string:)) {
-        let before = try Self.peakMemory()
-        var size = 0
-        for try await chunk in try await URLSession.shared.networkBytes(for: URLRequest(url: url)) {
-          size += chunk.count
-          usleep(3_000)
-        }
-        let growth = try Self.peakMemory() - before
-        #expect(size == 100_000_000 && growth < 50_000, "\(size) bytes, \(growth) KB more than \(before) KB")
-        return
-      }
-      let body = someBytes(100_000_000)
-      let requests = Counter()
-      let server = try LoopbackServer(isRecording: false) { _ in
-        requests.add()
-        return .ok(body)
-      }
-      let child = try ChildProcess(
-        CommandLine.arguments[0],
-        ["--testing-library", "swift-testing", "--filter", "slowReaderDoesNotBufferTheWholeBody"],
-        environment: ["WYND_SLOW_READER": "\(server.url())"])
-      #expect(await child.ended() == 0, "\(child.out)\(child.err)")
-      #expect(requests.value == 1)
-    }
-  #endif
 }
