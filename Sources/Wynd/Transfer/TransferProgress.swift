@@ -21,41 +21,23 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
   }
 }
 
-/// Calls a progress closure. If the length is known, it is called about 500 times at most.
+/// Calls a progress closure, serially, at most once for each percent and for each 64 KB.
 nonisolated final class NetworkProgressReporter: Sendable {
-  private struct State: Sendable {
-    var last = TransferProgress(completed: 0)
-    /// The next report, while it waits for the queue.
-    var next: TransferProgress?
-  }
-  private let state = NetworkLock(State())
+  private let last = NetworkLock(TransferProgress(completed: 0))
   private let closure: (@Sendable (TransferProgress) -> Void)?
-  /// A queue for each transfer, so that a slow closure delays neither its own transfer nor the reports of another one.
-  /// There is none without a closure.
-  private let queue: DispatchQueue?
+  /// A queue for each transfer, so that a slow closure does not delay the reports of another one.
+  private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
 
-  init(_ closure: (@Sendable (TransferProgress) -> Void)?) {
-    self.closure = closure
-    queue = closure.map { _ in DispatchQueue(label: "Wynd.Progress", qos: .userInitiated) }
-  }
+  init(_ closure: (@Sendable (TransferProgress) -> Void)?) { self.closure = closure }
 
   func report(_ completed: Int64, of total: Int64?) {
-    guard let closure, let queue else { return }
+    guard let closure else { return }
     let now = TransferProgress(completed: completed, total: total)
-    let mustSchedule = state.withLock { state in
-      let isScheduled = state.next != nil
-      let isDue = Self.isDue(now, after: state.last)
-      if isDue || isScheduled { state.next = now }
-      return isDue && !isScheduled
-    }
-    if !mustSchedule { return }
-    queue.async { [state] in
-      let due = state.withLock { state in
-        if let next = state.next { state.last = next }
-        state.next = nil
-        return state.last
-      }
-      closure(due)
+    last.withLock { last in
+      if !Self.isDue(now, after: last) { return }
+      last = now
+      // Inside the lock, so that the order remains.
+      queue.async { closure(now) }
     }
   }
 
@@ -64,13 +46,14 @@ nonisolated final class NetworkProgressReporter: Sendable {
     if now.total != last.total || now.completed < last.completed { return true }
     let isAtEnd = now.completed == now.total
     if isAtEnd, now != last { return true }
-    let step = max(65_536, (now.total ?? 0) / 500)
-    return now.completed - last.completed >= step
+    // Of a total that is not known, a percent of what has been transferred.
+    let percent = (now.total ?? now.completed) / 100
+    return now.completed - last.completed >= max(65_536, percent)
   }
 
   /// Returns after the closure has received the last report.
   func reportsAreDelivered() async {
-    guard let queue else { return }
+    if closure == nil { return }
     await withCheckedContinuation { continuation in
       queue.async { continuation.resume() }
     }

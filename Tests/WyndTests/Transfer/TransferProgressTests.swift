@@ -18,4 +18,16 @@ import Testing
     // The first report has the length; a single byte and an unchanged value are not reported.
     #expect(reported.value == [0, 900_000, 0, 1_000_000])
   }
+
+  /// At most one report for each percent, and for each 64 KB. Without a length, a percent of what has arrived.
+  @Test(arguments: [(1_000_000_000, 101), (1_000_000, 17), (nil, 620)] as [(Int64?, Int)])
+  func limitsTheNumberOfReports(_ total: Int64?, _ limit: Int) async {
+    let reported = Box<[Int64]>([])
+    let reporter = NetworkProgressReporter { progress in reported.update { $0.append(progress.completed) } }
+    let end = total ?? 1_000_000_000
+    for completed in stride(from: 0, through: end, by: 10_000) { reporter.report(completed, of: total) }
+    await reporter.reportsAreDelivered()
+    let all = reported.value ?? []
+    #expect(limit / 2...limit ~= all.count && all == all.sorted(), "\(all.count)")
+  }
 }
