@@ -17,8 +17,8 @@ public import Foundation
 /// ]
 /// ```
 ///
-/// A `Content-Type` of the request or the endpoint takes precedence over that of the body. Only the boundary of a
-/// multipart body is added to it, and a type that is not multipart or names another boundary is replaced.
+/// A `Content-Type` of the request or the endpoint takes precedence over that of the body. Set none for a multipart body,
+/// whose own type names its boundary.
 ///
 /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
 nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
@@ -88,17 +88,8 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
     if let invalid = NetworkRequestValidation.invalidReason(ofField: "Content-Type", contentType) {
       throw .invalidRequest(reason: invalid)
     }
-    guard let own = request.value(forHTTPHeaderField: "Content-Type") else {
-      return request.setValue(contentType, forHTTPHeaderField: "Content-Type")
-    }
-    guard let parameter = contentType.components(separatedBy: "boundary=").dropFirst().first else { return }
-    let boundary = parameter.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
-    let hasBoundary = own.lowercased().contains("boundary=")
-    if hasBoundary, own.contains(boundary) { return }
-    // Without the boundary of the body, the server could not parse it.
-    let canBeCompleted = own.lowercased().hasPrefix("multipart/") && !hasBoundary
-    let complete = canBeCompleted ? "\(own); boundary=\(boundary)" : contentType
-    request.setValue(complete, forHTTPHeaderField: "Content-Type")
+    if request.value(forHTTPHeaderField: "Content-Type") != nil { return }
+    request.setValue(contentType, forHTTPHeaderField: "Content-Type")
   }
 }
 
