@@ -99,19 +99,7 @@ nonisolated struct NetworkUploadCall: Sendable {
   private func assembledFile() async throws -> NetworkTemporaryFile? {
     guard case .chunks(let write) = body.content else { return nil }
     if let file = assembled.withLock({ $0 }) { return file }
-    let isCanceled = NetworkLock(false)
-    let file = try await withTaskCancellationHandler {
-      try await networkInBackground {
-        try NetworkTemporaryFile { add in
-          try write { chunk in
-            if isCanceled.withLock({ $0 }) { throw CancellationError() }
-            try add(chunk)
-          }
-        }
-      }
-    } onCancel: {
-      isCanceled.withLock { $0 = true }
-    }
+    let file = try await networkInBackground { try NetworkTemporaryFile(write) }
     assembled.withLock { $0 = file }
     return file
   }
