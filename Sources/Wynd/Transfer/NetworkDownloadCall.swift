@@ -194,9 +194,6 @@ nonisolated struct NetworkDownloadCall: Sendable {
     case .startOver:
       try startOver(partial)
       throw TransferError.changed(reason: "the response is not the rest of the file")
-    case .otherLength:
-      try startOver(partial, expecting: partial.state)
-      throw TransferError.changed(reason: "the same version has another length")
     case .invalid(let reason): throw TransferError.invalidResponse(reason: reason)
     case .complete, .failed: break
     }
@@ -222,10 +219,10 @@ nonisolated struct NetworkDownloadCall: Sendable {
     }
   }
 
-  /// `known`: what the next response is compared with; by default nothing.
-  private func startOver(_ partial: NetworkPartialFile, expecting known: NetworkDownloadState? = nil) throws {
+  /// The state remains: the next response is compared with it, and the same version must have the same length.
+  private func startOver(_ partial: NetworkPartialFile) throws {
     progress.report(0, of: nil)
-    try partial.begin(known ?? NetworkDownloadState(source: partial.state.source))
+    try partial.cut(to: 0)
   }
 
   // MARK: Completion

@@ -19,9 +19,6 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   case complete
   /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
   case startOver
-  /// The response has the validator of the partial file, but another length. The rest cannot be appended, and neither
-  /// length is known to be right: the download starts over, and the length that is known remains the expected one.
-  case otherLength
   /// The body must not be written, for this reason. There is no partial file that could be the cause.
   case invalid(String)
   /// The status code is an error. The partial file is kept.
@@ -69,7 +66,7 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
       // A file of the same version has the same length, even if the response does not state it.
       length = length ?? expected
       if length != expected {
-        return offset > 0 ? .otherLength : .invalid("\(length ?? 0) bytes, not \(expected), of the same version")
+        return unusable("\(length ?? 0) bytes, not \(expected), of the same version", offset)
       }
     }
     let state = NetworkDownloadState(source: known.source, validator: validator, total: length)

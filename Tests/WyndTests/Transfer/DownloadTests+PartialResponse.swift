@@ -181,7 +181,9 @@ extension DownloadTests {
     ),
     (
       "416 with the length of the part", tag,
-      [{ _ in .status(416, tag + [("Content-Range", "bytes */20000")]) }, { .file(new, for: $0) }],
+      [
+        { _ in .status(416, tag + [("Content-Range", "bytes */20000")]) }, { .file(new, for: $0, [("ETag", "\"2\"")]) },
+      ],
       .file(requests: 3, lastRange: nil), new
     ),
     (
