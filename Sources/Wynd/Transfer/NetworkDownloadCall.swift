@@ -8,30 +8,17 @@ import Foundation
 /// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed attempt,
 /// and the retry loop decides about the next one.
 nonisolated struct NetworkDownloadCall: Sendable {
-  /// How far the download is.
-  private enum Phase: Sendable {
-    /// No attempt is under way: the first one has not begun, or the last one has failed.
-    case idle
-    /// The attempt with this number is under way. The decision is what its response means; nil until it has one, and
-    /// after a body that contradicts it.
-    case receiving(attempt: Int, NetworkDownloadDecision?)
-    /// The call has ended. No file is opened or moved any more.
-    case ended
-
-    /// What the response of the current attempt means.
-    var decision: NetworkDownloadDecision? {
-      if case .receiving(_, let decision) = self { decision } else { nil }
-    }
-  }
-
   private struct State: Sendable {
-    var phase = Phase.idle
-    /// Nil before the first attempt, and after the file was moved.
+    /// Nil before the first attempt, after the file was moved, and after the end.
     var partial: NetworkPartialFile?
     /// The response that completed the file; nil until the file is at its destination.
     var response: HTTPURLResponse?
-    /// The number of attempts so far.
+    /// Whether the call has ended. No file is opened any more.
+    var hasEnded = false
+    /// The number of attempts so far, which is that of the current one.
     var attempts = 0
+    /// What the response of the current attempt means; nil until it has one, and after a body that contradicts it.
+    var decision: NetworkDownloadDecision?
     /// The body of an error response.
     var errorBody = Data()
     /// Whether another request was made to confirm the end of the file.
@@ -40,20 +27,6 @@ nonisolated struct NetworkDownloadCall: Sendable {
     var largest = Int64(0)
     /// Whether a file assembled from several responses was not valid.
     var wasInvalid = false
-  }
-
-  /// An attempt that is about to be sent.
-  private struct Prepared: Sendable {
-    var outgoing: NetworkOutgoing
-    var attempt: Int
-  }
-
-  /// What the outcome of a request means for the file.
-  private enum Judgment {
-    /// All bytes have arrived. They are still to be validated.
-    case isWhole(NetworkPartialFile)
-    /// The attempt ends with this outcome.
-    case failed(NetworkOutcome)
   }
 
   private let state = NetworkLock(State())
@@ -82,7 +55,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// The result of the call, after closing the partial file.
   func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
     let response = state.withLock { state in
-      state.phase = .ended
+      state.hasEnded = true
       state.partial.take()?.close()
       return state.response
     }
@@ -100,28 +73,27 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// Requests the missing bytes, and moves the file when it is complete.
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     do {
-      let prepared = try await prepared(outgoing)
-      let outcome = await send(prepared.outgoing)
-      switch judgment(of: outcome, in: prepared.attempt) {
-      case .failed(let outcome): return outcome
-      case .isWhole(let file):
-        guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
-        try await networkInBackground { try validate(file, prepared.attempt) }
-        await progress.reportsAreDelivered()
-        try await networkInBackground { try move(prepared.attempt, response) }
-        return NetworkOutcome(
-          response: response, accepted: NetworkResponse(data: Data(), response: response))
+      let attempt = state.withLock { state in
+        state.attempts += 1
+        return state.attempts
       }
+      var outcome = try await send(prepared(outgoing, for: attempt))
+      guard let file = wholeFile(after: &outcome, in: attempt) else { return outcome }
+      guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
+      try await networkInBackground { try validate(file, attempt) }
+      await progress.reportsAreDelivered()
+      try await networkInBackground { try move(attempt, response) }
+      return NetworkOutcome(response: response, accepted: NetworkResponse(data: Data(), response: response))
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
 
   /// Opens the partial file, and makes the request for what is missing. A download to the same place that was canceled
   /// needs a moment to close its file, so this waits for it.
-  private func prepared(_ outgoing: NetworkOutgoing) async throws -> Prepared {
+  private func prepared(_ outgoing: NetworkOutgoing, for attempt: Int) async throws -> NetworkOutgoing {
     let limit = ContinuousClock.now + .seconds(1)
     while true {
       do {
-        return try await networkInBackground { try prepare(outgoing) }
+        return try await networkInBackground { try prepare(outgoing, for: attempt) }
       } catch TransferError.inUse where ContinuousClock.now < limit {
         try? await Task.sleep(for: .milliseconds(10))
         if Task.isCancelled { throw NetworkError.cancelled }
@@ -129,7 +101,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
     }
   }
 
-  private func prepare(_ outgoing: NetworkOutgoing) throws -> Prepared {
+  private func prepare(_ outgoing: NetworkOutgoing, for attempt: Int) throws -> NetworkOutgoing {
     var request = outgoing.request
     if request.value(forHTTPHeaderField: "Range") != nil {
       throw NetworkError.invalidRequest(reason: "a download sets Range itself")
@@ -140,8 +112,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
     request.cachePolicy = .reloadIgnoringLocalCacheData
     return try state.withLock { state in
       let partial = try open(for: request, outgoing.secretFields, &state)
-      state.attempts += 1
-      state.phase = .receiving(attempt: state.attempts, nil)
+      state.decision = nil
       state.errorBody = Data()
       var offset = Int64(0)
       if partial.size > 0, let validator = partial.state.validator {
@@ -151,8 +122,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
       }
       var outgoing = outgoing
       outgoing.request = request
-      outgoing.bodies = bodies(of: state.attempts, from: offset, isGET: request.networkMethod == "GET")
-      return Prepared(outgoing: outgoing, attempt: state.attempts)
+      outgoing.bodies = bodies(of: attempt, from: offset, isGET: request.networkMethod == "GET")
+      return outgoing
     }
   }
 
@@ -160,7 +131,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
     for request: URLRequest, _ secretFields: Set<String>, _ state: inout State
   ) throws -> NetworkPartialFile {
     // The call was canceled before the attempt began.
-    if case .ended = state.phase { throw NetworkError.cancelled }
+    if state.hasEnded { throw NetworkError.cancelled }
     if let partial = state.partial { return partial }
     let partial = try NetworkPartialFile(for: destination, from: request, options, secretFields: secretFields)
     state.partial = partial
@@ -178,7 +149,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
           let decision = NetworkDownloadDecision(
             status: head.statusCode, offset: offset, known: partial.state, isGET: isGET,
             field: head.networkValue(of:))
-          state.phase = .receiving(attempt: attempt, decision)
+          state.decision = decision
           state.errorBody = Data()
           try self.carryOut(decision, partial)
         }
@@ -200,11 +171,11 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   private func receive(_ data: Data, _ state: inout State, _ partial: NetworkPartialFile) throws {
-    switch state.phase.decision {
+    switch state.decision {
     case .write(let offset, let end, _):
       if let end, partial.size + Int64(data.count) > end {
         // The partial file must not fail every later request in the same way.
-        state.phase = .receiving(attempt: state.attempts, nil)
+        state.decision = nil
         try startOver(partial)
         let isRest = offset > 0
         if isRest { throw TransferError.changed(reason: "the rest is too long") }
@@ -227,32 +198,26 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   // MARK: Completion
 
-  /// Whether the file may be complete after an attempt.
-  private func judgment(of outcome: NetworkOutcome, in attempt: Int) -> Judgment {
+  /// The file, if it may be complete after an attempt. Otherwise the outcome is a failure.
+  private func wholeFile(after outcome: inout NetworkOutcome, in attempt: Int) -> NetworkPartialFile? {
     let response = outcome.response as? HTTPURLResponse
     return state.withLock { state in
-      var outcome = outcome
-      guard case .receiving(attempt, let decision) = state.phase, let partial = state.partial
-      else { return .failed(outcome) }
+      guard attempt == state.attempts, let partial = state.partial else { return nil }
       outcome.hasProgressed = partial.size - state.largest >= Self.leastProgress
       state.largest = max(state.largest, partial.size)
       outcome.data = state.errorBody
       // With a 416, the server confirms that nothing is missing. To URLSession, it may be an error.
-      let mayBeWhole = decision == .complete || outcome.error == nil
-      guard mayBeWhole, let decision, decision != .failed else {
-        state.phase = .idle
-        return .failed(outcome)
-      }
+      let mayBeWhole = state.decision == .complete || outcome.error == nil
+      guard mayBeWhole, let decision = state.decision, decision != .failed else { return nil }
       #if canImport(FoundationNetworking)
         // Not necessary: libcurl reports a body that was cut off.
         state.hasRequestedEnd = true
       #endif
       let mustRequestEnd = !state.hasRequestedEnd && decision.mayBeCutOff { response?.value(forHTTPHeaderField: $0) }
-      if decision.isWhole(partial.size), !mustRequestEnd { return .isWhole(partial) }
+      if decision.isWhole(partial.size), !mustRequestEnd { return partial }
       if mustRequestEnd { state.hasRequestedEnd = true }
-      state.phase = .idle
       outcome.error = URLError(.networkConnectionLost)
-      return .failed(outcome)
+      return nil
     }
   }
 
@@ -272,7 +237,6 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// file remains for the next call.
   private func move(_ attempt: Int, _ response: HTTPURLResponse) throws {
     try inAttempt(attempt) { state, partial in
-      state.phase = .idle
       try partial.move(overwrites: options.overwrites)
       partial.close()
       state.partial = nil
@@ -284,7 +248,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// been damaged: the file is downloaded again from the beginning, but only once.
   private func rejected(_ state: inout State, _ partial: NetworkPartialFile) throws {
     try startOver(partial)
-    if case .write(from: 0, _, _) = state.phase.decision { return }
+    if case .write(from: 0, _, _) = state.decision { return }
     let isFirst = !state.wasInvalid
     state.wasInvalid = true
     if isFirst { throw TransferError.changed(reason: "the whole is not valid") }
@@ -295,7 +259,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   private func inAttempt(_ attempt: Int, _ body: (inout State, NetworkPartialFile) throws -> Void) throws {
     do {
       try state.withLock { state in
-        guard case .receiving(attempt, _) = state.phase, let partial = state.partial else { return }
+        guard attempt == state.attempts, let partial = state.partial else { return }
         try body(&state, partial)
       }
     } catch { throw NetworkError(transfer: error) }
