@@ -13,7 +13,7 @@ enum Transfers {
 
   static func run() async throws -> Int32 {
     var failed: Int32 = 0
-    for kind in ["download", "dropping", "upload", "stream", "slow"] {
+    for kind in ["download", "dropping", "upload", "stream"] {
       let text = try ServerProcess.output(of: ["transfer", kind])
       print(text, terminator: "")
       if !text.contains("✓") { failed = 1 }
@@ -46,14 +46,10 @@ enum Transfers {
       let response = try await session.performNetworkUpload(
         URLRequest(url: server.url.appending(path: "upload")), from: .file(file))
       isRight = response.data == Data("200000000".utf8)
-    case "stream", "slow":
+    case "stream":
       let bytes = try await session.networkBytes(for: URLRequest(url: server.url.appending(path: "film")))
       var count = 0
-      for try await data in bytes {
-        count += data.count
-        // Far slower than the server.
-        if kind == "slow" { usleep(100) }
-      }
+      for try await data in bytes { count += data.count }
       isRight = count == 200_000_000
     default:
       let path = kind == "dropping" ? "dropping" : "film"

@@ -6,7 +6,8 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.
   case unusableFile(URL, reason: String)
-  /// Another download is writing to the same destination. After a canceled one, a download waits up to a second.
+  /// Another download of the process is writing to the same destination. After a canceled one, a download waits up to a
+  /// second.
   case inUse(URL)
   /// A file operation failed, for example because the disk is full or a permission is missing.
   case fileSystem(any Error)
