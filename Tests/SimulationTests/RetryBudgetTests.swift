@@ -54,7 +54,8 @@ extension SimulationTests {
       storm.capacity = 300
       let ours = storm.run(.ours)
       #expect(ours.load <= 1.6)
-      #expect(ours.failed == 0)
+      #expect(ours.failed <= 0.02)
+      #expect(ours.last <= 60)
       let alone = storm.run(.withoutBudget)
       #expect(alone.load > 5, "the storm is one")
       #expect(ours.recovery <= alone.recovery + 10)

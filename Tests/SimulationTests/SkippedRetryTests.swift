@@ -42,6 +42,20 @@ extension SimulationTests {
       }
     }
 
+    @Test func skippedRetryCountsAndTheErrorSaysSo() throws {
+      let server = Server { _, _ in 503 }
+      let policy = RetryPolicy(maxRetries: 3, backoff: .constant(.seconds(0.5)), budget: RetryBudget())
+      for _ in 0..<2 { server.call("/", policy) }
+      server.time.run()
+      #expect(server.sends["/"] == 6, "one of three retries of each call was skipped")
+      for result in try #require(server.results["/"]) {
+        let error = try #require(result.error)
+        #expect(error.description.hasSuffix("; gave up after attempt 3 (skipped retries: 1): maxRetries"), "\(error)")
+        #expect(error.attempts.first?.description.hasSuffix("; then waited 1 s (skipped retries: 1)") == true)
+        #expect(result.seconds < 1.57)
+      }
+    }
+
     @Test func unreachableCallRetriesDuringAnOutage() {
       let server = Server { path, now in path == "/" && now < 3 ? 503 : 200 }
       server.fault = { 0.05..<0.15 ~= $0 ? URLError(.cannotConnectToHost) : nil }

@@ -25,16 +25,6 @@ nonisolated public enum Backoff: Sendable, Equatable {
       return .bounded(seconds: ceiling * min(max(random, 0), 1))
     }
   }
-
-  /// The sum of the longest waits before that many retries.
-  func longest(retries: Int) -> Duration {
-    let retries = min(max(retries, 0), 1_000_000_000)
-    // From the 64th on, all waits are equal.
-    let firstRetries = min(retries, 64)
-    var sum = delay(retry: 64, random: 1) * (retries - firstRetries)
-    for retry in 0..<firstRetries { sum += delay(retry: retry, random: 1) }
-    return sum
-  }
 }
 
 nonisolated extension Duration {

@@ -199,7 +199,10 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
 nonisolated extension RetryFailure: CustomStringConvertible, CustomDebugStringConvertible {
   /// One line for a log: the last error, the number of attempts, and why no further one was made.
-  public var description: String { "\(lastError); gave up after attempt \(attempts.count): \(stopReason)" }
+  public var description: String {
+    let skipped = NetworkAttempt.text(skipped: attempts.reduce(0) { $0 + $1.skippedRetries })
+    return "\(lastError); gave up after attempt \(attempts.count)\(skipped): \(stopReason)"
+  }
 
   /// The same, with a line for each attempt.
   public var debugDescription: String {
@@ -211,9 +214,11 @@ nonisolated extension NetworkAttempt: CustomStringConvertible {
   /// One line for a log: "#1 at 0 s for 0.02 s: 503 from https://…, 18 bytes; then waited 0.5 s".
   public var description: String {
     let end = error?.description ?? "succeeded"
-    let wait = delay.map { "; then waited \($0.logText)" } ?? ""
+    let wait = delay.map { "; then waited \($0.logText)\(Self.text(skipped: skippedRetries))" } ?? ""
     return "#\(number) at \(startedAt.logText) for \(duration.logText): \(end)\(wait)"
   }
+
+  static func text(skipped retries: Int) -> String { retries > 0 ? " (skipped retries: \(retries))" : "" }
 }
 
 /// An error of this library, whose text contains no secret.

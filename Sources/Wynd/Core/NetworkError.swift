@@ -205,8 +205,7 @@ nonisolated public struct RetryFailure: Sendable {
     case notSafeToRepeat(method: String)
     /// The body is an `httpBodyStream`, which can be read only once.
     case bodyNotReplayable
-    /// ``RetryPolicy/maxRetries`` is reached, or the ``RetryBudget`` has skipped retries for as long as they could have
-    /// taken.
+    /// ``RetryPolicy/maxRetries`` is reached, including the retries that the ``RetryBudget`` skipped.
     case maxRetries
     /// Three failures that are unlikely to go away: status 500, a TLS handshake that fails, a response that cannot be
     /// decompressed or is not HTTP.

@@ -4,8 +4,8 @@ import Foundation
 ///
 /// In an outage, each call alone would send up to eleven requests, and multiply the load that the server could not
 /// carry. With a budget, a retry is skipped if several calls to its origin have failed since the origin last responded,
-/// the last one less than a second ago. A skipped retry does not count as an attempt: the call waits its next backoff
-/// step instead, and its last retry is always sent. So a call never takes longer than its own retries could have taken,
+/// the last one less than a second ago. A skipped retry counts as a retry: the call waits its next backoff step instead, at
+/// least half of it. Its last retry is always sent. So a call never takes longer than its own retries could have taken,
 /// and never sends more than it would have sent alone.
 ///
 /// Any response that does not indicate overload counts, also a 404. After one that comes between failures, no retry is

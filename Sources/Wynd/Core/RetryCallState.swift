@@ -29,17 +29,9 @@ nonisolated struct RetryCallState: Sendable {
   var attemptsBeforeProgress = 0
   /// When that attempt ended.
   var progressedAt = Duration.zero
-  /// The sum of all waits.
-  var waited = Duration.zero
-  /// The sum of the waits that a server asked for.
-  var askedFor = Duration.zero
-  /// The number of retries that the budget skipped.
-  var skippedRetries = 0
-  /// The time for skipped retries is used up: the budget must not skip the next retry.
-  var mustNotSkip = false
+  /// The number of retries, including those that the budget skipped.
+  var retries = 0
 
-  var attemptsWithoutProgress: Int { attempts - attemptsBeforeProgress }
-  var backoffStep: Int { attemptsWithoutProgress - 1 + skippedRetries }
   /// The number of failures that are unlikely to go away, without those before the last progress.
   var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
   var unreachableTime: Duration { elapsed - (unreachableSince ?? elapsed) }
@@ -70,9 +62,6 @@ nonisolated struct RetryCallState: Sendable {
   mutating func startOver() {
     attemptsBeforeProgress = attempts - 1
     progressedAt = elapsed
-    waited = .zero
-    askedFor = .zero
-    skippedRetries = 0
-    mustNotSkip = false
+    retries = 0
   }
 }

@@ -262,8 +262,7 @@ nonisolated final class RetryLoop: Sendable {
     switch policy.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random()) {
     case .stop(let reason):
       return .end(stop(reason, state))
-    case .retry(let delay, let source, let asked):
-      state.askedFor += asked
+    case .retry(let delay, let source):
       return .wait(delay, source)
     }
   }
@@ -280,13 +279,14 @@ nonisolated final class RetryLoop: Sendable {
     let indicatesOverload = error?.indicatesOverload == true
     while !Task.isCancelled {
       emit(.willRetry(after: delay, source), state)
-      state.waited += delay
       state.history[last].delay = (state.history[last].delay ?? .zero) + delay
       do { try await clock.sleep(for: delay) } catch { return }
+      state.elapsed = elapsed(state)
+      state.retries += 1
       let isFailing = policy.budget?.isFailing(server(of: error), now: clock.now) == true
       guard indicatesOverload, isFailing else { return }
-      state.elapsed = elapsed(state)
-      guard let next = policy.delayOfSkippedRetry(&state, random: clock.random()) else { return }
+      guard let next = policy.waitInPlaceOfRetry(state, random: clock.random()) else { return }
+      state.history[last].skippedRetries += 1
       delay = next
       source = .budget
     }

@@ -6,8 +6,7 @@ import Foundation
 
 /// What follows a failed attempt.
 nonisolated enum RetryDecision: Sendable, Equatable {
-  /// `asked`: the part of the wait that the server asked for.
-  case retry(after: Duration, NetworkEvent.DelaySource, asked: Duration = .zero)
+  case retry(after: Duration, NetworkEvent.DelaySource)
   case stop(RetryFailure.StopReason)
 }
 
@@ -39,7 +38,7 @@ nonisolated extension RetryPolicy {
     if !isSafe { return .notSafeToRepeat(method: request.networkMethod) }
     if !mayHelp { return .notRetryable }
     if request.httpBodyStream != nil { return .bodyNotReplayable }
-    if state.attemptsWithoutProgress > max(0, maxRetries) { return .maxRetries }
+    if state.retries >= max(0, maxRetries) { return .maxRetries }
     if state.persistentFailures > 2 { return .persistentFailure }
     return nil
   }
@@ -53,7 +52,7 @@ nonisolated extension RetryPolicy {
   private func wait(
     after error: NetworkError, _ state: RetryCallState, _ now: Date, _ random: Double
   ) -> RetryDecision {
-    let ownDelay = backoff.delay(retry: state.backoffStep, random: random)
+    let ownDelay = backoff.delay(retry: state.retries, random: random)
     var delay = ownDelay
     let server = error.response.flatMap { Self.waitAsked(in: $0, now: now) }
     if let asked = server?.wait, asked > .zero {
@@ -63,8 +62,6 @@ nonisolated extension RetryPolicy {
       let timeForBackoff = (timeUntilFirstLimit(state) - asked) / 2
       delay = asked + max(.zero, min(ownDelay, timeForBackoff))
     }
-    // The retries that the budget skipped have used up the waits that the call's own retries could have taken.
-    if ownDelay > remainingWait(state) { return .stop(.maxRetries) }
 
     if error.isUnreachable, let maxUnreachableTime {
       let left = maxUnreachableTime - state.unreachableTime
@@ -76,7 +73,7 @@ nonisolated extension RetryPolicy {
     if let deadline, state.elapsed + delay >= deadline { return .stop(.deadline) }
 
     guard let server, server.wait > .zero else { return .retry(after: delay, .backoff) }
-    return .retry(after: delay, .server(field: server.field), asked: server.wait)
+    return .retry(after: delay, .server(field: server.field))
   }
 
   /// Whether the server asks for a longer wait than the policy allows.
@@ -93,19 +90,16 @@ nonisolated extension RetryPolicy {
     return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
   }
 
-  /// The next wait of a call whose retry the budget skips; nil if the retry is to be sent.
+  /// The next wait if the budget skips this retry, which counts all the same; nil if the retry is to be sent.
   ///
-  /// The call continues for as long as its own retries could have taken with the longest jitter. The last wait ends at
-  /// a random moment before that, and is followed by a retry that is not skipped.
-  func delayOfSkippedRetry(_ state: inout RetryCallState, random: Double) -> Duration? {
-    let left = min(remainingWait(state), timeUntilFirstLimit(state))
+  /// The last retry is never skipped, nor one after which there is no time for another: a budget ends no call. The wait
+  /// is at least half of its step, or many calls would have used up their retries before the end of an outage.
+  func waitInPlaceOfRetry(_ state: RetryCallState, random: Double) -> Duration? {
+    if state.retries >= maxRetries { return nil }
+    let wait = backoff.delay(retry: state.retries, random: 0.5 + random / 2)
     // Without waits, retries cannot be spread.
-    if state.mustNotSkip || left <= .zero { return nil }
-    state.skippedRetries += 1
-    let delay = backoff.delay(retry: state.backoffStep, random: random)
-    if delay < left { return delay }
-    state.mustNotSkip = true
-    return left * min(max(random, 0), 1)
+    if wait <= .zero { return nil }
+    return wait < timeUntilFirstLimit(state) ? wait : nil
   }
 
   private static func waitAsked(in response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
@@ -117,14 +111,9 @@ nonisolated extension RetryPolicy {
     let timeWithoutProgress = state.elapsed - state.progressedAt
     // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
     let hasPassed = timeWithoutProgress > maxRetryTime && maxRetryTime > .zero
-    let isFirstLoss = state.attemptsWithoutProgress == 1 && error.unmapped.urlError?.code == .networkConnectionLost
+    let isFirstLoss = state.retries == 0 && error.unmapped.urlError?.code == .networkConnectionLost
     if hasPassed && isFirstLoss { return false }
     return timeWithoutProgress + delay > maxRetryTime
-  }
-
-  /// What is left of the time that the waits of the call's own retries can take, with the longest jitter.
-  private func remainingWait(_ state: RetryCallState) -> Duration {
-    backoff.longest(retries: maxRetries) + state.askedFor - state.waited
   }
 
   /// The time until the first limit.

@@ -67,6 +67,7 @@ nonisolated public struct RetryPolicy: Sendable {
 
 nonisolated extension RetryPolicy {
   /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one.
+  /// A retry that the ``budget`` skips counts.
   /// An attempt of a download that adds 16 KB or more to the file resets the count. The default is 10.
   public var maxRetries: Int {
     get { fields.maxRetries ?? 10 }

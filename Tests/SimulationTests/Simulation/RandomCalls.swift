@@ -224,7 +224,8 @@ private final class World: @unchecked Sendable {
       if case .exponential(_, let cap) = policy.backoff { longest = floor + cap }
       check(.everyDelayIsWithinItsBounds, wait.delay >= .zero && wait.delay <= longest, "\(wait.delay) > \(longest)")
     }
-    let longest = policy.backoff.longest(retries: policy.maxRetries) + asked
+    let steps = (0..<max(0, policy.maxRetries)).map { policy.backoff.delay(retry: $0, random: 1) }
+    let longest = steps.reduce(asked, +)
     check(.noLongerThanItsOwnRetries, waited <= longest + .milliseconds(1), "waited \(waited) of \(longest)")
     check(.noMoreSendsThanAlone, sends.count <= call.waits.count + 1, "\(sends.count) after \(call.waits.count) waits")
     if case .exponential(let base, let cap) = policy.backoff, let first = call.waits.first,

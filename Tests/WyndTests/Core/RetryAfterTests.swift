@@ -21,7 +21,7 @@ import Testing
   /// A wait of zero is not the reason for the length of the delay.
   static func retry(after delay: Duration, asked: Duration) -> RetryDecision {
     asked > .zero
-      ? .retry(after: delay, .server(field: "Retry-After"), asked: asked) : .retry(after: delay, .backoff)
+      ? .retry(after: delay, .server(field: "Retry-After")) : .retry(after: delay, .backoff)
   }
 
   // MARK: Retry-After in seconds

@@ -47,7 +47,7 @@ import Testing
       error, Self.request(method, key: key, stream: stream),
       RetryCallState(
         attempts: attempts, history: Self.history(error, persistent, mayHaveReachedServer), elapsed: elapsed,
-        unreachableSince: elapsed - unreachable),
+        unreachableSince: elapsed - unreachable, retries: attempts - 1),
       verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
   }
 
@@ -177,12 +177,10 @@ import Testing
 
   @Test func addsBackoffToRetryAfter() {
     let asked = Self.status(503, ["Retry-After": "10"])
-    func retry(_ after: Double, floor: Double) -> RetryDecision {
-      .retry(after: .seconds(after), .server(field: "Retry-After"), asked: .seconds(floor))
-    }
-    #expect(decide(asked, random: 0) == retry(10, floor: 10))
-    #expect(decide(asked, random: 0.5) == retry(10.25, floor: 10))
-    #expect(decide(asked, attempts: 4, random: 0.5) == retry(12, floor: 10))
+    func retry(_ after: Double) -> RetryDecision { .retry(after: .seconds(after), .server(field: "Retry-After")) }
+    #expect(decide(asked, random: 0) == retry(10))
+    #expect(decide(asked, random: 0.5) == retry(10.25))
+    #expect(decide(asked, attempts: 4, random: 0.5) == retry(12))
     #expect(decide(Self.status(503, ["Retry-After": "0"]), random: 0.5) == .retry(after: .seconds(0.25), .backoff))
   }
 
@@ -197,7 +195,7 @@ import Testing
     for limited in [RetryPolicy(deadline: .seconds(10.25)), RetryPolicy(maxRetryTime: .seconds(10.25))] {
       #expect(
         decide(asked, limited, random: 1)
-          == .retry(after: .seconds(10.125), .server(field: "Retry-After"), asked: .seconds(10)))
+          == .retry(after: .seconds(10.125), .server(field: "Retry-After")))
     }
     #expect(decide(asked, RetryPolicy(maxRetryAfter: .seconds(9))) == .stop(.retryAfterTooLong(.seconds(10))))
     let slow = RetryPolicy(backoff: .constant(.seconds(5)), maxRetryTime: .seconds(20), deadline: .seconds(15))
@@ -227,20 +225,7 @@ import Testing
     let later = Self.status(503, ["Retry-After": "1"])
     #expect(
       decide(later, policy, attempts: 3, elapsed: .seconds(8))
-        == .retry(after: .seconds(1.5), .server(field: "Retry-After"), asked: .seconds(1)))
-  }
-
-  /// Although the budget has used up the time for retries: the person can read how long it takes.
-  @Test func reportsALongRetryAfterAfterSkippedRetries() {
-    let policy = RetryPolicy(maxRetries: 2)
-    let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
-    func decide(_ wait: String) -> RetryDecision {
-      policy.decision(
-        Self.status(503, ["Retry-After": wait]), Self.request("GET"), late, verdict: nil,
-        now: Date(timeIntervalSince1970: 0), random: 0.5)
-    }
-    #expect(decide("90") == .stop(.retryAfterTooLong(.seconds(90))))
-    #expect(decide("1") == .stop(.maxRetries) && decide("0") == .stop(.maxRetries))
+        == .retry(after: .seconds(1.5), .server(field: "Retry-After")))
   }
 
   @Test func errorOfAMiddlewareDoesNotProveThatNothingWasSent() {
@@ -259,27 +244,28 @@ import Testing
     #expect(decide(Self.status(404), never, method: "POST") == .stop(.notRetryable))
   }
 
-  @Test func skippedRetryWaitsItsNextBackoffStep() {
-    let policy = RetryPolicy(maxRetries: 2)  // waits of at most 0.5 and 1 s
-    var call = RetryCallState(attempts: 1, waited: .seconds(0.25))
-    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.5))
-    call.waited += .seconds(0.5)
-    // 0.75 s are left, and the next step is 1 s: the last retry comes before that, and is not skipped.
-    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == .seconds(0.375))
-    #expect(policy.delayOfSkippedRetry(&call, random: 0.5) == nil)
-    var other = RetryCallState(attempts: 1, elapsed: .seconds(119), waited: .zero)
-    #expect(RetryPolicy.default.delayOfSkippedRetry(&other, random: 1) == .seconds(1))
-    #expect(other.mustNotSkip)
-    var asked = RetryCallState(attempts: 1, waited: .seconds(1.5), askedFor: .seconds(1))
-    #expect(policy.delayOfSkippedRetry(&asked, random: 0.5) == .seconds(0.5))
-    // Without a backoff there is no wait to take in place of the retry.
-    var immediate = RetryCallState(attempts: 1)
-    #expect(RetryPolicy(backoff: .immediate).delayOfSkippedRetry(&immediate, random: 0.5) == nil)
-    let late = RetryCallState(attempts: 2, waited: .seconds(1.25), skippedRetries: 1)
-    #expect(
-      policy.decision(
-        Self.status(503), Self.request("GET"), late, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
-        == .stop(.maxRetries))
+  /// `retries` includes the one that would be sent now.
+  @Test func skippedRetryWaitsBetweenHalfAndAllOfItsStep() {
+    func wait(
+      _ policy: RetryPolicy, _ retries: Int, elapsed: Double = 1, random: Double = 0.5
+    ) -> Duration? {
+      let call = RetryCallState(attempts: 1, elapsed: .seconds(elapsed), retries: retries)
+      return policy.waitInPlaceOfRetry(call, random: random)
+    }
+    let policy = RetryPolicy(maxRetries: 3)
+    #expect(wait(policy, 1, random: 0) == .seconds(0.5) && wait(policy, 1, random: 1) == .seconds(1))
+    #expect(wait(policy, 2, random: 0) == .seconds(1) && wait(policy, 2, random: 0.5) == .seconds(1.5))
+    #expect(wait(policy, 3) == nil, "the last one is sent")
+    #expect(wait(RetryPolicy(maxRetries: -1), 1) == nil)
+    // There would be no time for another retry.
+    #expect(wait(.default, 1, elapsed: 119.2) == .seconds(0.75) && wait(.default, 1, elapsed: 119.25) == nil)
+    #expect(wait(RetryPolicy(deadline: .seconds(2)), 1, elapsed: 1.25) == nil)
+    // Without a backoff, there is no wait to take in place of the retry.
+    #expect(wait(RetryPolicy(backoff: .immediate), 1) == nil)
+    let late = RetryCallState(attempts: 2, retries: 3)
+    let decision = policy.decision(
+      Self.status(503), Self.request("GET"), late, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
+    #expect(decision == .stop(.maxRetries), "a skipped retry counts")
   }
 
   @Test func limitsUnreachableTimeWithALastAttemptAtItsEnd() {
@@ -312,9 +298,10 @@ import Testing
       for random in stride(from: 0.0, through: 1, by: 0.01) {
         var elapsed = attemptLasts
         var attempts = 1
-        while case .retry(let delay, _, _) = policy.decision(
+        while case .retry(let delay, _) = policy.decision(
           error, Self.request("GET"),
-          RetryCallState(attempts: attempts, elapsed: elapsed, unreachableSince: .zero),
+          RetryCallState(
+            attempts: attempts, elapsed: elapsed, unreachableSince: .zero, retries: attempts - 1),
           verdict: nil, now: Date(timeIntervalSince1970: 0), random: random)
         {
           elapsed += delay + attemptLasts
