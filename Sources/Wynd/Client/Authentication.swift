@@ -242,7 +242,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     // The rejection has to come from the service itself, not from another server after a redirect.
     if NetworkOrigin(response.url) != origin { return false }
     if request.httpBodyStream != nil { return false }
-    if call.plan.isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil { return true }
+    if RepeatSafety(of: request, isReadOnly: call.plan.isReadOnly).isSafe { return true }
     // A server before a redirect may have applied the request.
     return call.attempt?.hasFollowedRedirect == false
   }

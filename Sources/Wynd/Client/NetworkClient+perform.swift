@@ -124,24 +124,24 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
       outgoing.secretFields.formUnion(call.secretFields)
       let outcome = await send(outgoing)
       let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: allowEmptyData)
-      note(outcome, mayBeApplied: mayBeApplied(outcome, result))
+      note(outcome, result)
       return try result.get()
     }
   }
 
-  private func note(_ outcome: NetworkOutcome, mayBeApplied: Bool) {
+  private func note(_ outcome: NetworkOutcome, _ result: RetryLoop.CallResult) {
     combined.withLock { combined in
       combined.hasFollowedRedirect = outcome.hasFollowedRedirect
       if outcome.hasProgressed { combined.hasProgressed = true }
       // Once a request may have been applied, a later failure does not prove otherwise.
-      if outcome.hasFollowedRedirect || outcome.mayBeApplied || mayBeApplied { combined.mayBeApplied = true }
+      if outcome.mayBeApplied || mayBeApplied(result) { combined.mayBeApplied = true }
     }
   }
 
   /// Whether the server may have applied the request, assuming a POST without an Idempotency-Key. A 401 means that it
   /// has not.
-  private func mayBeApplied(_ outcome: NetworkOutcome, _ result: RetryLoop.CallResult) -> Bool {
+  private func mayBeApplied(_ result: RetryLoop.CallResult) -> Bool {
     guard case .failure(let error) = result else { return true }
-    return error.statusCode != 401 && RepeatSafety.proven(by: error, in: outcome) == nil
+    return error.statusCode != 401 && error.delivery == .maybeApplied
   }
 }

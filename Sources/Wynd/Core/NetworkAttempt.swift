@@ -27,7 +27,6 @@ nonisolated public struct NetworkAttempt: Sendable {
   #endif
   /// The number of retries after it that the ``RetryBudget`` skipped.
   var skippedRetries = 0
-  /// Why it is safe to repeat the request after this failure, where the method or an Idempotency-Key does not say so: what
-  /// the failure proves, or ``RepeatSafety/readOnly``. Nil if nothing is known that makes it safe.
-  var repeatSafety: RepeatSafety?
+  /// What has become of its request.
+  var delivery = NetworkDelivery.maybeApplied
 }

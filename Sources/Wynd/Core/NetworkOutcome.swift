@@ -20,12 +20,10 @@ nonisolated struct NetworkOutcome: Sendable {
   var response: URLResponse?
   var error: (any Error)?
   var end = End.finished
-  /// The latest request of the attempt followed a redirect, so its error or response is that of the last server only.
+  /// The error or response is that of the last server after a redirect.
   var hasFollowedRedirect = false
-  /// A server may have applied an earlier request of the attempt, which a later failure does not disprove.
+  /// A server may have applied a request of the attempt, whatever the error says.
   var mayBeApplied = false
-  /// The request may have been sent, even if the error usually proves that it was not.
-  var mayHaveSent = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
   var accepted: NetworkResponse<Data>?
   /// Whether the failed attempt transferred data that does not have to be transferred again.
@@ -33,6 +31,13 @@ nonisolated struct NetworkOutcome: Sendable {
 
   static var deadline: Self { Self(error: URLError(.timedOut), end: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
+
+  /// Notes what is known of the request. `mayHaveSent`: a server may have received it whole.
+  mutating func note(mayHaveSent: Bool, hasFollowedRedirect: Bool) {
+    self.hasFollowedRedirect = hasFollowedRedirect
+    // A POST may have been applied before the redirect, and no error proves that nothing was sent if something was.
+    mayBeApplied = hasFollowedRedirect || (mayHaveSent && error != nil)
+  }
 
   /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Result<NetworkResponse<Data>, NetworkError> {

@@ -22,7 +22,7 @@ nonisolated struct NetworkOutgoing: Sendable {
   /// does.
   var usesPrivateSession = true
   /// Whether the request may be repeated whatever has happened to it.
-  var isSafeToRepeat: Bool { isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil }
+  var isSafeToRepeat: Bool { RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe }
   var hasBody: Bool {
     if bodies?.file != nil || bodies?.stream != nil { return true }
     return request.httpBodyStream != nil || request.httpBody?.isEmpty == false

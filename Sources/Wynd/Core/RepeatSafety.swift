@@ -39,10 +39,24 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
 }
 
 nonisolated extension RepeatSafety {
-  /// Why the request may be repeated whatever has happened to it; nil if that depends on what has happened.
-  static func regardlessOfFailure(_ request: URLRequest) -> RepeatSafety? {
-    if idempotentMethods.contains(request.networkMethod) { return .idempotentMethod }
-    return hasIdempotencyKey(request) ? .idempotencyKey : nil
+  /// The rule. The first row that applies decides.
+  init(
+    of request: URLRequest, isReadOnly: Bool, after delivery: NetworkDelivery = .maybeApplied,
+    retriesNonIdempotent: Bool = false
+  ) {
+    if Self.idempotentMethods.contains(request.networkMethod) {
+      self = .idempotentMethod
+    } else if Self.hasIdempotencyKey(request) {
+      self = .idempotencyKey
+    } else if delivery == .notSent {
+      self = .nothingSent
+    } else if delivery == .refused {
+      self = .refusedBeforeProcessing
+    } else if isReadOnly {
+      self = .readOnly
+    } else {
+      self = retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
+    }
   }
   private static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"]
 
@@ -50,20 +64,5 @@ nonisolated extension RepeatSafety {
     let keys = ["Idempotency-Key", "X-Idempotency-Key"].compactMap(request.value(forHTTPHeaderField:))
     // A blank value is not sent, so it protects nothing.
     return keys.contains { !$0.allSatisfy(\.isWhitespace) }
-  }
-
-  /// Why the failure of an attempt proves that the server has not applied its request; nil if it does not.
-  static func proven(by error: NetworkError, in outcome: NetworkOutcome) -> RepeatSafety? {
-    // The error concerns the last server only: a POST may have been applied before the redirect.
-    if outcome.hasFollowedRedirect { return nil }
-    if outcome.mayBeApplied { return nil }
-    switch error {
-    // The error of another request, or of another call with attempts of its own.
-    case .middlewareError, .inaccessible: return nil
-    case .mappedError(_, let cause): return proven(by: cause, in: outcome)
-    default: break
-    }
-    if error.failedBeforeSending, !outcome.mayHaveSent { return .nothingSent }
-    return [413, 421, 425, 429].contains(error.statusCode) ? .refusedBeforeProcessing : nil
   }
 }

@@ -6,6 +6,8 @@
 nonisolated struct RetryCallState: Sendable {
   /// When the call began, on its clock.
   var callStart = Duration.zero
+  /// Whether the request only reads, although its method does not say so.
+  var isReadOnly = false
   /// The number of attempts so far, including the current one.
   var attempts = 0
   /// When the current attempt began, measured from `callStart`, like all times below.
@@ -36,15 +38,10 @@ nonisolated struct RetryCallState: Sendable {
   var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
   var unreachableTime: Duration { elapsed - (unreachableSince ?? elapsed) }
 
-  /// Why it is safe to repeat the request after the latest failure; see ``NetworkAttempt/repeatSafety``.
-  var repeatSafety: RepeatSafety? { history.last?.repeatSafety }
-  /// A server may still be processing the request of an attempt before the latest one: nothing proves that it was not
-  /// sent, or was refused.
-  var mayBeInProgress: Bool {
-    history.dropLast().contains {
-      $0.repeatSafety != .nothingSent && $0.repeatSafety != .refusedBeforeProcessing
-    }
-  }
+  /// What has become of the request of the latest failure.
+  var delivery: NetworkDelivery { history.last?.delivery ?? .maybeApplied }
+  /// A server may still be processing the request of an attempt before the latest one.
+  var mayBeInProgress: Bool { history.dropLast().contains { $0.delivery == .maybeApplied } }
 
   /// Keeps since when no server is reached, after a failure at `elapsed`.
   mutating func noteReachability(after error: NetworkError, hasReachedServer: Bool) {

@@ -40,7 +40,7 @@ nonisolated final class RetryLoop: Sendable {
 
   /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
-    let state = RetryCallState(callStart: clock.now)
+    let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
     let first: Step = Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : firstStep(state)
     let result = await runSteps(from: first, state)
     await eventsAreDelivered()
@@ -51,7 +51,7 @@ nonisolated final class RetryLoop: Sendable {
   /// session before this returns, so the app may finish its session then.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let deliver = Delivery(queue: queue, events: events, completion: completion)
-    let state = RetryCallState(callStart: clock.now)
+    let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
     switch firstStep(state) {
     case .end(let result):
       deliver(result)
@@ -218,11 +218,11 @@ nonisolated final class RetryLoop: Sendable {
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
     var attempt = endedAttempt(state)
     attempt.error = error
-    attempt.repeatSafety = RepeatSafety.proven(by: error, in: outcome) ?? (plan.isReadOnly ? .readOnly : nil)
+    attempt.delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
     state.history.append(attempt)
     state.elapsed = elapsed(state)
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
-    emit(.attemptFailed(error, policy.safety(of: request, after: attempt.repeatSafety)), state)
+    emit(.attemptFailed(error, policy.safety(of: request, state)), state)
   }
 
   private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {

@@ -34,8 +34,7 @@ nonisolated extension RetryPolicy {
     // If the app alone decides against a retry, the next rule comes first.
     if !mayHelp, !error.shouldRetry { return .notRetryable }
     // Reported even if the caller decides against a retry, because people must not be told to try again.
-    let isSafe = safety(of: request, after: state.repeatSafety).isSafe
-    if !isSafe { return .notSafeToRepeat(method: request.networkMethod) }
+    if !safety(of: request, state).isSafe { return .notSafeToRepeat(method: request.networkMethod) }
     if !mayHelp { return .notRetryable }
     if request.httpBodyStream != nil { return .bodyNotReplayable }
     if state.retries >= max(0, maxRetries) { return .maxRetries }
@@ -83,11 +82,10 @@ nonisolated extension RetryPolicy {
     return false
   }
 
-  /// Whether it is safe to repeat the request after a failed attempt. `repeatSafety` is that of the attempt.
-  func safety(of request: URLRequest, after repeatSafety: RepeatSafety?) -> RepeatSafety {
-    if let safety = RepeatSafety.regardlessOfFailure(request) { return safety }
-    if let repeatSafety { return repeatSafety }
-    return retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
+  /// Whether it is safe to repeat the request after the latest failure.
+  func safety(of request: URLRequest, _ state: RetryCallState) -> RepeatSafety {
+    RepeatSafety(
+      of: request, isReadOnly: state.isReadOnly, after: state.delivery, retriesNonIdempotent: retriesNonIdempotent)
   }
 
   /// The next wait if the budget skips this retry, which counts all the same; nil if the retry is to be sent.

@@ -3,7 +3,7 @@ import Foundation
 // A row of the tables in `mistakes/` looks like this:
 //
 //     ## A POST is repeated after a 503
-//     RepeatSafety.proven
+//     NetworkError.delivery
 //     - [413, 421, 425, 429].contains
 //     + [413, 421, 425, 429, 503].contains
 //     linux: RetryPolicyTests

@@ -46,7 +46,7 @@ public enum PureParts {
         { _ = policy.decision(limitedFailure, request, call, verdict: nil, now: now, random: 0.5) }
       ),
       ("decision: connection lost", { _ = policy.decision(lost, request, call, verdict: nil, now: now, random: 0.5) }),
-      ("safety: POST, 503", { [order] in _ = policy.safety(of: order, after: nil) }),
+      ("safety: POST, 503", { [order] in _ = RepeatSafety(of: order, isReadOnly: false) }),
       ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
       ("origin of a URL", { _ = NetworkOrigin(url) }),
       ("description of an error", { _ = lost.description }),

@@ -167,8 +167,10 @@ private final class World: @unchecked Sendable {
     func fault(_ code: URLError.Code, applied: Bool) -> Fate {
       var fate = Fate(outcome: NetworkOutcome(error: URLError(code)), mayHaveBeenApplied: applied)
       // Now and then the fault comes after a redirect, or after something was sent.
-      if random.chance(0.1) { (fate.outcome.hasFollowedRedirect, fate.mayHaveBeenApplied) = (true, true) }
-      if random.chance(0.1) { (fate.outcome.mayHaveSent, fate.mayHaveBeenApplied) = (true, true) }
+      let hasFollowedRedirect = random.chance(0.1)
+      let mayHaveSent = random.chance(0.1)
+      fate.outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: hasFollowedRedirect)
+      if mayHaveSent || hasFollowedRedirect { fate.mayHaveBeenApplied = true }
       return fate
     }
     switch random.next() % 16 {

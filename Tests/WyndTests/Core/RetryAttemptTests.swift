@@ -173,7 +173,7 @@ import Testing
   @Test(arguments: [true, false], [true, false])
   func retriesAConflictAfterARefusedAttemptThatMayHaveSent(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {
     var refused = NetworkOutcome(error: URLError(.cannotConnectToHost))
-    (refused.mayHaveSent, refused.hasFollowedRedirect) = (mayHaveSent, hasFollowedRedirect)
+    refused.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: hasFollowedRedirect)
     let conflict = NetworkOutcome(data: Data(), response: try response(409))
     let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
     var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")

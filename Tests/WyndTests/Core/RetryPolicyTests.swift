@@ -32,9 +32,9 @@ import Testing
     _ error: NetworkError, _ persistent: Int, _ mayHaveReachedServer: Bool
   ) -> [NetworkAttempt] {
     var history = failures(persistent)
-    for index in history.indices { history[index].repeatSafety = mayHaveReachedServer ? nil : .nothingSent }
+    for index in history.indices { history[index].delivery = mayHaveReachedServer ? .maybeApplied : .notSent }
     history.append(.init(number: persistent + 1, startedAt: .zero, duration: .zero))
-    history[persistent].repeatSafety = RepeatSafety.proven(by: error, in: NetworkOutcome())
+    history[persistent].delivery = error.delivery
     return history
   }
 
@@ -98,7 +98,6 @@ import Testing
   }
 
   @Test func repeatsAPOSTOnlyWhenProvenSafe() {
-    let policy = RetryPolicy.default
     let post = Self.request("POST")
     enum Got { case nothing, body, redirect }
     let rows: [(NetworkError, Got, RepeatSafety)] = [
@@ -128,13 +127,13 @@ import Testing
       ),
     ]
     for (error, got, expected) in rows {
-      let outcome = NetworkOutcome(hasFollowedRedirect: got == .redirect, mayHaveSent: got == .body)
-      let proven = RepeatSafety.proven(by: error, in: outcome)
-      #expect(policy.safety(of: post, after: proven) == expected, "\(error) \(got)")
+      var outcome = NetworkOutcome(error: error.response == nil ? error : nil)
+      outcome.note(mayHaveSent: got == .body, hasFollowedRedirect: got == .redirect)
+      let delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
+      #expect(RepeatSafety(of: post, isReadOnly: false, after: delivery) == expected, "\(error) \(got)")
     }
-    #expect(policy.safety(of: Self.request("POST", key: true), after: nil) == .idempotencyKey)
-    let repeatingAny = RetryPolicy(retriesNonIdempotent: true)
-    #expect(repeatingAny.safety(of: post, after: nil) == .allowedByPolicy)
+    #expect(RepeatSafety(of: Self.request("POST", key: true), isReadOnly: false) == .idempotencyKey)
+    #expect(RepeatSafety(of: post, isReadOnly: false, retriesNonIdempotent: true) == .allowedByPolicy)
   }
 
   @Test func shouldRetryDoesNotAllowUnsafeRepetition() {

@@ -103,7 +103,7 @@
       let result = await URLSession(configuration: .ephemeral).result(of: request, policy: policy)
       #expect(result.error?.urlError?.code == .cannotConnectToHost)
       #expect(result.error?.stopReason == .maxRetries)
-      #expect(result.error?.attempts.map(\.repeatSafety) == [.nothingSent, .nothingSent])
+      #expect(result.error?.attempts.map(\.delivery) == [.notSent, .notSent])
     }
 
     /// A reload of an HTTP/2 server, and a proxy that refuses.

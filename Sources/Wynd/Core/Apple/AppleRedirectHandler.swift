@@ -35,10 +35,11 @@
     }
 
     func outcome(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) -> NetworkOutcome {
+      var outcome = NetworkOutcome(data: data, response: response, error: error)
       // Without the task it is not known, and a POST must not be sent twice.
       let mayHaveSent = task.map(mayHaveSent) ?? true
-      return NetworkOutcome(
-        data: data, response: response, error: error, hasFollowedRedirect: hasFollowed, mayHaveSent: mayHaveSent)
+      outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: hasFollowed)
+      return outcome
     }
 
     /// Whether a server may have received the whole request. `countOfBytesSent` does not count the header fields, with

@@ -70,10 +70,9 @@
 
     func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
       let (data, failure) = state.withLock { ($0.data, $0.failure) }
-      reply.end(
-        NetworkOutcome(
-          data: data, response: task.response, error: failure ?? error, hasFollowedRedirect: redirects.hasFollowed,
-          mayHaveSent: redirects.mayHaveSent(task)))
+      var outcome = NetworkOutcome(data: data, response: task.response, error: failure ?? error)
+      outcome.note(mayHaveSent: redirects.mayHaveSent(task), hasFollowedRedirect: redirects.hasFollowed)
+      reply.end(outcome)
     }
 
     // MARK: The body of the request

@@ -74,7 +74,7 @@
     /// Sends the first request, or the one after a redirect.
     private func sendRequest() {
       let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
-      let isRepeatable = isReadOnly || RepeatSafety.regardlessOfFailure(request) != nil
+      let isRepeatable = RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe
       var outgoing = request
       outgoing.setTimeout(from: session.configuration)
       outgoing.setLowercaseScheme()
@@ -163,10 +163,10 @@
     private func report(_ outcome: NetworkOutcome, _ ended: State) {
       var outcome = outcome
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
-      outcome.hasFollowedRedirect = ended.hop > 0
       // If a server has closed a kept-alive connection, libcurl tries another one. The error is that of the last one, such
       // as that it was refused. A body that was read may have been sent on the first one.
-      outcome.mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? true
+      let mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? true
+      outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: ended.hop > 0)
       reply.end(outcome)
     }
 
