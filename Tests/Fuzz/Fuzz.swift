@@ -75,7 +75,7 @@ func decide(_ fields: [String: String]) {
       let decision = policy.decision(
         .endpointError(response, nil), URLRequest(url: base), RetryCallState(attempts: 1), verdict: nil,
         now: now, random: 0.5)
-      if case .retry(let delay, .server, _) = decision {
+      if case .retry(let delay, .server) = decision {
         let longest = cap ?? .seconds(RetryAfter.longest)
         require(delay >= .zero && delay <= longest + .seconds(1), "\(delay)")
       }

@@ -95,7 +95,7 @@ nonisolated extension ResponseCache {
     if case .failure(let error) = result {
       if case .invalidRequest = error { return }
       let lastError = error.failure?.lastError ?? error
-      if lastError.errorResponse != nil || lastError.failedBeforeSending { return }
+      if lastError.errorResponse != nil || lastError.delivery == .notSent { return }
     }
     await store.removeAll(for: url)
   }

@@ -156,44 +156,8 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
       return "The request is invalid, and was not sent: \(Self.oneLine(reason, 1_000))."
     }
     if isCancellation { return "The request was canceled." }
-    if let urlError { return Self.summary(of: urlError.code) }
-    if let statusCode { return Self.summary(ofStatus: statusCode) }
-    return "The request failed."
-  }
-
-  private static func summary(of code: URLError.Code) -> String {
-    switch code {
-    case .badURL, .unsupportedURL: "The URL is not valid."
-    case .timedOut: "The request timed out."
-    case .cannotFindHost, .dnsLookupFailed: "The host was not found."
-    case .cannotConnectToHost: "The server did not accept the connection."
-    case .networkConnectionLost: "The connection was lost."
-    case .httpTooManyRedirects: "There were too many redirects."
-    case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
-      "There is no internet connection."
-    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired:
-      "A secure connection was not possible."
-    case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
-      .serverCertificateNotYetValid:
-      "The certificate of the server is not trusted."
-    case .badServerResponse, .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse:
-      "The server sent a response that cannot be used."
-    default: "The request failed."
-    }
-  }
-
-  private static func summary(ofStatus status: Int) -> String {
-    switch status {
-    case 401: "The server requires a valid sign-in."
-    case 403: "The server denied access."
-    case 404, 410: "The server could not find the requested item."
-    case 413: "The server does not accept this much data."
-    case 429, 502...504, 529: "The server is busy or not available."
-    case 408, 500...: "The server could not process the request."
-    case 400...: "The server rejected the request."
-    case 1...: "The server sent a response that cannot be used."
-    default: "The request failed."
-    }
+    if let urlError { return NetworkErrorMeaning.of(urlError.code).sentence }
+    return response.map { NetworkErrorMeaning.of($0).sentence } ?? NetworkErrorMeaning.unknown.sentence
   }
 }
 

@@ -66,14 +66,7 @@ nonisolated public enum NetworkError: Error, Sendable {
     switch self {
     case .urlError(let error): Self.isTransient(error)
     case .endpointError(let response, _), .serviceError(_, let response, _):
-      switch response.statusCode {
-      // Took too long · wrong server · too early · too many · a bug or a crash · a proxy without its server · overload
-      // · a slow server · the same, from nginx, Cloudflare, other proxies and services.
-      case 408, 421, 425, 429, 500, 502, 503, 504, 444, 499, 520...524, 529, 598, 599: true
-      // Too large for now (RFC 9110 §15.5.14).
-      case 413: RetryAfter.isWaitAsked(by: response)
-      default: false
-      }
+      NetworkErrorMeaning.of(response).retry != .never
     case .inaccessible(let failure): failure.lastError.shouldRetry
     case .mappedError(let error, let cause): (error as? any RetryableError)?.shouldRetry ?? cause.shouldRetry
     default: (thrown as? any RetryableError)?.shouldRetry ?? false
@@ -160,28 +153,7 @@ nonisolated public enum NetworkError: Error, Sendable {
     if case .endpointError(let response, _) = unmapped { response } else { nil }
   }
 
-  /// No server was reached: the user's connection, or a host that does not exist or does not listen.
-  var isUnreachable: Bool { Self.unreachable.contains(unmapped.urlError?.code) }
-
-  /// The origin received the request, and probably failed to process it because it is overloaded.
-  /// A 421 comes from the wrong server, and a 425 asks for a completed TLS handshake: neither has to do with the load.
-  var indicatesOverload: Bool { shouldRetry && !failedBeforeSending && ![421, 425].contains(statusCode) }
-
-  var failedBeforeSending: Bool { isUnreachable || unmapped.urlError?.code == .secureConnectionFailed }
-
-  /// Unlikely to go away: a bug in the server, a port without TLS, a response that is not HTTP or is damaged.
-  var isPersistent: Bool { statusCode == 500 || Self.persistent.contains(unmapped.urlError?.code) }
-
   var isCancellation: Bool { if case .cancelled = self { true } else { urlError?.code == .cancelled } }
-
-  private static let unreachable: [URLError.Code?] = [
-    .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet, .internationalRoamingOff,
-    .callIsActive, .dataNotAllowed,
-  ]
-  private static let persistent: [URLError.Code?] = [
-    .secureConnectionFailed, .cannotDecodeRawData, .cannotDecodeContentData, .cannotParseResponse,
-  ]
-  private static let transient: [URLError.Code?] = [.unknown, .timedOut, .networkConnectionLost, .badServerResponse]
 
   private static func isTransient(_ error: URLError) -> Bool {
     #if !canImport(FoundationNetworking)
@@ -191,7 +163,7 @@ nonisolated public enum NetworkError: Error, Sendable {
     // The server refused the handshake, or ATS forbids the cipher or version: a retry cannot help.
     let isRefused = [-9824, -9801, -9802].contains(error.userInfo["_kCFStreamErrorCodeKey"] as? Int)
     if error.code == .secureConnectionFailed, isRefused { return false }
-    return [unreachable, persistent, transient].contains { $0.contains(error.code) }
+    return NetworkErrorMeaning.of(error.code).retry != .never
   }
 }
 

@@ -3,9 +3,9 @@ import Foundation
 // A row of the tables in `mistakes/` looks like this:
 //
 //     ## A POST is repeated after a 503
-//     NetworkError.delivery
-//     - [413, 421, 425, 429].contains
-//     + [413, 421, 425, 429, 503].contains
+//     NetworkErrorMeaning.of
+//     - case 502, 503, 504, 529: Self(busy, .mayHelp)
+//     + case 502, 503, 504, 529: Self(busy, .mayHelp, .refused)
 //     linux: RetryPolicyTests
 //     simulation: RandomCallsTests (nothingUnsafeIsSentTwice)
 //
