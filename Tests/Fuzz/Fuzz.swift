@@ -49,10 +49,10 @@ func response(_ status: Int, _ fields: [String: String]) -> HTTPURLResponse? {
 }
 
 func retryAfter(_ text: String) {
-  let wait = response(503, ["Retry-After": text]).flatMap { RetryAfter.wait(asked: $0, now: now)?.wait }
-  require(wait.map { Duration.zero ... .seconds(RetryAfter.longest) ~= $0 } ?? true, "\(wait ?? .zero)")
+  let wait = response(503, ["Retry-After": text]).flatMap { NetworkRetryAfter.wait(asked: $0, now: now)?.wait }
+  require(wait.map { Duration.zero ... .seconds(NetworkRetryAfter.longest) ~= $0 } ?? true, "\(wait ?? .zero)")
   for year in [-62_135_596_800.0, 0, 4e9, 2.5e11] {
-    _ = RetryAfter.httpDate(text, now: Date(timeIntervalSince1970: year))
+    _ = NetworkHTTPDate.seconds(text, now: Date(timeIntervalSince1970: year))
   }
   let field = parts(text)
   decide(["Retry-After": field[0], "Date": field.count > 1 ? field[1] : "", "Age": field.count > 2 ? field[2] : ""])
@@ -60,10 +60,9 @@ func retryAfter(_ text: String) {
 
 func rateLimit(_ text: String) {
   let field = parts(text)
-  for prefix in ["RateLimit", "X-RateLimit", "X-Rate-Limit"] {
+  for prefix in ["RateLimit", "X-RateLimit"] {
     decide([prefix + "-Reset": field[0], prefix + "-Remaining": field.count > 1 ? field[1] : "0"])
   }
-  decide(["RateLimit": text])
 }
 
 /// For any fields, the wait is finite, not negative, and not above the cap.
@@ -76,7 +75,7 @@ func decide(_ fields: [String: String]) {
         .endpointError(response, nil), URLRequest(url: base), RetryCallState(attempts: 1), verdict: nil,
         now: now, random: 0.5)
       if case .retry(let delay, .server) = decision {
-        let longest = cap ?? .seconds(RetryAfter.longest)
+        let longest = cap ?? .seconds(NetworkRetryAfter.longest)
         require(delay >= .zero && delay <= longest + .seconds(1), "\(delay)")
       }
     }

@@ -22,7 +22,7 @@ nonisolated struct NetworkCacheControl: Sendable {
     guard let value = directives["max-age"] else { return nil }
     // White space inside the quotes is not part of a number.
     let hasSpace = value.utf8.contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-    guard !hasSpace, let seconds = RetryAfter.digits(value) else { return 0 }
+    guard !hasSpace, let seconds = NetworkDigits.clamped(value) else { return 0 }
     return min(seconds, 1 << 31)
   }
 }

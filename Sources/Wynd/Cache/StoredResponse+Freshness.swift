@@ -19,7 +19,7 @@ nonisolated extension StoredResponse {
     if let sent = seconds("Date") { ageAtRequest = max(0, requestedAt.timeIntervalSince1970 - sent) }
     // If there are several values, the first one counts.
     let field = header("Age") ?? ""
-    if let age = RetryAfter.digits(field.prefix { $0 != "," }) { ageAtRequest = max(ageAtRequest, Double(age)) }
+    if let age = NetworkDigits.clamped(field.prefix { $0 != "," }) { ageAtRequest = max(ageAtRequest, Double(age)) }
     return ageAtRequest + sinceRequest
   }
 
@@ -34,7 +34,7 @@ nonisolated extension StoredResponse {
 
   /// A date in a header field, in seconds since 1970.
   func seconds(_ name: String) -> Double? {
-    guard let text = header(name), let seconds = RetryAfter.httpDate(text, now: requestedAt) else { return nil }
+    guard let text = header(name), let seconds = NetworkHTTPDate.seconds(text, now: requestedAt) else { return nil }
     return Double(seconds)
   }
 }

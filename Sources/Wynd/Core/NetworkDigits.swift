@@ -1,3 +1,5 @@
+import Foundation
+
 /// Numbers in header fields: ASCII digits only, without a sign or white space (RFC 5234, `1*DIGIT`).
 nonisolated enum NetworkDigits {
   static func isNumber(_ text: some StringProtocol) -> Bool {
@@ -8,4 +10,30 @@ nonisolated enum NetworkDigits {
   static func number(_ text: some StringProtocol) -> Int64? {
     isNumber(text) ? Int64(text) : nil
   }
+
+  /// A number with or without decimals, between optional white space, in thousandths, which are rounded up. So a number
+  /// of seconds becomes one of milliseconds.
+  ///
+  /// RFC 9110 §10.2.3 allows no decimals in Retry-After, but large services send them ("2.0").
+  static func thousandths(_ value: String) -> Int? {
+    let parts = value.trimmingCharacters(in: whiteSpace).components(separatedBy: ".")
+    guard parts.count <= 2, let whole = wholeNumber(parts[0]) else { return nil }
+    guard parts.count == 2 else { return whole * 1000 }
+    let decimals = parts[1]
+    // 0.5 is 500 thousandths.
+    guard isNumber(decimals), let thousandths = Int((decimals + "00").prefix(3)) else { return nil }
+    let isRoundedUp = decimals.utf8.dropFirst(3).contains { $0 != UInt8(ascii: "0") }
+    return whole * 1000 + thousandths + (isRoundedUp ? 1 : 0)
+  }
+
+  /// The number between optional white space. Larger numbers become 10¹⁵.
+  static func clamped(_ value: some StringProtocol) -> Int? {
+    wholeNumber(value.trimmingCharacters(in: whiteSpace))
+  }
+
+  private static func wholeNumber(_ text: String) -> Int? {
+    isNumber(text) ? min(Int(text) ?? .max, 1_000_000_000_000_000) : nil
+  }
+
+  static let whiteSpace = CharacterSet(charactersIn: " \t")
 }

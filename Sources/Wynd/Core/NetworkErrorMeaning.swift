@@ -57,7 +57,7 @@ nonisolated extension NetworkErrorMeaning {
     // Took too long.
     case 408: Self(notProcessed, .mayHelp)
     // Too large only for now, if the server names a time (RFC 9110 §15.5.14).
-    case 413 where RetryAfter.isWaitAsked(by: response): Self(tooLarge, .mayHelp, .refused)
+    case 413 where NetworkRetryAfter.isWaitAsked(by: response): Self(tooLarge, .mayHelp, .refused)
     case 413: Self(tooLarge, .never, .refused)
     // The wrong one of several servers · too early, before the TLS handshake is complete.
     case 421, 425: Self(rejected, .mayHelp, .refused, .unrelatedToLoad)

@@ -101,7 +101,7 @@ nonisolated extension RetryPolicy {
   }
 
   private static func waitAsked(in response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
-    response.statusCode >= 400 ? RetryAfter.wait(asked: response, now: now) : nil
+    response.statusCode >= 400 ? NetworkRetryAfter.wait(asked: response, now: now) : nil
   }
 
   private func exceedsMaxRetryTime(_ delay: Duration, _ error: NetworkError, _ state: RetryCallState) -> Bool {

@@ -81,7 +81,7 @@ nonisolated extension RetryPolicy {
     set { fields.backoff = newValue }
   }
 
-  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset). A longer one is not shortened: the call
+  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset, X-RateLimit-Reset). A longer one is not shortened: the call
   /// ends at once, and reports it. `nil` is no limit; zero accepts only 0. The default is 60 s.
   public var maxRetryAfter: Duration? {
     get { fields.maxRetryAfter ?? .seconds(60) }

@@ -55,7 +55,7 @@ public enum PureParts {
       "120", "Sun, 06 Nov 1994 08:50:37 GMT", "Sunday, 06-Nov-94 08:50:37 GMT", "Sun Nov  6 08:50:37 1994",
     ] {
       let response = response("Retry-After", value)
-      parts.append(("Retry-After: \(value)", { _ = RetryAfter.wait(asked: response, now: now) }))
+      parts.append(("Retry-After: \(value)", { _ = NetworkRetryAfter.wait(asked: response, now: now) }))
     }
     return parts
   }

@@ -30,21 +30,22 @@ import Testing
     ("0", 0), ("2", 2), ("22", 22), ("20", 20), ("60", 60), ("61", 61), ("120", 120), ("121", 121), ("1000", 1000),
     ("\t42 ", 42), (" 120", 120), ("120 ", 120), ("3600", 3600), ("21600", 21600), ("21601", 21601), ("1", 1),
     ("200", 200),
-    ("007", 7), ("1704067200", RetryAfter.longest), ("9999999999", RetryAfter.longest),
-    ("99999999999999999999999999999999999", RetryAfter.longest), ("9223372037", RetryAfter.longest),
-    ("9223372036854775808", RetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil), (" ", nil),
+    ("007", 7), ("1704067200", NetworkRetryAfter.longest), ("9999999999", NetworkRetryAfter.longest),
+    ("99999999999999999999999999999999999", NetworkRetryAfter.longest), ("9223372037", NetworkRetryAfter.longest),
+    ("9223372036854775808", NetworkRetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil),
+    (" ", nil),
     ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.", nil),
     (".5", nil),
     ("\u{B2}", nil), ("٣", nil), ("１", nil), ("0x10", nil), ("1e3", nil), ("1e400", nil), ("inf", nil), ("nan", nil),
     ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil),
     ("2,3", nil),
     ("1 2", nil), ("1\u{0}", nil), ("10s", nil), ("\u{A0}5", nil), ("\"5\"", nil),
-    (String(repeating: "9", count: 300_000), RetryAfter.longest),
+    (String(repeating: "9", count: 300_000), NetworkRetryAfter.longest),
   ]
 
   @Test(arguments: seconds.indices) func readsRetryAfterInSeconds(_ row: Int) throws {
     let (value, expected) = Self.seconds[row]
-    let asked = RetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
+    let asked = NetworkRetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
     #expect(asked?.wait == expected.map { .seconds($0) }, "\(value.prefix(40))")
     // No cap, and three caps: finite, never negative, accepted only up to the cap, never shortened.
     for cap in [nil, Duration.zero, .seconds(1), .seconds(60)] {
@@ -87,13 +88,13 @@ import Testing
     let (value, milliseconds) = Self.decimals[row]
     let expected = milliseconds.map { Duration.milliseconds($0) }
     for status in [429, 503] {
-      let asked = RetryAfter.wait(asked: try Self.response(status, ["Retry-After": value]), now: Self.now)
+      let asked = NetworkRetryAfter.wait(asked: try Self.response(status, ["Retry-After": value]), now: Self.now)
       #expect(asked?.wait == expected, "\(status) \(value.prefix(40))")
     }
     // Below 10⁹ s, a reset is read in the same way.
     guard milliseconds ?? 0 < 1_000_000_000_000 else { return }
-    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
-      let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset"] {
+      let asked = NetworkRetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
       #expect(asked?.wait == expected, "\(field) \(value.prefix(40))")
     }
   }
@@ -103,7 +104,7 @@ import Testing
   /// The server would refuse a retry that comes half a second too soon.
   @Test(arguments: [0.0, 0.4, 0.6]) func doesNotShortenTheWaitUntilADate(_ fraction: Double) throws {
     let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:10 GMT"])
-    #expect(RetryAfter.wait(asked: response, now: Self.now + fraction)?.wait == .seconds(10))
+    #expect(NetworkRetryAfter.wait(asked: response, now: Self.now + fraction)?.wait == .seconds(10))
   }
 
   static let dates: [(String, Int?)] = [
@@ -154,15 +155,15 @@ import Testing
 
   @Test(arguments: dates.indices) func readsHTTPDates(_ row: Int) {
     let (value, expected) = Self.dates[row]
-    #expect(RetryAfter.httpDate(value, now: Self.now) == expected, "\(value)")
+    #expect(NetworkHTTPDate.seconds(value, now: Self.now) == expected, "\(value)")
   }
 
   @Test func findsTheCenturyOfATwoDigitYear() {
     // 1999-12-31 → 00…49 lie ahead in the next century, 50…99 behind or now.
     let now = Date(timeIntervalSince1970: 946_598_400)
-    #expect(RetryAfter.httpDate("Saturday, 01-Jan-00 00:00:00 GMT", now: now) == 946_684_800)
-    #expect(RetryAfter.httpDate("Friday, 31-Dec-49 00:00:00 GMT", now: now) == 2_524_521_600)
-    #expect(RetryAfter.httpDate("Sunday, 01-Jan-50 00:00:00 GMT", now: now) == -631_152_000)
+    #expect(NetworkHTTPDate.seconds("Saturday, 01-Jan-00 00:00:00 GMT", now: now) == 946_684_800)
+    #expect(NetworkHTTPDate.seconds("Friday, 31-Dec-49 00:00:00 GMT", now: now) == 2_524_521_600)
+    #expect(NetworkHTTPDate.seconds("Sunday, 01-Jan-50 00:00:00 GMT", now: now) == -631_152_000)
   }
 
   @Test(arguments: [0, 1, 60, nil] as [Int64?]) func limitsDatesLikeSeconds(_ cap: Int64?) throws {
@@ -170,7 +171,7 @@ import Testing
       ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("Wed, 21 Oct 2015 07:28:01 GMT", 1),
       ("Wednesday, 21-Oct-15 07:29:00 GMT", 60),
       ("Wed Oct 21 07:29:01 2015", 61), ("Sun Nov  6 08:49:37 1994", 0),
-      ("Fri, 31 Dec 9999 23:59:59 GMT", RetryAfter.longest),
+      ("Fri, 31 Dec 9999 23:59:59 GMT", NetworkRetryAfter.longest),
     ] {
       let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) }, maxRetryTime: nil)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
@@ -205,7 +206,7 @@ import Testing
   @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func extremeClocksDoNotCrashTwoDigitYears(
     _ now: Double
   ) {
-    _ = RetryAfter.httpDate("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
+    _ = NetworkHTTPDate.seconds("Sunday, 06-Nov-94 08:49:37 GMT", now: Date(timeIntervalSince1970: now))
   }
 
   static let relative: [([String: String], Int?)] = [
@@ -223,7 +224,7 @@ import Testing
         "Age": "999999999999999999999999999999",
       ], 0
     ),
-    (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], RetryAfter.longest),
+    (["Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"], NetworkRetryAfter.longest),
     (["Retry-After": "120", "Date": "Fri, 31 Dec 9999 23:59:59 GMT"], 120),
     // Invalid, so no other header field is read.
     (["Retry-After": "soon", "RateLimit-Reset": "5", "RateLimit-Remaining": "0"], nil),
@@ -232,7 +233,8 @@ import Testing
 
   @Test(arguments: relative.indices) func readsADateRelativeToTheDateHeader(_ row: Int) throws {
     let (fields, expected) = Self.relative[row]
-    #expect(RetryAfter.wait(asked: try Self.response(503, fields), now: Self.now)?.0 == expected.map { .seconds($0) })
+    #expect(
+      NetworkRetryAfter.wait(asked: try Self.response(503, fields), now: Self.now)?.0 == expected.map { .seconds($0) })
   }
 
   // MARK: Rate limits
@@ -244,7 +246,7 @@ import Testing
     // A point in time.
     (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),
     (429, ["X-RateLimit-Reset": "1000000000"], 0), (429, ["X-RateLimit-Reset": "999999999"], 999_999_999),
-    (429, ["X-RateLimit-Reset": "99999999999999999999"], RetryAfter.longest),
+    (429, ["X-RateLimit-Reset": "99999999999999999999"], NetworkRetryAfter.longest),
     (429, ["X-RateLimit-Reset": "1413876510", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
     (429, ["X-RateLimit-Reset": "-5"], nil),
     (429, ["X-RateLimit-Reset": "soon"], nil),
@@ -253,7 +255,7 @@ import Testing
 
   @Test(arguments: limits.indices) func readsRateLimitResetOnA429(_ row: Int) throws {
     let (status, fields, expected) = Self.limits[row]
-    let asked = RetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
+    let asked = NetworkRetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
     #expect(asked?.0 == expected.map { .seconds($0) }, "\(status) \(fields)")
   }
 
@@ -271,25 +273,25 @@ import Testing
 
   @Test(arguments: resets.indices) func rateLimitResetTimestampIsInSecondsOrMilliseconds(_ row: Int) throws {
     let (value, expected) = Self.resets[row]
-    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
-      let asked = RetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset"] {
+      let asked = NetworkRetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
       #expect(asked?.wait == .milliseconds(expected), "\(value.prefix(40))")
       #expect(asked?.field == field)
-      #expect(RetryAfter.wait(asked: try Self.response(503, [field: value]), now: Self.now) == nil)
+      #expect(NetworkRetryAfter.wait(asked: try Self.response(503, [field: value]), now: Self.now) == nil)
     }
     // Retry-After is never a point in time.
     let number = try #require(Int(value.prefix { $0 != "." }.prefix(18)))
-    let asked = RetryAfter.wait(asked: try Self.response(429, ["Retry-After": value]), now: Self.now)
-    #expect(asked?.wait == .seconds(min(number, RetryAfter.longest)))
+    let asked = NetworkRetryAfter.wait(asked: try Self.response(429, ["Retry-After": value]), now: Self.now)
+    #expect(asked?.wait == .seconds(min(number, NetworkRetryAfter.longest)))
   }
 
   @Test func rateLimitResetTimestampIsRelativeToTheDateField() throws {
     let date = "Tue, 21 Oct 2014 07:28:00 GMT"
     for value in ["1413876510", "1413876510.0", "1413876510000"] {
       let response = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date])
-      #expect(RetryAfter.wait(asked: response, now: Self.now)?.wait == .seconds(30), "\(value)")
+      #expect(NetworkRetryAfter.wait(asked: response, now: Self.now)?.wait == .seconds(30), "\(value)")
       let cached = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date, "Age": "20"])
-      #expect(RetryAfter.wait(asked: cached, now: Self.now)?.wait == .seconds(10), "\(value)")
+      #expect(NetworkRetryAfter.wait(asked: cached, now: Self.now)?.wait == .seconds(10), "\(value)")
     }
   }
 
@@ -298,61 +300,19 @@ import Testing
   ) throws {
     for value in ["1740614400", "1740614400000", "9999999999999999"] {
       let response = try Self.response(429, ["X-RateLimit-Reset": value])
-      let wait = RetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))?.wait
-      #expect(wait.map { Duration.zero ... .seconds(RetryAfter.longest) ~= $0 } == true)
+      let wait = NetworkRetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))?.wait
+      #expect(wait.map { Duration.zero ... .seconds(NetworkRetryAfter.longest) ~= $0 } == true)
     }
-  }
-
-  /// RateLimit → milliseconds.
-  static let rateLimit: [(String, Int?)] = [
-    (#""default";r=0;t=50"#, 50_000), (#""default"; r=0; t=50"#, 50_000), (#""default";t=50;r=0"#, 50_000),
-    (#""default";r=0;t=0"#, 0), (#""default";r=0;t=1.5"#, 1_500), ("default;r=0;t=50", 50_000),
-    (#""default";t=50"#, 50_000), (#""default";r=0;pk=:dHJpYWwxMjE=:;t=50"#, 50_000),
-    // Limits that are not used up do not matter. Of several that are, the last one to be reset counts.
-    (#""a";r=0;t=50, "b";r=10;t=5"#, 50_000), (#""a";r=0;t=5, "b";r=10;t=50"#, 5_000),
-    (#""a";r=0;t=5,"b";r=0;t=50 , "c";r=0;t=7"#, 50_000), (#""a";r=3;t=5, "b";r=10;t=50"#, nil),
-    (#""a";r=0, "b";r=0;t=5"#, 5_000), (#""a";r=0"#, nil),
-    // A name may contain what looks like a parameter.
-    (#""a;t=9";r=0;t=50"#, 50_000), (#""a\";t=9";r=0;t=50"#, 50_000), (#""a\\";r=0;t=9"#, 9_000),
-    (#""a, b;r=1";r=0;t=50"#, 50_000), (#""a;t=9";r=0"#, nil), ("t;r=0;t=50", 50_000), (#""";r=0;t=50"#, 50_000),
-    (#""a";note="x;t=9";r=0;t=50"#, 50_000), (#""a";xt=9;r=0;t=50"#, 50_000),
-    // Until draft 7.
-    ("limit=5, remaining=0, reset=50", 50_000), ("limit=5,remaining=3,reset=50", nil),
-    // Bounded.
-    (#""a";r=0;t=99999999999999999999"#, 1_000_000_000_000),
-    ("\"a\";r=0;t=" + String(repeating: "9", count: 300_000), 1_000_000_000_000),
-    ("\"" + String(repeating: "x", count: 300_000) + "\";r=0;t=5", 5_000),
-    // It is a number of seconds, not a point in time.
-    (#""a";r=0;t=1740614400"#, 1_000_000_000_000),
-    // Unreadable.
-    ("", nil), ("soon", nil), ("50", nil), (#""a"#, nil), (#""a;r=0;t=50"#, nil), (#""a";r=0;t"#, nil),
-    (#""a";r=0;t="#, nil), (#""a";r=0;t=-5"#, nil), (#""a";r=0;t=+5"#, nil), (#""a";r=0;t=5s"#, nil),
-    (#""a";r=0;t=1e3"#, nil), (#""a";r=0;t="5""#, nil), (#""a";r=x;t=5"#, nil), (#""a";r=-1;t=5"#, nil),
-    (#""a";r=0;t=5, "b";r=0;t=soon"#, nil), (#""a\";r=0;t=50"#, nil), (",;=", nil), (";;;", nil), ("=", nil),
-    ("\"" + String(repeating: "\\\"", count: 150_000), nil),
-  ]
-
-  @Test(arguments: rateLimit.indices) func readsTheRateLimitFieldOfA429(_ row: Int) throws {
-    let (value, milliseconds) = Self.rateLimit[row]
-    let expected = milliseconds.map { Duration.milliseconds($0) }
-    let asked = RetryAfter.wait(asked: try Self.response(429, ["RateLimit": value]), now: Self.now)
-    #expect(asked?.wait == expected, "\(value.prefix(60))")
-    #expect(asked == nil || asked?.field == "RateLimit")
-    #expect(RetryAfter.wait(asked: try Self.response(503, ["RateLimit": value]), now: Self.now) == nil)
-    // Whether or not it can be read, it comes before the other fields.
-    let more = ["RateLimit": value, "RateLimit-Reset": "7", "X-RateLimit-Reset": "8", "X-Rate-Limit-Reset": "9"]
-    let first = RetryAfter.wait(asked: try Self.response(429, more), now: Self.now)
-    #expect(first?.wait == expected, "\(value.prefix(60))")
   }
 
   /// A guess at what an invalid field means could be an hour off, and so could the field of another layer.
   @Test func usesTheFirstWaitFieldEvenIfItIsInvalid() throws {
-    let fields = ["Retry-After", "RateLimit", "RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
+    let fields = ["Retry-After", "RateLimit-Reset", "X-RateLimit-Reset"]
     for (index, first) in fields.enumerated() {
       for isValid in [true, false] {
-        var values = [first: isValid ? (first == "RateLimit" ? #""a";r=0;t=3"# : "3") : "soon"]
-        for later in fields[(index + 1)...] { values[later] = later == "RateLimit" ? #""a";r=0;t=50"# : "50" }
-        let asked = RetryAfter.wait(asked: try Self.response(429, values), now: Self.now)
+        var values = [first: isValid ? "3" : "soon"]
+        for later in fields[(index + 1)...] { values[later] = "50" }
+        let asked = NetworkRetryAfter.wait(asked: try Self.response(429, values), now: Self.now)
         #expect(asked?.wait == (isValid ? .seconds(3) : nil), "\(values)")
         #expect(asked?.field == (isValid ? first : nil))
       }
@@ -361,23 +321,23 @@ import Testing
 
   @Test func prefersRetryAfterToRateLimitHeaders() throws {
     let response = try Self.response(429, ["Retry-After": "3", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
-    let asked = RetryAfter.wait(asked: response, now: Self.now)
+    let asked = NetworkRetryAfter.wait(asked: response, now: Self.now)
     #expect(asked?.0 == .seconds(3))
     #expect(asked?.field == "Retry-After")
     // Even if it cannot be read.
     let invalid = try Self.response(429, ["Retry-After": "soon", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
-    #expect(RetryAfter.wait(asked: invalid, now: Self.now) == nil)
+    #expect(NetworkRetryAfter.wait(asked: invalid, now: Self.now) == nil)
   }
 
   @Test func roundsTheWaitUntilADateUp() throws {
     let now = Date(timeIntervalSince1970: 1_445_412_480.5)
     let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:02 GMT"])
-    #expect(RetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
+    #expect(NetworkRetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
   }
 
   @Test func invalidRetryAfterHidesRateLimitHeaders() throws {
     let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
-    #expect(RetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
+    #expect(NetworkRetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
   }
 
   /// ``NetworkError/shouldRetry`` has no clock.
@@ -389,11 +349,11 @@ import Testing
     for value in values {
       let response = try Self.response(413, ["Retry-After": value])
       for now in [0, 1_445_412_480, 4_102_444_800] as [TimeInterval] {
-        let wait = RetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))
-        #expect(RetryAfter.isWaitAsked(by: response) == (wait != nil), "\(value) \(now)")
+        let wait = NetworkRetryAfter.wait(asked: response, now: Date(timeIntervalSince1970: now))
+        #expect(NetworkRetryAfter.isWaitAsked(by: response) == (wait != nil), "\(value) \(now)")
       }
-      #expect(NetworkError.endpointError(response, nil).shouldRetry == RetryAfter.isWaitAsked(by: response))
+      #expect(NetworkError.endpointError(response, nil).shouldRetry == NetworkRetryAfter.isWaitAsked(by: response))
     }
-    #expect(RetryAfter.isWaitAsked(by: try Self.response(413, ["Retry-After": "120"])))
+    #expect(NetworkRetryAfter.isWaitAsked(by: try Self.response(413, ["Retry-After": "120"])))
   }
 }

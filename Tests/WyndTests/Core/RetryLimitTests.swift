@@ -155,7 +155,7 @@ import Wynd
       #expect(call.elapsed >= .seconds(7) && call.elapsed < .seconds(8), "\(status)")
     }
     // A limit that is named without being exceeded counts for a 429 only.
-    let names = ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
+    let names = ["RateLimit-Reset", "X-RateLimit-Reset"]
     for name in names {
       let call = try await RetryRuleTests.run([Self.busy(429, [name: "7"]), .ok("x")])
       #expect(call.elapsed >= .seconds(7) && call.log.sources == [.server(field: name)], "\(name)")
@@ -163,10 +163,10 @@ import Wynd
     }
   }
 
-  @Test func decimalsAndTheRateLimitFieldAreWaitedFor() async throws {
+  @Test func decimalsAndResetsAreWaitedFor() async throws {
     let rows: [(Int, String, String, Double)] = [
       (429, "Retry-After", "2.0", 2), (503, "Retry-After", "1.5", 1.5), (413, "Retry-After", "0.0001", 0.001),
-      (429, "X-RateLimit-Reset", "0.5", 0.5), (429, "RateLimit", #""a;t=9";r=0;t=50, "b";r=10;t=5"#, 50),
+      (429, "X-RateLimit-Reset", "0.5", 0.5),
       (429, "X-RateLimit-Reset", "1767225607000", 7), (429, "X-RateLimit-Reset", "1767225607.25", 7.25),
     ]
     for (status, field, value, seconds) in rows {
@@ -183,7 +183,7 @@ import Wynd
         [Self.busy(503, ["Retry-After": value]), .ok("x")], policy: .init(backoff: Self.every(2)))
       #expect(call.log.sources == [.backoff] && call.log.delays == [.seconds(2)], "\(value)")
     }
-    for (field, value) in [("X-RateLimit-Reset", "1767225600"), ("RateLimit", #""a";r=0;t=0"#)] {
+    for (field, value) in [("X-RateLimit-Reset", "1767225600"), ("RateLimit-Reset", "0")] {
       let call = try await RetryRuleTests.run(
         [Self.busy(429, [field: value]), .ok("x")], policy: .init(backoff: Self.every(2)))
       #expect(call.log.sources == [.backoff], "\(value)")
