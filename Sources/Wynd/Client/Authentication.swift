@@ -388,6 +388,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     case .middlewareError, .mappedError: return false
     default: break
     }
+    // A 403 may be a rate limit.
+    if error.shouldRetry { return false }
     return [400, 401, 403].contains(error.statusCode) || error.urlError?.code == .userAuthenticationRequired
   }
 }

@@ -52,6 +52,8 @@ nonisolated extension NetworkErrorMeaning {
   static func of(_ response: HTTPURLResponse) -> Self {
     switch response.statusCode {
     case 401: Self("The server requires a valid sign-in.")
+    // The rate limit of GitHub and other large services.
+    case 403 where NetworkRetryAfter.isWaitAsked(by: response): Self(busy, .mayHelp, .refused)
     case 403: Self("The server denied access.")
     case 404, 410: Self("The server could not find the requested item.")
     // Took too long.

@@ -19,13 +19,22 @@ nonisolated enum NetworkRetryAfter {
   /// If the first field that is present is invalid, no other field is used: a guess at what the server meant could be
   /// an hour off.
   static func wait(asked response: HTTPURLResponse, now: Date) -> (wait: Duration, field: String)? {
-    let fields = ["Retry-After"] + (response.statusCode == 429 ? resets : [])
+    let fields = ["Retry-After"] + (isOverRateLimit(response) ? resets : [])
     for field in fields {
       guard let value = response.networkValue(of: field) else { continue }
       let wait = field == "Retry-After" ? retryAfter(value, response, now) : reset(value, response, now)
       return wait.map { (min($0, .seconds(longest)), field) }
     }
     return nil
+  }
+
+  private static func isOverRateLimit(_ response: HTTPURLResponse) -> Bool {
+    switch response.statusCode {
+    case 429: true
+    // A 403 may have another reason.
+    case 403: response.networkValue(of: "X-RateLimit-Remaining").flatMap(NetworkDigits.clamped) == 0
+    default: false
+    }
   }
 
   /// Whether the server asks for a wait. That does not depend on the time.

@@ -14,7 +14,7 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
   case readOnly
   /// The failure proves that no server received the request.
   case nothingSent
-  /// The server refused the request before processing it (413, 421, 425, 429).
+  /// The server refused the request before processing it (413, 421, 425, 429, and 403 if a rate limit is its reason).
   case refusedBeforeProcessing
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
   case allowedByPolicy

@@ -246,6 +246,18 @@ extension AuthenticationTests {
     }
   }
 
+  @Test func keepsSessionWhenTheRenewalReachesARateLimit() async throws {
+    let script = NetworkScript { request, _ in
+      request.url?.path == "/token" ? .status(403, headers: ["Retry-After": "3600"]) : .status(401)
+    }
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
+      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+    }
+    let client = Self.client(script, authentication)
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(authentication.credential == BearerToken("old"))
+  }
+
   @MainActor final class Screen {
     let signIns = Counter()
     nonisolated init() {}

@@ -241,7 +241,9 @@ import Testing
 
   static let limits: [(Int, [String: String], Int?)] = [
     (429, ["RateLimit-Reset": "50"], 50), (429, ["X-RateLimit-Reset": "50"], 50),
-    // Only a 429 means that the rate limit rejected the request.
+    // A 403 means that the rate limit rejected the request if nothing of the limit remains; no other status does.
+    (403, ["X-RateLimit-Reset": "50", "X-RateLimit-Remaining": "0"], 50), (403, ["X-RateLimit-Reset": "50"], nil),
+    (403, ["X-RateLimit-Reset": "50", "X-RateLimit-Remaining": "3"], nil), (403, ["Retry-After": "50"], 50),
     (503, ["RateLimit-Reset": "50", "RateLimit-Remaining": "0"], nil), (502, ["X-RateLimit-Reset": "1445416080"], nil),
     // A point in time.
     (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),

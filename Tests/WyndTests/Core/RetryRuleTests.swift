@@ -97,6 +97,28 @@ import WyndLoopbackServer
     }
   }
 
+  /// As GitHub and other large services report a rate limit.
+  @Test(arguments: ["GET", "POST"]) func retriesA403OfARateLimit(_ method: String) async throws {
+    let limits = [
+      ["Retry-After": "5"], ["X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "5"],
+      ["X-RateLimit-Remaining": "0", "RateLimit-Reset": "5"],
+    ]
+    for headers in limits {
+      let call = try await Self.run([.status(403, headers: headers), .ok("x")], method: method)
+      #expect(call.error == nil && call.sends == 2 && call.elapsed >= .seconds(5), "\(headers)")
+      #expect(call.log.safeties == [method == "GET" ? .idempotentMethod : .refusedBeforeProcessing])
+    }
+    let other = [
+      [:], ["Retry-After": "soon"], ["X-RateLimit-Reset": "5"], ["X-RateLimit-Remaining": "0"],
+      ["X-RateLimit-Remaining": "1", "X-RateLimit-Reset": "5"],
+    ]
+    for headers in other {
+      let call = try await Self.run([.status(403, headers: headers), .ok("x")], method: method)
+      #expect(call.error?.shouldRetry == false && call.sends == 1, "\(headers)")
+      #expect(call.error?.stopReason == nil && call.log.safeties != [.refusedBeforeProcessing], "\(headers)")
+    }
+  }
+
   // MARK: Transport errors
 
   /// -1 unknown · -1001 timed out · -1003, -1006 host not found · -1004 refused · -1005 connection lost · -1009 offline ·
