@@ -104,7 +104,8 @@ enum Chaos {
     if method != "GET" { request.httpBody = Data(sent) }
     if method == "POST" { request.setValue("order\(number)", forHTTPHeaderField: "X-Order") }
     let policy = RetryPolicy(
-      backoff: .exponential(base: .milliseconds(10), cap: .milliseconds(200)), deadline: .seconds(20), budget: nil)
+      backoff: .exponential(base: .milliseconds(10), cap: .milliseconds(200)), deadline: .seconds(20),
+      budget: .unlimited)
     let began = ContinuousClock.now
     let ready = request
     let task = Task { try await session.performNetworkRequest(ready, policy: policy) }

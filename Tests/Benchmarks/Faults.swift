@@ -13,7 +13,7 @@ enum Faults {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = 6
     let session = URLSession(configuration: configuration)
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     func perform(_ faults: String, _ calls: Int) async -> Cost {
       let url = server.url.appendingPathComponent("40/\(faults)")
       return await Cost.of {

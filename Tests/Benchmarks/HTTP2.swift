@@ -96,7 +96,7 @@ enum HTTP2 {
 
   private static func perform(_ request: URLRequest, _ session: URLSession) async -> Result<Data, NetworkError> {
     let policy = RetryPolicy(
-      maxRetries: 20, backoff: .exponential(base: .milliseconds(10), cap: .milliseconds(200)), budget: nil)
+      maxRetries: 20, backoff: .exponential(base: .milliseconds(10), cap: .milliseconds(200)), budget: .unlimited)
     do { return .success(try await session.performNetworkRequest(request, policy: policy)) } catch {
       return .failure(error)
     }

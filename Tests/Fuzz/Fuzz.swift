@@ -69,13 +69,13 @@ func rateLimit(_ text: String) {
 func decide(_ fields: [String: String]) {
   for status in [429, 503] {
     guard let response = response(status, fields) else { continue }
-    for cap in [nil, Duration.zero, .seconds(60)] {
-      let policy = RetryPolicy(maxRetryAfter: cap, maxRetryTime: nil, budget: nil)
-      let decision = policy.decision(
+    for cap in [.noLimit, Duration.zero, .seconds(60)] {
+      let policy = RetryPolicy(maxRetryAfter: cap, maxRetryTime: .noLimit, budget: .unlimited)
+      let decision = RetryRule(policy).decision(
         .endpointError(response, nil), URLRequest(url: base), RetryCallState(attempts: 1), verdict: nil,
         now: now, random: 0.5)
       if case .retry(let delay, .server) = decision {
-        let longest = cap ?? .seconds(NetworkRetryAfter.longest)
+        let longest = min(cap, .seconds(NetworkRetryAfter.longest))
         require(delay >= .zero && delay <= longest + .seconds(1), "\(delay)")
       }
     }

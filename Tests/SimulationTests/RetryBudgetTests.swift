@@ -147,7 +147,7 @@ extension SimulationTests {
       #expect(server.time.isIdle)
       server.call("/", at: 5, policy)
       server.time.run()
-      #expect(policy.budget?.originCount == 0)
+      #expect(RetryRule(policy).budget.originCount == 0)
     }
 
     @Test func doesNotSkipRetriesThatReachedNoServer() {
@@ -157,7 +157,7 @@ extension SimulationTests {
       for _ in 0..<20 { server.call("/", policy) }
       server.time.run()
       #expect(server.results["/"]?.allSatisfy { $0.error == nil } == true)
-      #expect(policy.budget?.originCount == 0)
+      #expect(RetryRule(policy).budget.originCount == 0)
       #expect(server.sends["/"] ?? 0 > 60, "each call retried by itself")
     }
 
@@ -188,7 +188,7 @@ extension SimulationTests {
           served[slot, default: 0] += 1
           return served[slot] == 1 ? 200 : 429
         }
-        let policy = RetryPolicy(budget: isShared ? RetryBudget() : nil)
+        let policy = RetryPolicy(budget: isShared ? RetryBudget() : .unlimited)
         for _ in 0..<200 { server.call("/", policy) }
         server.time.run()
         let results = server.results["/"] ?? []
@@ -262,6 +262,12 @@ extension SimulationTests {
       }
       #expect(budget.isFailing(URL(string: "http://h999.example/"), now: .seconds(1000)))
       #expect(!budget.isFailing(URL(string: "http://h1.example/"), now: .seconds(1000)))
+    }
+
+    @Test func unlimitedBudgetSkipsNoRetry() {
+      let url = URL(string: "http://a.example/x")
+      for call in 1...2 { RetryBudget.unlimited.failed(url, call: call, now: .seconds(1)) }
+      #expect(!RetryBudget.unlimited.isFailing(url, now: .seconds(1)) && RetryBudget.unlimited.originCount == 0)
     }
 
     @Test func doesNotCombineFailuresThatAreFarApart() {

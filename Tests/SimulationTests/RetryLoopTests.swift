@@ -146,7 +146,7 @@ extension SimulationTests {
     @Test func countsUnreachableTimeFromTheEndOfAnAttemptWithProgress() throws {
       let world = World([.offlineAfterProgress, .ok])
       world.latency = .seconds(60)
-      let policy = RetryPolicy(backoff: .constant(.seconds(1)), maxRetryTime: nil)
+      let policy = RetryPolicy(backoff: .constant(.seconds(1)), maxRetryTime: .noLimit)
       let response = try #require(try world.run(policy)?.get())
       #expect(response.attempts.count == 2)
       // From then on it counts: the second failure comes a minute after the first.

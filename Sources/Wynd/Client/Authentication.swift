@@ -334,7 +334,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ) -> Task<Credential, any Error> {
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
-    client.policy.budget = nil
+    client.policy.budget = .unlimited
     let running = NetworkCall.renewals.get().union([ObjectIdentifier(self)])
     return Task { [client] in
       do {

@@ -17,7 +17,7 @@ nonisolated public enum Backoff: Sendable, Equatable {
   /// `random` is uniform in 0 ..< 1.
   func delay(retry: Int, random: Double) -> Duration {
     switch self {
-    case .constant(let wait): return min(max(.zero, wait), .unlimited)
+    case .constant(let wait): return min(max(.zero, wait), .noLimit)
     case .exponential(let base, let cap):
       // The exponent is bounded first: 2¹⁰²⁴ is infinite, and a conversion of infinity traps.
       let factor = Double(sign: .plus, exponent: min(max(retry, 0), 64), significand: 1)
@@ -28,9 +28,6 @@ nonisolated public enum Backoff: Sendable, Equatable {
 }
 
 nonisolated extension Duration {
-  /// Longer than any call. Sums of it do not overflow.
-  static let unlimited = Duration.seconds(9_000_000_000)
-
   // `components` traps where the seconds do not fit into an Int64.
   var secondsAsDouble: Double { self / .seconds(1) }
 

@@ -17,14 +17,20 @@ import Foundation
 /// ```swift
 /// var policy = RetryPolicy.default
 /// policy.budget = RetryBudget()     // shared only by the calls with this policy
-/// policy.budget = nil               // every retry is sent
+/// policy.budget = .unlimited        // every retry is sent
 /// ```
 nonisolated public final class RetryBudget: Sendable {
   /// Shared by the whole process.
   public static let shared = RetryBudget()
 
+  /// Skips no retry.
+  public static let unlimited = RetryBudget(skipsRetries: false)
+
   /// Makes a budget that is not shared with other policies.
-  public init() {}
+  public convenience init() { self.init(skipsRetries: true) }
+
+  private let skipsRetries: Bool
+  private init(skipsRetries: Bool) { self.skipsRetries = skipsRetries }
 
   /// The number of origins that are kept. Beyond that, the one that failed longest ago is removed.
   static let capacity = 256
@@ -73,6 +79,7 @@ nonisolated public final class RetryBudget: Sendable {
 
   /// Records a failure that indicates overload. `call` is a different number for each call.
   func failed(_ url: URL?, call: Int, now: Duration) {
+    if !skipsRetries { return }
     let origin = NetworkOrigin(url)
     origins.withLock { origins in
       var failing = origins[origin] ?? Failing(calls: .none, lastFailure: now)

@@ -10,7 +10,7 @@ nonisolated final class RetryLoop: Sendable {
 
   private let plan: NetworkCallPlan
   private var request: URLRequest { plan.request }
-  private let policy: RetryPolicy
+  private let rule: RetryRule
   private let transport: any NetworkTransport
   private let clock: any RetryClock
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
@@ -30,10 +30,10 @@ nonisolated final class RetryLoop: Sendable {
 
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
     self.plan = plan
-    policy = plan.policy ?? .default
+    rule = RetryRule(plan.policy)
     self.transport = transport
     self.clock = clock
-    events = policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
+    events = rule.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
   }
 
   // MARK: - The two forms of a call
@@ -168,7 +168,7 @@ nonisolated final class RetryLoop: Sendable {
   private func startAttempt(_ reply: NetworkReply, _ state: inout RetryCallState) {
     state.attempts += 1
     state.attemptStart = elapsed(state)
-    if let time = timeUntilDeadline(state) { reply.setDeadline(time, clock) }
+    if rule.deadline < .noLimit { reply.setDeadline(timeUntilDeadline(state), clock) }
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
@@ -211,7 +211,7 @@ nonisolated final class RetryLoop: Sendable {
     if outcome.end == .deadline { return .end(stop(.deadline, state)) }
     if outcome.hasProgressed { state.startOver() }
     updateBudget(error, outcome)
-    let mayConsultApp = policy.shouldRetry != nil && !error.isCancellation
+    let mayConsultApp = rule.shouldRetry != nil && !error.isCancellation
     return mayConsultApp ? .consultApp(error) : decide(error, nil, &state)
   }
 
@@ -222,7 +222,7 @@ nonisolated final class RetryLoop: Sendable {
     state.history.append(attempt)
     state.elapsed = elapsed(state)
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
-    emit(.attemptFailed(error, policy.safety(of: request, state)), state)
+    emit(.attemptFailed(error, rule.safety(of: request, state)), state)
   }
 
   private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
@@ -235,12 +235,11 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
-    guard let budget = policy.budget else { return }
     let hasResponded = error.response != nil && !error.indicatesOverload
     if !outcome.hasProgressed, error.indicatesOverload {
-      budget.failed(server(of: error), call: plan.id, now: clock.now)
+      rule.budget.failed(server(of: error), call: plan.id, now: clock.now)
     } else if outcome.hasProgressed || hasResponded {
-      budget.responded(server(of: error), now: clock.now)
+      rule.budget.responded(server(of: error), now: clock.now)
     }
   }
 
@@ -250,7 +249,7 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
   private func verdict(about error: NetworkError) async -> Bool? {
-    guard let shouldRetry = policy.shouldRetry else { return nil }
+    guard let shouldRetry = rule.shouldRetry else { return nil }
     return await withCheckedContinuation { continuation in
       DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
     }
@@ -259,7 +258,7 @@ nonisolated final class RetryLoop: Sendable {
   private func decide(_ error: NetworkError, _ verdict: Bool?, _ state: inout RetryCallState) -> Step {
     // Canceled since the attempt ended, for example while the app's `shouldRetry` decided.
     if Task.isCancelled { return .end(fail(.cancelled, .cancelled, state)) }
-    switch policy.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random()) {
+    switch rule.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random()) {
     case .stop(let reason):
       return .end(stop(reason, state))
     case .retry(let delay, let source):
@@ -283,9 +282,9 @@ nonisolated final class RetryLoop: Sendable {
       do { try await clock.sleep(for: delay) } catch { return }
       state.elapsed = elapsed(state)
       state.retries += 1
-      let isFailing = policy.budget?.isFailing(server(of: error), now: clock.now) == true
+      let isFailing = rule.budget.isFailing(server(of: error), now: clock.now)
       guard indicatesOverload, isFailing else { return }
-      guard let next = policy.waitInPlaceOfRetry(state, random: clock.random()) else { return }
+      guard let next = rule.waitInPlaceOfRetry(state, random: clock.random()) else { return }
       state.history[last].skippedRetries += 1
       delay = next
       source = .budget
@@ -294,15 +293,9 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The deadline
 
-  /// What is left of the time until the deadline; nil without one.
-  private func timeUntilDeadline(_ state: RetryCallState) -> Duration? {
-    policy.deadline.map { $0 - elapsed(state) }
-  }
+  private func timeUntilDeadline(_ state: RetryCallState) -> Duration { rule.deadline - elapsed(state) }
 
-  private func isPastDeadline(_ state: RetryCallState) -> Bool {
-    guard let time = timeUntilDeadline(state) else { return false }
-    return time <= .zero
-  }
+  private func isPastDeadline(_ state: RetryCallState) -> Bool { timeUntilDeadline(state) <= .zero }
 
   /// The time since the call began.
   private func elapsed(_ state: RetryCallState) -> Duration { clock.now - state.callStart }
@@ -313,8 +306,8 @@ nonisolated final class RetryLoop: Sendable {
     _ response: NetworkResponse<Data>, _ outcome: NetworkOutcome, _ state: RetryCallState
   ) -> CallResult {
     var response = response
-    policy.budget?.responded(response.response.url, now: clock.now)
-    if outcome.hasFollowedRedirect { policy.budget?.responded(request.url, now: clock.now) }
+    rule.budget.responded(response.response.url, now: clock.now)
+    if outcome.hasFollowedRedirect { rule.budget.responded(request.url, now: clock.now) }
     emit(.succeeded(statusCode: response.statusCode), state)
     response.failures = state.history
     response.success = endedAttempt(state)
@@ -340,7 +333,7 @@ nonisolated final class RetryLoop: Sendable {
 
   /// `time`: the time since the call began; nil is now.
   private func emit(_ kind: NetworkEvent.Kind, _ state: RetryCallState, at time: Duration? = nil) {
-    guard let events, let onEvent = policy.onEvent else { return }
+    guard let events, let onEvent = rule.onEvent else { return }
     let event = NetworkEvent(
       callID: plan.id, request: request, attempt: state.attempts, elapsed: time ?? elapsed(state), kind: kind)
     events.async { onEvent(event) }

@@ -109,7 +109,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
     plan.request.url = plan.request.url.map(completed)
     // A budget uses real time, but the script simulates time.
     var policy = plan.policy ?? .default
-    policy.budget = nil
+    policy.budget = .unlimited
     plan.policy = policy
     return plan
   }

@@ -126,7 +126,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       if response != nil {
         call = call.asAnotherCall()
         // There is always a wait, which grows while the server ends each connection without an event.
-        let least = fruitless > 0 ? RetryPolicy.default.backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
+        let least = fruitless > 0 ? RetryRule(nil).backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
         call.delay = Swift.max(parser.retry ?? .seconds(3), least)
       }

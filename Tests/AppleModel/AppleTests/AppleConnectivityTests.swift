@@ -79,7 +79,7 @@ import WyndLoopbackServer
     _ server: LoopbackServer, _ send: @escaping @Sendable (URLSession, RetryPolicy) async throws -> Void
   ) async -> NetworkError? {
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(backoff: .immediate, budget: nil, shouldRetry: Self.goingOnline(session))
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: Self.goingOnline(session))
     let result = Task { () -> NetworkError? in
       do {
         try await send(session, policy)
@@ -143,7 +143,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let log = EventLog()
     let policy = RetryPolicy(
-      backoff: .immediate, maxUnreachableTime: .seconds(1), budget: nil, shouldRetry: Self.goingOnline(session),
+      backoff: .immediate, maxUnreachableTime: .seconds(1), budget: .unlimited, shouldRetry: Self.goingOnline(session),
       onEvent: log.add)
     let request = URLRequest(url: server.url())
     let result = Task { await session.result(of: request, policy: policy) }
@@ -182,7 +182,7 @@ import WyndLoopbackServer
     // An upload is repeated if it is a PUT.
     if kind == "upload" { request.httpMethod = "PUT" }
     let status = Task { [request] in
-      let policy = RetryPolicy(backoff: .immediate, maxRetryTime: .milliseconds(50), budget: nil)
+      let policy = RetryPolicy(backoff: .immediate, maxRetryTime: .milliseconds(50), budget: .unlimited)
       switch kind {
       case "download":
         let folder = try Folder()
@@ -217,7 +217,7 @@ import WyndLoopbackServer
   @Test func retriesOnceOnAConnectionThatClosedDuringSuspension() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
     await suspendApp(of: session, for: .milliseconds(1))
     let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)

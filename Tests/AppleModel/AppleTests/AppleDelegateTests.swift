@@ -56,7 +56,7 @@ import WyndLoopbackServer
 
   static func run(_ kind: String, _ session: URLSession, _ request: URLRequest) async throws -> Int {
     if kind != "request" { return try await TransferSessionTests.run(kind, session, request) }
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     return try await session.networkResponse(for: request, policy: policy).response.statusCode
   }
 
@@ -185,7 +185,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let client = NetworkClient(on: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
     let performer: any NetworkPerformer = isClient ? client : session
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     let response = try await performer.networkResponse(for: URLRequest(url: server.url()), policy: policy)
     #expect(response.attempts.map { $0.metrics?.redirectCount } == [0, 1])
     #expect(response.attempts.map { $0.metrics?.transactionMetrics.count } == [1, 2])

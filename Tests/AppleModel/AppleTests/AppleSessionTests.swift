@@ -91,7 +91,8 @@ import WyndLoopbackServer
       let (delegate, held) = (Delegate(), Held())
       let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
       (weakSession, weakDelegate, weakHeld, ends) = (session, delegate, held, delegate.ends)
-      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil, onEvent: { [held] _ in _ = held })
+      let policy = RetryPolicy(
+        maxRetries: 1, backoff: .immediate, budget: .unlimited, onEvent: { [held] _ in _ = held })
       let request = URLRequest(url: server.url(), method: "PUT")
       let task = Task {
         switch kind {
@@ -136,7 +137,7 @@ import WyndLoopbackServer
     let delegate = Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     let policy = RetryPolicy(
-      backoff: .constant(.milliseconds(50)), budget: nil,
+      backoff: .constant(.milliseconds(50)), budget: .unlimited,
       onEvent: { event in
         guard case .willRetry = event.kind else { return }
         if cancelsTasks { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }

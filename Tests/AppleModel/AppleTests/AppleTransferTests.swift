@@ -7,7 +7,7 @@ import WyndLoopbackServer
 
 /// Transfers on a URLSession that serves from its cache, takes a truncated body for whole, and counts suspensions.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleTransferTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   // MARK: Parts and the cache
 

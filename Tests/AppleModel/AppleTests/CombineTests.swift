@@ -17,7 +17,7 @@ import WyndLoopbackServer
     var host: String { "127.0.0.1" }
     var port: Int? { Int(server.port) }
     var path: String { "/item" }
-    var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: nil) }
+    var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: .unlimited) }
   }
   final class Seen<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
@@ -27,7 +27,7 @@ import WyndLoopbackServer
     func reaches(_ count: Int) async { while all.count < count { try? await Task.sleep(for: .milliseconds(1)) } }
   }
   let session = URLSession(configuration: .ephemeral)
-  static let quick = RetryPolicy(backoff: .immediate, budget: nil)
+  static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   /// Records the events of a publisher as text.
   static func watch<Output>(_ publisher: AnyPublisher<Output, NetworkError>, _ seen: Seen<String>) -> AnyCancellable {
@@ -94,7 +94,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer { $0.target == "/item" ? .status(503) : .hang }
     let events = Seen<String>()
     let policy = RetryPolicy(
-      backoff: .constant(.seconds(3600)), maxRetryTime: nil, budget: nil,
+      backoff: .constant(.seconds(3600)), maxRetryTime: .noLimit, budget: .unlimited,
       onEvent: { event in
         switch event.kind {
         case .willRetry: events.add("waits")

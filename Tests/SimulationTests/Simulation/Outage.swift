@@ -50,7 +50,7 @@ public struct Outage: Sendable {
       time.timer(after: .milliseconds(20)) { completion(NetworkOutcome(data: Data(), response: response)) }
     }
     guard let url = URL(string: "http://simulated.example/") else { return Result() }
-    let policy = RetryPolicy(maxRetries: maxRetries, budget: isShared ? RetryBudget() : nil)
+    let policy = RetryPolicy(maxRetries: maxRetries, budget: isShared ? RetryBudget() : .unlimited)
     for _ in 0..<calls {
       let loop = RetryLoop(NetworkCallPlan(URLRequest(url: url), policy: policy), on: transport, clock: time)
       time.start {

@@ -22,6 +22,7 @@ public enum PureParts {
     }
     let now = Date(timeIntervalSince1970: 784_111_777)
     let (policy, queue) = (RetryPolicy(), OperationQueue())
+    let rule = RetryRule(policy)
     let request = URLRequest(url: url)
     var order = request
     order.httpMethod = "POST"
@@ -40,14 +41,14 @@ public enum PureParts {
         }
       ),
       ("decision: 200", { _ = outcome.result(isHead: false, allowEmptyData: false) }),
-      ("decision: 503", { _ = policy.decision(failure, request, call, verdict: nil, now: now, random: 0.5) }),
+      ("decision: 503", { _ = rule.decision(failure, request, call, verdict: nil, now: now, random: 0.5) }),
       (
         "decision: 429, Retry-After: 7",
-        { _ = policy.decision(limitedFailure, request, call, verdict: nil, now: now, random: 0.5) }
+        { _ = rule.decision(limitedFailure, request, call, verdict: nil, now: now, random: 0.5) }
       ),
-      ("decision: connection lost", { _ = policy.decision(lost, request, call, verdict: nil, now: now, random: 0.5) }),
+      ("decision: connection lost", { _ = rule.decision(lost, request, call, verdict: nil, now: now, random: 0.5) }),
       ("safety: POST, 503", { [order] in _ = RepeatSafety(of: order, isReadOnly: false) }),
-      ("backoff", { _ = policy.backoff.delay(retry: 3, random: 0.5) }),
+      ("backoff", { _ = rule.backoff.delay(retry: 3, random: 0.5) }),
       ("origin of a URL", { _ = NetworkOrigin(url) }),
       ("description of an error", { _ = lost.description }),
     ]

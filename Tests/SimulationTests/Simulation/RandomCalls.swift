@@ -44,7 +44,7 @@ private struct Fate {
 
 private final class SimulatedCall: @unchecked Sendable {
   let number: Int
-  let policy: RetryPolicy
+  let policy: RetryRule
   let isUnsafe: Bool
   let began: Duration
   var completions = 0
@@ -56,7 +56,7 @@ private final class SimulatedCall: @unchecked Sendable {
   var waits: [(at: Duration, delay: Duration, attempts: Int)] = []
   var sentAfterCancel = false
 
-  init(number: Int, policy: RetryPolicy, isUnsafe: Bool, began: Duration) {
+  init(number: Int, policy: RetryRule, isUnsafe: Bool, began: Duration) {
     (self.number, self.policy, self.isUnsafe, self.began) = (number, policy, isUnsafe, began)
   }
 }
@@ -116,17 +116,17 @@ private final class World: @unchecked Sendable {
         .exponential(base: .milliseconds(500), cap: .seconds(20)), .constant(.seconds(1)), .immediate,
         .exponential(base: .milliseconds(1), cap: .milliseconds(5)),
       ]),
-      maxRetryAfter: random.pick([nil, .zero, .seconds(2), .seconds(60)]),
+      maxRetryAfter: random.pick([.noLimit, .zero, .seconds(2), .seconds(60)]),
       maxRetryTime: random.pick([.seconds(120), .seconds(120), .seconds(120), .seconds(30), .seconds(1), .zero]),
-      maxUnreachableTime: random.pick([nil, .seconds(10), .seconds(10), .zero]),
-      deadline: random.pick([nil, nil, .seconds(10), .milliseconds(50), .seconds(2)]),
-      budget: random.chance(0.8) ? budget : nil, retriesNonIdempotent: random.chance(0.05))
+      maxUnreachableTime: random.pick([.noLimit, .seconds(10), .seconds(10), .zero]),
+      deadline: random.pick([nil, .noLimit, .seconds(10), .milliseconds(50), .seconds(2)]),
+      budget: random.chance(0.8) ? budget : .unlimited, retriesNonIdempotent: random.chance(0.05))
     let call = SimulatedCall(
-      number: number, policy: policy,
-      isUnsafe: ["POST", "PATCH"].contains(method) && !hasKey && !policy.retriesNonIdempotent, began: time.now)
+      number: number, policy: RetryRule(policy),
+      isUnsafe: ["POST", "PATCH"].contains(method) && !hasKey && policy.retriesNonIdempotent != true, began: time.now)
     let transport = SimulatedTransport { [self] _, completion in
       if call.cancelledAt != nil { call.sentAfterCancel = true }
-      let fate = fate(host: host, hasLimit: call.policy.deadline != nil)
+      let fate = fate(host: host, hasLimit: call.policy.deadline < .noLimit)
       let place = call.sends.count
       call.sends.append((time.now, nil, fate))
       let latency = Duration.bounded(seconds: random.chance(0.02) ? 60 : random.unit() * 0.2)
@@ -202,7 +202,7 @@ private final class World: @unchecked Sendable {
     }
     let (policy, sends) = (call.policy, call.sends)
     check(.endsExactlyOnce, call.completions == 1, "\(call.completions) completions")
-    check(.noMoreSendsThanAllowed, sends.count <= max(0, policy.maxRetries) + 1, "\(sends.count) sends")
+    check(.noMoreSendsThanAllowed, sends.count <= policy.maxRetries + 1, "\(sends.count) sends")
     check(.nothingSentAfterACancellation, !call.sentAfterCancel, "cancelled at \(call.cancelledAt ?? .zero)")
     for (send, next) in zip(sends, sends.dropFirst()) {
       check(.nothingUnsafeIsSentTwice, !call.isUnsafe || !send.fate.mayHaveBeenApplied, "after \(send.fate.outcome)")
@@ -217,16 +217,16 @@ private final class World: @unchecked Sendable {
       let floor = isFirst ? sends[wait.attempts - 1].fate.asked.map { Duration.seconds($0) } ?? .zero : .zero
       (waited, asked) = (waited + wait.delay, asked + min(floor, wait.delay))
       let end = wait.at - call.began + wait.delay
-      let isExempt = wait.attempts == 1 && (sends[0].ended ?? .zero) - call.began > policy.maxRetryTime ?? .zero
+      let isExempt = wait.attempts == 1 && (sends[0].ended ?? .zero) - call.began > policy.maxRetryTime
       check(
         .noWaitThatCannotEndInAnAttempt,
-        (isExempt || policy.maxRetryTime.map { end <= $0 } ?? true) && policy.deadline.map { end < $0 } ?? true,
+        (isExempt || end <= policy.maxRetryTime) && end < policy.deadline,
         "until \(end)")
       var longest = Duration.seconds(1_000_000)
       if case .exponential(_, let cap) = policy.backoff { longest = floor + cap }
       check(.everyDelayIsWithinItsBounds, wait.delay >= .zero && wait.delay <= longest, "\(wait.delay) > \(longest)")
     }
-    let steps = (0..<max(0, policy.maxRetries)).map { policy.backoff.delay(retry: $0, random: 1) }
+    let steps = (0..<policy.maxRetries).map { policy.backoff.delay(retry: $0, random: 1) }
     let longest = steps.reduce(asked, +)
     check(.noLongerThanItsOwnRetries, waited <= longest + .milliseconds(1), "waited \(waited) of \(longest)")
     check(.noMoreSendsThanAlone, sends.count <= call.waits.count + 1, "\(sends.count) after \(call.waits.count) waits")
@@ -235,9 +235,9 @@ private final class World: @unchecked Sendable {
     {
       check(.everyDelayIsWithinItsBounds, first.delay <= min(cap, base), "the first: \(first.delay)")
     }
-    if let deadline = policy.deadline, let endedAt = call.endedAt {
+    if let endedAt = call.endedAt {
       check(
-        .noLongerThanTheDeadline, endedAt - call.began <= deadline + .milliseconds(1), "\(endedAt - call.began)")
+        .noLongerThanTheDeadline, endedAt - call.began <= policy.deadline + .milliseconds(1), "\(endedAt - call.began)")
     }
     switch call.result {
     case .success(let response):

@@ -84,7 +84,7 @@ public struct Storm: Sendable {
     }
     guard let url = URL(string: "http://simulated.example/") else { return Result(strategy: strategy) }
     let request = URLRequest(url: url)
-    let budgets = (0..<clients).map { _ in strategy == .ours ? RetryBudget() : nil }
+    let budgets = (0..<clients).map { _ in strategy == .ours ? RetryBudget() : .unlimited }
     nonisolated(unsafe) var arrive: ((Int) -> Void)!
     arrive = { client in
       let now = time.now.secondsAsDouble

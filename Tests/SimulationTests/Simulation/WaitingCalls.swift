@@ -26,7 +26,7 @@ public final class WaitingCalls: @unchecked Sendable {
 
   /// Starts them all: each fails at once, and its retry is due `earliest` plus its share of `spread` (seconds) later.
   public func start(earliest: Double, spread: Double, isShared: Bool) {
-    let budget = isShared ? RetryBudget() : nil
+    let budget = isShared ? RetryBudget() : .unlimited
     var responses = Responses()
     guard let failure = responses.response(503), let success = responses.response(200) else { return }
     let transport = SimulatedTransport { [self] request, completion in
@@ -38,7 +38,7 @@ public final class WaitingCalls: @unchecked Sendable {
     }
     for (index, request) in requests.enumerated() {
       let wait = Duration.bounded(seconds: earliest + spread * Double(index) / Double(requests.count))
-      let policy = RetryPolicy(backoff: .constant(wait), maxRetryTime: nil, budget: budget)
+      let policy = RetryPolicy(backoff: .constant(wait), maxRetryTime: .noLimit, budget: budget)
       let clock = NotingClock { [self] due in lock.withLock { dues[index] = due } }
       let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: clock)
       _ = loop.start(on: queue) { [self] _ in lock.withLock { self.endedCount += 1 } }

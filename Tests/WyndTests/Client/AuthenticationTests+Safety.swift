@@ -129,7 +129,8 @@ extension AuthenticationTests {
       return request.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401)
     }
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
-    let client = NetworkClient(baseURL: server.url(), policy: RetryPolicy(budget: nil), middleware: [authentication])
+    let client = NetworkClient(
+      baseURL: server.url(), policy: RetryPolicy(budget: .unlimited), middleware: [authentication])
     var request = URLRequest(url: server.url("/password"))
     request.httpMethod = "POST"
     request.httpBody = Data("new password".utf8)
@@ -176,7 +177,7 @@ extension AuthenticationTests {
   @Test func deadlineIncludesTheRenewal() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
     var (client, _) = Self.client(server, "old")
-    client.policy = RetryPolicy(deadline: .milliseconds(300), budget: nil)
+    client.policy = RetryPolicy(deadline: .milliseconds(300), budget: .unlimited)
     do throws(NetworkError) { _ = try await Self.get(client) } catch { #expect(error.stopReason == .deadline) }
   }
 

@@ -185,7 +185,7 @@ extension AuthenticationTests {
     let script = Self.script("new1")
     let renewals = Counter()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { old, client in
-      #expect(old.token == "old" && client.middleware.isEmpty && client.policy.budget == nil)
+      #expect(old.token == "old" && client.middleware.isEmpty && client.policy.budget === RetryBudget.unlimited)
       return BearerToken("new\(renewals.add())")
     }
     let client = Self.client(script, authentication, policy: RetryPolicy())

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// How a rejected credential is renewed, once for all calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
-  static let quick = RetryPolicy(backoff: .immediate, budget: nil)
+  static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
   struct Expired: Error, Equatable {}
 
   /// Accepts one token, counts requests by token, and issues a new token at `/token`.
@@ -258,7 +258,7 @@ import WyndLoopbackServer
     }
     let client = NetworkClient(
       baseURL: server.url(),
-      policy: RetryPolicy(backoff: .immediate, budget: nil, shouldRetry: { $0.statusCode == 401 }),
+      policy: RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: { $0.statusCode == 401 }),
       middleware: [authentication])
     _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
     #expect(refreshes.value == 1)

@@ -70,7 +70,7 @@ final class Expenses: Sendable {
     }
     client = NetworkClient(
       baseURL: baseURL, on: ResponseCache(cache, servesStaleIfError: true), headers: [.userAgent("Expenses/1.0")],
-      policy: RetryPolicy(backoff: .immediate, budget: nil, onEvent: onEvent),
+      policy: RetryPolicy(backoff: .immediate, budget: .unlimited, onEvent: onEvent),
       middleware: [authentication])
   }
 

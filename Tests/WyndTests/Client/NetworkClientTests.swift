@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// Base URL, headers, coders and policy of a client apply to all of its calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkClientTests {
-  static let quick = RetryPolicy(backoff: .immediate, budget: nil)
+  static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   struct Item: Endpoint {
     typealias Response = String

@@ -53,7 +53,7 @@ extension NetworkMiddlewareTests {
       request.httpBody = Data("changed".utf8)
       return try await next(request)
     }
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     let client = NetworkClient(baseURL: server.url(), policy: policy, middleware: [watching, changing])
     try await client.performNetworkUpload(URLRequest(url: server.url()), from: .data(Data("photo".utf8)))
     #expect(watching.bodies.value == ["photo", "photo"])

@@ -153,7 +153,7 @@ import WyndLoopbackServer
   @Test func deadlineEndsAnAttemptInsideMiddleware() async throws {
     let server = try LoopbackServer(script: .hang)
     let client = NetworkClient(
-      baseURL: server.url(), policy: RetryPolicy(deadline: .milliseconds(200), budget: nil),
+      baseURL: server.url(), policy: RetryPolicy(deadline: .milliseconds(200), budget: .unlimited),
       middleware: [Closure { try await $1($0) }])
     do throws(NetworkError) { _ = try await client.load(Item()) } catch { #expect(error.stopReason == .deadline) }
   }

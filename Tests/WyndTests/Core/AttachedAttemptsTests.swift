@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// The error of a call that was retried has every attempt, also if it is not wrapped.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AttachedAttemptsTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   func error(_ steps: [NetworkScript.Step], _ call: (NetworkScript) async throws -> Void) async -> NetworkError? {
     await #expect(throws: NetworkError.self) { try await call(NetworkScript(steps)) }

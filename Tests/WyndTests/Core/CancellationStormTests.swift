@@ -38,7 +38,7 @@ import WyndLoopbackServer
 
   static let policy = RetryPolicy(
     maxRetries: 3, backoff: .exponential(base: .milliseconds(5), cap: .milliseconds(50)), deadline: .seconds(20),
-    budget: nil)
+    budget: .unlimited)
 
   @Test func completesAThousandHandlerCallsOnceOnTheDelegateQueue() async throws {
     try await Turn.take {

@@ -24,7 +24,7 @@ extension CancellationTests {
       for number in 0..<300 {
         let starts = DispatchSemaphore(value: 0)
         let policy = RetryPolicy(
-          backoff: .immediate, budget: nil,
+          backoff: .immediate, budget: .unlimited,
           onEvent: { if case .attemptStarted = $0.kind, $0.attempt == attempt { starts.signal() } })
         var request = URLRequest(url: server.url("/\(attempt)-\(number)"))
         request.timeoutInterval = 600
@@ -104,7 +104,7 @@ extension CancellationTests {
     do {
       let model = Model(other)
       let policy = RetryPolicy(
-        budget: nil,
+        budget: .unlimited,
         onEvent: {
           _ = model
           if case .willRetry = $0.kind { waits.add() }

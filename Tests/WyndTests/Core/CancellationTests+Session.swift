@@ -35,7 +35,7 @@ extension CancellationTests {
     /// Creating a task on an invalidated session stops the process: a session may end at any moment after a call began.
     @Test(arguments: ["redirect", "retry", "client"])
     func sessionCanBeInvalidatedDuringACall(_ kind: String) async throws {
-      let policy = RetryPolicy(maxRetries: 20, backoff: .immediate, budget: nil)
+      let policy = RetryPolicy(maxRetries: 20, backoff: .immediate, budget: .unlimited)
       for round in 0..<40 {
         let session = URLSession(configuration: .ephemeral)
         let end: @Sendable () -> Void = {

@@ -77,7 +77,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok())
     let result = await withCheckedContinuation { continuation in
       call.value = session.performNetworkUpload(
-        URLRequest(url: server.url()), from: body, policy: RetryPolicy(backoff: .immediate, budget: nil)
+        URLRequest(url: server.url()), from: body, policy: RetryPolicy(backoff: .immediate, budget: .unlimited)
       ) { continuation.resume(returning: $0) }
       hasStarted.signal()
     }

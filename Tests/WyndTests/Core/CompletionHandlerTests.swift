@@ -20,7 +20,7 @@ import WyndLoopbackServer
   @Test func doesNotSendAnInvalidRequest() async throws {
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()
-    let policy = RetryPolicy(budget: nil, onEvent: log.add)
+    let policy = RetryPolicy(budget: .unlimited, onEvent: log.add)
     let result = await result(of: URLRequest(url: server.url(), method: "GE T"), policy)
     guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
     #expect(server.requests.isEmpty)
@@ -32,7 +32,7 @@ import WyndLoopbackServer
     for deadline in [Duration.zero, .seconds(-1)] {
       for isAsync in [true, false] {
         let log = EventLog()
-        let policy = RetryPolicy(deadline: deadline, budget: nil, onEvent: log.add)
+        let policy = RetryPolicy(deadline: deadline, budget: .unlimited, onEvent: log.add)
         let request = URLRequest(url: server.url())
         let result = isAsync ? await session.result(of: request, policy: policy) : await result(of: request, policy)
         #expect(result.error?.stopReason == .deadline)
@@ -45,7 +45,7 @@ import WyndLoopbackServer
 
   @Test func usesTheRetryClosureOfThePolicy() async throws {
     let server = try LoopbackServer(script: .status(404), .ok("hello"))
-    let policy = RetryPolicy(backoff: .immediate, budget: nil, shouldRetry: { $0.statusCode == 404 })
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: { $0.statusCode == 404 })
     #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
   }
 
@@ -53,7 +53,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .status(200))
     #expect(try await session.performNetworkRequest(server.url(), allowEmptyData: true).isEmpty)
     let log = EventLog()
-    let policy = RetryPolicy(budget: nil, onEvent: log.add)
+    let policy = RetryPolicy(budget: .unlimited, onEvent: log.add)
     #expect(
       try await session.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true, policy: policy).data
         .isEmpty)
@@ -61,7 +61,7 @@ import WyndLoopbackServer
     let ofAHandler = EventLog()
     let result = await withCheckedContinuation { continuation in
       session.performNetworkRequest(
-        server.url(), allowEmptyData: true, policy: RetryPolicy(budget: nil, onEvent: ofAHandler.add)
+        server.url(), allowEmptyData: true, policy: RetryPolicy(budget: .unlimited, onEvent: ofAHandler.add)
       ) { continuation.resume(returning: $0) }
     }
     #expect(try result.get().isEmpty && ofAHandler.isOver)
@@ -70,7 +70,8 @@ import WyndLoopbackServer
   @Test func endsAtTheDeadlineWithoutARetry() async throws {
     let server = try LoopbackServer(script: .hang)
     let began = ContinuousClock.now
-    let result = await result(of: URLRequest(url: server.url()), RetryPolicy(deadline: .milliseconds(100), budget: nil))
+    let result = await result(
+      of: URLRequest(url: server.url()), RetryPolicy(deadline: .milliseconds(100), budget: .unlimited))
     #expect(result.error?.stopReason == .deadline)
     #expect(result.error?.attempts.count == 1)
     #expect(ContinuousClock.now - began < .seconds(30))
@@ -80,7 +81,7 @@ import WyndLoopbackServer
   @Test func doesNotReportAnAttemptThatWasNotMade() async throws {
     let server = try LoopbackServer(script: .status(503))
     let policy = RetryPolicy(
-      backoff: .immediate, deadline: .milliseconds(300), budget: nil,
+      backoff: .immediate, deadline: .milliseconds(300), budget: .unlimited,
       shouldRetry: { _ in
         Thread.sleep(forTimeInterval: 0.4)
         return true
@@ -94,7 +95,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let session = URLSession(configuration: .ephemeral)
     let policy = RetryPolicy(
-      backoff: .constant(.milliseconds(300)), budget: nil,
+      backoff: .constant(.milliseconds(300)), budget: .unlimited,
       onEvent: { if case .willRetry = $0.kind { session.finishTasksAndInvalidate() } })
     #expect(await session.result(of: URLRequest(url: server.url()), policy: policy).error == nil)
     #expect(server.requests.count == 2)
@@ -106,7 +107,7 @@ import WyndLoopbackServer
     let log = EventLog()
     let hasResult = DispatchSemaphore(value: 0)
     let policy = RetryPolicy(
-      budget: nil,
+      budget: .unlimited,
       onEvent: { event in
         if case .attemptStarted = event.kind { _ = hasResult.wait(timeout: .now() + 0.3) }
         log.add(event)
@@ -130,7 +131,7 @@ import WyndLoopbackServer
     let log = EventLog()
     let hasNext = DispatchSemaphore(value: 0)
     let policy = RetryPolicy(
-      budget: nil,
+      budget: .unlimited,
       onEvent: { event in
         if case .attemptStarted = event.kind { _ = hasNext.wait(timeout: .now() + 0.3) }
         log.add(event)
@@ -171,7 +172,7 @@ import WyndLoopbackServer
     let inside = Counter()
     let mayGoOn = DispatchSemaphore(value: 0)
     let slow = RetryPolicy(
-      maxRetries: 1, budget: nil,
+      maxRetries: 1, budget: .unlimited,
       shouldRetry: { _ in
         inside.add()
         _ = mayGoOn.wait(timeout: .now() + 120)

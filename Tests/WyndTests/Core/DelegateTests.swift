@@ -170,7 +170,7 @@ import WyndLoopbackServer
     }
     let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
     let policy = RetryPolicy(
-      backoff: .constant(.milliseconds(100)), budget: nil,
+      backoff: .constant(.milliseconds(100)), budget: .unlimited,
       shouldRetry: { _ in
         session.finishTasksAndInvalidate()
         return true

@@ -147,7 +147,7 @@ import WyndLoopbackServer
     delegate.session.value = ObjectIdentifier(session)
     let request = URLRequest(url: server.url())
     // A call that is lost ends then. The others take milliseconds.
-    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), deadline: .seconds(15), budget: nil)
+    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), deadline: .seconds(15), budget: .unlimited)
     do {
       let owner = Owner(ending)
       policy.onEvent = { event in
@@ -251,7 +251,7 @@ import WyndLoopbackServer
   /// A session that is made for one call, and finished right after it.
   @Test func sessionCanBeFinishedRightAfterTheStartOfItsCall() async throws {
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     for number in 0..<300 {
       let result: NetworkResult = await withCheckedContinuation { continuation in
         let session = URLSession(configuration: .ephemeral)
@@ -267,7 +267,7 @@ import WyndLoopbackServer
   @Test(arguments: [true, false])
   func sessionCanBeFinishedRightAfterTheStartOfAnEndpointOfAClient(isUpload: Bool) async throws {
     let server = try LoopbackServer(script: .ok("x"))
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     for number in 0..<100 {
       let endpoint: AdHocEndpoint<String> = .post("/\(number)", body: .text("order"), as: String.self)
       let result: Result<String, NetworkError> = await withCheckedContinuation { continuation in

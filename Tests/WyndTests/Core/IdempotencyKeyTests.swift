@@ -18,7 +18,7 @@ import WyndLoopbackServer
     request.idempotencyKey = key
     #expect(request.idempotencyKey == key)
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     #expect(try await session.performNetworkRequest(request, policy: policy) == Data("placed".utf8))
     #expect(server.requests.map { $0.value("Idempotency-Key") } == ["\"\(key)\"", "\"\(key)\""])
 

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// A later attempt runs on a private session, with what the app's session has.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LaterAttemptTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   /// Each response sets a cookie: the app's session gets that of the retry, and the retry that of the session.
   @Test(arguments: ["GET", "PUT"]) func retrySendsCookiesAndHeadersOfTheSession(_ method: String) async throws {

@@ -68,7 +68,7 @@ import WyndLoopbackServer
   @Test func eventsHaveTheRequestAndTheElapsedTime() async throws {
     let call = try await RetryRuleTests.run(
       [.status(503), .silence, .ok("x")], headers: ["X-Mine": "1"],
-      policy: .init(backoff: .constant(.seconds(5)), budget: nil))
+      policy: .init(backoff: .constant(.seconds(5)), budget: .unlimited))
     #expect(call.log.events.map(\.elapsed) == [0, 0, 0, 5, 65, 65, 70, 70].map { .seconds($0) })
     #expect(call.log.events.allSatisfy { $0.request.value(forHTTPHeaderField: "X-Mine") == "1" })
     #expect(call.log.delays == [.seconds(5), .seconds(5)])
@@ -180,7 +180,7 @@ import WyndLoopbackServer
     let mayGoOn = DispatchSemaphore(value: 0)
     let log = EventLog()
     let policy = RetryPolicy(
-      backoff: .constant(.seconds(60)), budget: nil,
+      backoff: .constant(.seconds(60)), budget: .unlimited,
       onEvent: { event in
         log.add(event)
         guard case .willRetry = event.kind else { return }
@@ -209,7 +209,7 @@ import WyndLoopbackServer
     let isInside = Gate()
     let mayGoOn = DispatchSemaphore(value: 0)
     let slow = RetryPolicy(
-      maxRetries: 1, backoff: .constant(.milliseconds(10)), budget: nil,
+      maxRetries: 1, backoff: .constant(.milliseconds(10)), budget: .unlimited,
       onEvent: {
         guard case .attemptStarted = $0.kind, $0.attempt == 2 else { return }
         isInside.open()
@@ -221,7 +221,7 @@ import WyndLoopbackServer
     let ended = Box<Bool>(false)
     let elsewhere = server.url("/other")
     let other = Task {
-      let policy = RetryPolicy(deadline: .milliseconds(200), budget: nil, onEvent: { _ in })
+      let policy = RetryPolicy(deadline: .milliseconds(200), budget: .unlimited, onEvent: { _ in })
       _ = await session.result(of: URLRequest(url: elsewhere), policy: policy)
       ended.value = true
     }

@@ -121,7 +121,7 @@ import WyndLoopbackServer
     ]
     return bodies as [Any] + steps + [
       endpoint, download, credential, authentication, NetworkHeader.authorization(bearer: "SECRET"), policy,
-      policy.backoff, RetryBudget(), NetworkMethod.post, RequestBody.Part(name: "a", data: data),
+      Backoff.immediate, RetryBudget(), NetworkMethod.post, RequestBody.Part(name: "a", data: data),
       ResponseCache(MemoryStore()), MemoryStore(), try DiskStore(folder.file("cache")), NetworkScript(steps),
       TransferError.unusableFile(folder.file(), reason: "no"), DownloadOptions(), TransferProgress(completed: 1),
       QueryEncoder(), ResponseKey(url: url.absoluteString, scope: "SECRET", variant: "SECRET"),
@@ -155,15 +155,15 @@ import WyndLoopbackServer
   @Test func textOfAPolicyHasTheFieldsThatAreSet() {
     #expect("\(RetryPolicy.default)" == "RetryPolicy()")
     #expect("\(RetryPolicy.never)" == "RetryPolicy(maxRetries: 0)")
-    var policy = RetryPolicy(maxRetries: 3, maxRetryTime: nil, deadline: .seconds(10))
-    #expect("\(policy)" == "RetryPolicy(maxRetries: 3, maxRetryTime: nil, deadline: 10.0 seconds)")
+    var policy = RetryPolicy(maxRetries: 3, maxRetryTime: .noLimit, deadline: .seconds(10))
+    #expect("\(policy)" == "RetryPolicy(maxRetries: 3, maxRetryTime: noLimit, deadline: 10.0 seconds)")
     policy = RetryPolicy(
-      backoff: .constant(.seconds(1)), maxRetryAfter: .seconds(2), maxUnreachableTime: .seconds(3), budget: nil,
+      backoff: .constant(.seconds(1)), maxRetryAfter: .seconds(2), maxUnreachableTime: .seconds(3), budget: .unlimited,
       retriesNonIdempotent: true, shouldRetry: { _ in true }, onEvent: { _ in })
     #expect(
       "\(policy)" == """
         RetryPolicy(backoff: constant(1.0 seconds), maxRetryAfter: 2.0 seconds, maxUnreachableTime: 3.0 seconds, \
-        budget: nil, retriesNonIdempotent: true, shouldRetry, onEvent)
+        budget: unlimited, retriesNonIdempotent: true, shouldRetry, onEvent)
         """)
   }
 

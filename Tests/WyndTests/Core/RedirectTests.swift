@@ -77,7 +77,7 @@ import Wynd
     }
     var request = URLRequest(url: server.url("/a"), method: "PUT")
     request.httpBody = Data("the body".utf8)
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     let response = try await session.networkResponse(for: request, policy: policy)
     #expect(server.requests.map(\.target) == ["/a", "/b", "/a", "/b"])
     #expect(server.requests.map(\.text) == Array(repeating: "the body", count: 4))
@@ -219,7 +219,7 @@ import Wynd
     let server = try LoopbackServer { _ in .redirect(302, to: unreachable.url().absoluteString) }
     let log = EventLog()
     let policy = RetryPolicy(
-      maxRetries: 60, backoff: .constant(.milliseconds(50)), maxUnreachableTime: .milliseconds(200), budget: nil,
+      maxRetries: 60, backoff: .constant(.milliseconds(50)), maxUnreachableTime: .milliseconds(200), budget: .unlimited,
       onEvent: log.add)
     _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
     #expect(log.gaveUp == .maxUnreachableTime)

@@ -155,7 +155,7 @@ import Testing
   }
 
   private func download(_ server: LoopbackServer, to file: URL) async throws -> NetworkDownload {
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     return try await session.performNetworkDownload(URLRequest(url: server.url("/file")), to: file, policy: policy)
   }
 

@@ -48,13 +48,13 @@ import Testing
     let asked = NetworkRetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
     #expect(asked?.wait == expected.map { .seconds($0) }, "\(value.prefix(40))")
     // No cap, and three caps: finite, never negative, accepted only up to the cap, never shortened.
-    for cap in [nil, Duration.zero, .seconds(1), .seconds(60)] {
-      let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: nil)
+    for cap in [.noLimit, Duration.zero, .seconds(1), .seconds(60)] {
+      let policy = RetryPolicy(backoff: .constant(.seconds(7)), maxRetryAfter: cap, maxRetryTime: .noLimit)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
-      let decision = policy.decision(
+      let decision = RetryRule(policy).decision(
         error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
       if let expected {
-        let fits = cap.map { .seconds(expected) <= $0 } ?? true
+        let fits = .seconds(expected) <= cap
         #expect(
           decision
             == (fits
@@ -173,9 +173,9 @@ import Testing
       ("Wed Oct 21 07:29:01 2015", 61), ("Sun Nov  6 08:49:37 1994", 0),
       ("Fri, 31 Dec 9999 23:59:59 GMT", NetworkRetryAfter.longest),
     ] {
-      let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) }, maxRetryTime: nil)
+      let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) } ?? .noLimit, maxRetryTime: .noLimit)
       let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
-      let decision = policy.decision(
+      let decision = RetryRule(policy).decision(
         error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
       let fits = cap.map { seconds <= $0 } ?? true
       #expect(
@@ -191,14 +191,14 @@ import Testing
     // 200 with Retry-After, retried by an override: it is no refusal.
     let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
     let error = NetworkError.noResponseData(try Self.response(200, ["Retry-After": "120"]))
-    let decision = policy.decision(
+    let decision = RetryRule(policy).decision(
       error, Self.request, RetryCallState(attempts: 1), verdict: true, now: Self.now, random: 0)
     #expect(decision == .retry(after: .seconds(7), .backoff))
   }
 
   @Test func ignoresRateLimitHeadersOnA502() throws {
     let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
-    let decision = RetryPolicy.default.decision(
+    let decision = RetryRule(.default).decision(
       error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0.5)
     #expect(decision == .retry(after: .milliseconds(250), .backoff))
   }

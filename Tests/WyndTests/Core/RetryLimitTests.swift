@@ -33,7 +33,8 @@ import Wynd
     Row(policy: .init(backoff: every(10), maxRetryTime: .seconds(19.9)), sends: 2, ends: 10, stop: .maxRetryTime),
     Row(policy: .init(maxRetries: 99, backoff: every(10)), sends: 13, ends: 120, stop: .maxRetryTime),
     Row(
-      policy: .init(maxRetries: 99, backoff: every(10), maxRetryTime: nil), sends: 100, ends: 990, stop: .maxRetries),
+      policy: .init(maxRetries: 99, backoff: every(10), maxRetryTime: .noLimit), sends: 100, ends: 990,
+      stop: .maxRetries),
     // An attempt that is silent for its 60 s counts like a wait.
     Row(policy: .init(backoff: .immediate), step: .silence, sends: 3, ends: 180, stop: .maxRetryTime),
     Row(policy: .init(backoff: every(1)), step: .silence, sends: 2, ends: 121, stop: .maxRetryTime),
@@ -50,7 +51,7 @@ import Wynd
       policy: .init(backoff: every(4), maxUnreachableTime: .seconds(3)), step: .refused, sends: 2, ends: 3,
       stop: .maxUnreachableTime),
     Row(
-      policy: .init(maxRetries: 3, backoff: every(4), maxUnreachableTime: nil), step: .refused, sends: 4, ends: 12,
+      policy: .init(maxRetries: 3, backoff: every(4), maxUnreachableTime: .noLimit), step: .refused, sends: 4, ends: 12,
       stop: .maxRetries),
     Row(policy: .init(backoff: every(4)), step: .failure(.notConnectedToInternet), sends: 4, ends: 10, stop: .offline),
     Row(policy: .init(backoff: every(4)), step: .failure(.cannotFindHost), sends: 4, ends: 10, stop: .offline),
@@ -114,7 +115,7 @@ import Wynd
     let client = NetworkClient(on: URLSession(configuration: .ephemeral), middleware: [slow])
     let log = EventLog()
     let policy = RetryPolicy(
-      backoff: .immediate, maxUnreachableTime: .milliseconds(50), budget: nil, shouldRetry: { _ in true },
+      backoff: .immediate, maxUnreachableTime: .milliseconds(50), budget: .unlimited, shouldRetry: { _ in true },
       onEvent: log.add)
     let request = URLRequest(url: try #require(URL(string: "https://a.example/items")))
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request, policy: policy) }
@@ -129,12 +130,12 @@ import Wynd
 
   static let longest: [(Duration?, String, sends: Int)] = [
     (.seconds(60), "60", 2), (.seconds(60), "61", 1), (.zero, "0", 2), (.zero, "1", 1), (.seconds(-5), "0", 2),
-    (.seconds(-5), "1", 1), (nil, "3600", 2), (nil, "1000000000", 2),
+    (.seconds(-5), "1", 1), (.noLimit, "3600", 2), (.noLimit, "1000000000", 2),
   ]
 
   @Test func waitsUpToMaxRetryAfterAndStopsBeyondIt() async throws {
     for (limit, value, sends) in Self.longest {
-      let policy = RetryPolicy(backoff: .immediate, maxRetryAfter: limit, maxRetryTime: nil)
+      let policy = RetryPolicy(backoff: .immediate, maxRetryAfter: limit, maxRetryTime: .noLimit)
       let call = try await RetryRuleTests.run([Self.busy(503, ["Retry-After": value]), .ok("x")], policy: policy)
       let asked = Duration.seconds(Int64(value) ?? 0)
       #expect(call.sends == sends, "\(value)")
@@ -222,7 +223,7 @@ import Wynd
   }
 
   static func busy(_ retryAfter: String) -> NetworkScript.Step { .status(503, headers: ["Retry-After": retryAfter]) }
-  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
+  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: .unlimited)
 
   /// The server names the least to wait; the call's own backoff is added.
   @Test func addsBackoffToRetryAfter() async throws {

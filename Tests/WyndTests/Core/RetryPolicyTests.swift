@@ -43,7 +43,7 @@ import Testing
     stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
     persistent: Int = 1, mayHaveReachedServer: Bool = false, random: Double = 0.5
   ) -> RetryDecision {
-    policy.decision(
+    RetryRule(policy).decision(
       error, Self.request(method, key: key, stream: stream),
       RetryCallState(
         attempts: attempts, history: Self.history(error, persistent, mayHaveReachedServer), elapsed: elapsed,
@@ -154,7 +154,7 @@ import Testing
 
   @Test func maxRetriesLimitsRetries() {
     for (maxRetries, sends) in [(3, 4), (1, 2), (0, 1), (-1, 1), (Int.min, 1)] {
-      let policy = RetryPolicy(maxRetries: maxRetries, maxRetryTime: nil)
+      let policy = RetryPolicy(maxRetries: maxRetries, maxRetryTime: .noLimit)
       let allowed = (1...10).prefix { decide(Self.status(503), policy, attempts: $0) != .stop(.maxRetries) }
       #expect(allowed.count == sends - 1)
     }
@@ -249,7 +249,7 @@ import Testing
       _ policy: RetryPolicy, _ retries: Int, elapsed: Double = 1, random: Double = 0.5
     ) -> Duration? {
       let call = RetryCallState(attempts: 1, elapsed: .seconds(elapsed), retries: retries)
-      return policy.waitInPlaceOfRetry(call, random: random)
+      return RetryRule(policy).waitInPlaceOfRetry(call, random: random)
     }
     let policy = RetryPolicy(maxRetries: 3)
     #expect(wait(policy, 1, random: 0) == .seconds(0.5) && wait(policy, 1, random: 1) == .seconds(1))
@@ -262,7 +262,7 @@ import Testing
     // Without a backoff, there is no wait to take in place of the retry.
     #expect(wait(RetryPolicy(backoff: .immediate), 1) == nil)
     let late = RetryCallState(attempts: 2, retries: 3)
-    let decision = policy.decision(
+    let decision = RetryRule(policy).decision(
       Self.status(503), Self.request("GET"), late, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
     #expect(decision == .stop(.maxRetries), "a skipped retry counts")
   }
@@ -280,12 +280,12 @@ import Testing
   }
 
   @Test func presetsHaveTheirDocumentedLimits() {
-    #expect(RetryPolicy.default.maxRetries == 10)
+    #expect(RetryRule(.default).maxRetries == 10)
     #expect(decide(Self.status(503), .never) == .stop(.maxRetries))
     #expect(decide(Self.status(503), .immediate) == .retry(after: .zero, .backoff))
     #expect(decide(Self.status(503, ["Retry-After": "1"]), .immediate) == .stop(.retryAfterTooLong(.seconds(1))))
-    #expect(RetryPolicy.patient.maxUnreachableTime == nil)
-    #expect(RetryPolicy.default.budget === RetryBudget.shared && RetryPolicy().budget === RetryBudget.shared)
+    #expect(RetryPolicy.patient.maxUnreachableTime == .noLimit)
+    #expect(RetryRule(.default).budget === RetryBudget.shared && RetryRule(nil).budget === RetryBudget.shared)
   }
 
   /// The figures of Retrying.md, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or
@@ -297,7 +297,7 @@ import Testing
       for random in stride(from: 0.0, through: 1, by: 0.01) {
         var elapsed = attemptLasts
         var attempts = 1
-        while case .retry(let delay, _) = policy.decision(
+        while case .retry(let delay, _) = RetryRule(policy).decision(
           error, Self.request("GET"),
           RetryCallState(
             attempts: attempts, elapsed: elapsed, unreachableSince: .zero, retries: attempts - 1),

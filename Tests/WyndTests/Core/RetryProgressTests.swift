@@ -10,7 +10,7 @@ import Testing
 /// The rules about time and progress, as values.
 @Suite struct RetryProgressTests {
   private func decide(_ error: NetworkError, _ call: RetryCallState) -> RetryDecision {
-    RetryPolicy(backoff: .constant(.seconds(1)), budget: nil).decision(
+    RetryRule(RetryPolicy(backoff: .constant(.seconds(1)), budget: .unlimited)).decision(
       error, RetryPolicyTests.request("GET"), call, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
   }
 

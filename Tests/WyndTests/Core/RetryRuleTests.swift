@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// Which failures are retried and which requests are repeated, measured by how often a request is sent.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryRuleTests {
-  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
+  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)
 
   /// Sends a request to a server that follows a script, until the call ends.
   static func run(
@@ -148,7 +148,7 @@ import WyndLoopbackServer
 
   @Test(arguments: unlikely)
   func retriesPersistentErrorsAtMostTwice(_ code: URLError.Code) async throws {
-    let call = try await Self.run([.failure(code)], policy: .init(backoff: .immediate, budget: nil))
+    let call = try await Self.run([.failure(code)], policy: .init(backoff: .immediate, budget: .unlimited))
     #expect(call.sends == 3)
     #expect(call.error?.urlError?.code == code)
     #expect(call.error?.attempts.count == 3)
@@ -169,7 +169,7 @@ import WyndLoopbackServer
       let isSafe = ["GET", "HEAD", "OPTIONS", "PUT", "DELETE", "QUERY"].contains(method)
       let before = server.requests.count
       let log = EventLog()
-      var policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil, onEvent: log.add)
+      var policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited, onEvent: log.add)
       let error = await session.result(of: URLRequest(url: server.url(), method: method), policy: policy).error
       #expect(server.requests.count - before == (isSafe ? 2 : 1), "\(method)")
       #expect(error?.statusCode == 503)
@@ -245,7 +245,7 @@ import WyndLoopbackServer
   // MARK: Conflicts
 
   static let key = ["Idempotency-Key": "k-1"]
-  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: nil)
+  static let every3 = RetryPolicy(backoff: .constant(.seconds(3)), budget: .unlimited)
 
   @Test(arguments: [NetworkScript.Step.silence, .dropped])
   func retriesAConflictWithAnEarlierAttempt(_ first: NetworkScript.Step) async throws {

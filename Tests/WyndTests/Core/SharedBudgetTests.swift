@@ -60,7 +60,8 @@ import WyndLoopbackServer
       let log = EventLog()
       // A busy machine may take ten seconds for three attempts.
       let policy = RetryPolicy(
-        maxRetries: 2, backoff: .immediate, maxRetryTime: nil, maxUnreachableTime: nil, budget: budget, onEvent: log.add
+        maxRetries: 2, backoff: .immediate, maxRetryTime: .noLimit, maxUnreachableTime: .noLimit, budget: budget,
+        onEvent: log.add
       )
       _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
       #expect(log.sources == [.backoff, .backoff])

@@ -25,7 +25,7 @@ extension TransportTests {
       var request = URLRequest(url: url, method: "POST")
       request.httpBody = Data("order".utf8)
       let log = EventLog()
-      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: nil, onEvent: log.add)
+      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited, onEvent: log.add)
       let own = isWarm ? session : URLSession(configuration: .ephemeral)
       let error = await own.result(of: request, policy: policy).error
       #expect(error?.urlError?.code == .cannotConnectToHost)

@@ -125,7 +125,7 @@ extension TransportTests {
     let server = try LoopbackServer(script: .hang, .hang, .hang, .ok("x"))
     var request = URLRequest(url: server.url())
     request.timeoutInterval = 0.5
-    let policy = RetryPolicy(maxRetries: 2, backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(maxRetries: 2, backoff: .immediate, budget: .unlimited)
     let error = await session.result(of: request, policy: policy).error
     #expect(error?.attempts.count == 3)
     for attempt in error?.attempts ?? [] {

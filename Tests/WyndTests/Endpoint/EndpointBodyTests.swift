@@ -10,7 +10,7 @@ import WyndLoopbackServer
 /// Bodies of endpoints that are not in memory.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointBodyTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   struct Call: LocalEndpoint {
     typealias Response = String

@@ -69,7 +69,7 @@ import Wynd
     }
     let session = URLSession(configuration: .ephemeral)
     let call = Call<Int>(scheme: "http", host: "127.0.0.1", port: Int(server.port))
-    let policy = RetryPolicy(backoff: .immediate, budget: nil)
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
     #expect(try await session.load(call, policy: policy) == 7)
     let response = try await session.loadResponse(call, policy: policy)
     #expect(response.value == 7 && response.data == Data("7".utf8) && response.attempts.count == 2)

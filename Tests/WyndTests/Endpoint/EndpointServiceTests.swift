@@ -177,7 +177,7 @@ import WyndLoopbackServer
     #expect(server.requests.count == 1)
     await #expect(throws: NetworkError.self) {
       _ = try await session.load(
-        .pet(1, on: server), policy: RetryPolicy(maxRetries: 2, backoff: .immediate, budget: nil))
+        .pet(1, on: server), policy: RetryPolicy(maxRetries: 2, backoff: .immediate, budget: .unlimited))
     }
     #expect(server.requests.count == 4)
   }

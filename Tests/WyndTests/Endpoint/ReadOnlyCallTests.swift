@@ -22,7 +22,7 @@ import WyndLoopbackServer
     var body: RequestBody? { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
   }
   static let filmsText = #"{"data":{"films":[{"title":"Heat"}]}}"#
-  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: nil)
+  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)
 
   /// Also if the server has read the first request.
   @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {

@@ -40,7 +40,7 @@ extension URLSession {
     policy: RetryPolicy = .default
   ) async -> NetworkResult {
     var policy = policy
-    if policy.budget === RetryBudget.shared { policy.budget = RetryBudget() }
+    if policy.budget == nil || policy.budget === RetryBudget.shared { policy.budget = RetryBudget() }
     do throws(NetworkError) {
       return .success(
         try await performNetworkRequest(

@@ -26,7 +26,7 @@ extension ShopEndpoint {
   var scheme: String { "http" }
   var host: String { "127.0.0.1" }
   var port: Int? { Int(server.port) }
-  var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: nil) }
+  var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: .unlimited) }
 }
 
 struct PetList: ShopEndpoint {

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DownloadTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   func download(
     _ server: LoopbackServer, to file: URL, _ options: DownloadOptions = DownloadOptions(),

@@ -36,7 +36,8 @@ import WyndLoopbackServer
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     return NetworkClient(
-      baseURL: server.url("/v1"), headers: [.init("X-App", "1")], policy: RetryPolicy(backoff: .immediate, budget: nil),
+      baseURL: server.url("/v1"), headers: [.init("X-App", "1")],
+      policy: RetryPolicy(backoff: .immediate, budget: .unlimited),
       encoder: encoder, decoder: decoder,
       middleware: [TransferClientTests.authentication(server, Counter())])
   }
@@ -240,7 +241,7 @@ import WyndLoopbackServer
       let server: LoopbackServer
       var method: NetworkMethod { .put }
       var body: RequestBody? { .text("body") }
-      var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: nil) }
+      var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: .unlimited) }
     }
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("thanks") }
     let session = URLSession(configuration: .ephemeral)

@@ -9,7 +9,7 @@ import Wynd
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkBytesTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   func bytes(_ server: LoopbackServer, policy: RetryPolicy = policy) async throws -> NetworkBytes {
     try await session.networkBytes(for: URLRequest(url: server.url()), policy: policy)

@@ -18,7 +18,8 @@ import Wynd
   }
 
   /// All events until the sequence ends.
-  func events(_ request: URLRequest, policy: RetryPolicy = RetryPolicy(backoff: .immediate, budget: nil)) async throws
+  func events(_ request: URLRequest, policy: RetryPolicy = RetryPolicy(backoff: .immediate, budget: .unlimited))
+    async throws
     -> [Event]
   {
     var events: [Event] = []

@@ -151,7 +151,7 @@ import WyndLoopbackServer
       let request = request(server.url("/\(round)"))
       let task = Task {
         try await session.performNetworkDownload(
-          request, to: folder.file(), policy: RetryPolicy(backoff: .immediate, budget: nil))
+          request, to: folder.file(), policy: RetryPolicy(backoff: .immediate, budget: .unlimited))
       }
       await hasRestarted.value?.wait()
       let end = ContinuousClock.now + .microseconds(.random(in: 0...2_000))

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// A client's transfers use its base URL, headers, middleware, policy and script, like any call.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferClientTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   static func authentication(_ server: LoopbackServer, _ renewals: Counter) -> Authentication<BearerToken> {
     Authentication(for: server.url(), BearerToken("old")) { _, _ in

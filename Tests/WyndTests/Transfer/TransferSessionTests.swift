@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// A transfer uses the caller's session: its configuration, its delegate, its queue and its connections.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferSessionTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
     let redirects = Counter()

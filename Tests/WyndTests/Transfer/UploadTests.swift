@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct UploadTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: nil)
+  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
   static let bytes = someBytes(1_000_000)
 
   func upload(

@@ -11,11 +11,11 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 }
 
 // Pure functions: the time and the random number are passed in.
-nonisolated extension RetryPolicy {
+nonisolated extension RetryRule {
   /// What follows this failure.
   ///
   /// `request` is that of the call: after a redirect, the last request may be a GET, although a POST before it was
-  /// applied. `verdict` is the result of ``shouldRetry``, nil without it. `random` is uniform in 0 ..< 1.
+  /// applied. `verdict` is the result of the app's `shouldRetry`, nil without it. `random` is uniform in 0 ..< 1.
   func decision(
     _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, verdict: Bool?, now: Date, random: Double
   ) -> RetryDecision {
@@ -37,7 +37,7 @@ nonisolated extension RetryPolicy {
     if !safety(of: request, state).isSafe { return .notSafeToRepeat(method: request.networkMethod) }
     if !mayHelp { return .notRetryable }
     if request.httpBodyStream != nil { return .bodyNotReplayable }
-    if state.retries >= max(0, maxRetries) { return .maxRetries }
+    if state.retries >= maxRetries { return .maxRetries }
     if state.persistentFailures > 2 { return .persistentFailure }
     return nil
   }
@@ -62,14 +62,14 @@ nonisolated extension RetryPolicy {
       delay = asked + max(.zero, min(ownDelay, timeForBackoff))
     }
 
-    if error.isUnreachable, let maxUnreachableTime {
+    if error.isUnreachable {
       let left = maxUnreachableTime - state.unreachableTime
       if left <= .zero { return .stop(.maxUnreachableTime) }
       // The last retry is made at the limit, so a call survives every shorter outage.
       delay = min(delay, left)
     }
     if exceedsMaxRetryTime(delay, error, state) { return .stop(.maxRetryTime) }
-    if let deadline, state.elapsed + delay >= deadline { return .stop(.deadline) }
+    if state.elapsed + delay >= deadline { return .stop(.deadline) }
 
     guard let server, server.wait > .zero else { return .retry(after: delay, .backoff) }
     return .retry(after: delay, .server(field: server.field))
@@ -77,9 +77,7 @@ nonisolated extension RetryPolicy {
 
   /// Whether the server asks for a longer wait than the policy allows.
   private func isTooLong(_ asked: Duration, _ state: RetryCallState) -> Bool {
-    if let maxRetryAfter, asked > max(.zero, maxRetryAfter) { return true }
-    if let deadline, asked >= deadline - state.elapsed { return true }
-    return false
+    asked > maxRetryAfter || asked >= deadline - state.elapsed
   }
 
   /// Whether it is safe to repeat the request after the latest failure.
@@ -105,7 +103,6 @@ nonisolated extension RetryPolicy {
   }
 
   private func exceedsMaxRetryTime(_ delay: Duration, _ error: NetworkError, _ state: RetryCallState) -> Bool {
-    guard let maxRetryTime else { return false }
     let timeWithoutProgress = state.elapsed - state.progressedAt
     // An app that was suspended during its only attempt finds `maxRetryTime` passed and the connection lost.
     let hasPassed = timeWithoutProgress > maxRetryTime && maxRetryTime > .zero
@@ -116,7 +113,6 @@ nonisolated extension RetryPolicy {
 
   /// The time until the first limit.
   private func timeUntilFirstLimit(_ state: RetryCallState) -> Duration {
-    let end = min(deadline ?? .unlimited, (maxRetryTime ?? .unlimited) + state.progressedAt)
-    return end - state.elapsed
+    min(deadline, maxRetryTime + state.progressedAt) - state.elapsed
   }
 }
