@@ -146,8 +146,8 @@ nonisolated struct NetworkCachedCall: Sendable {
       if response.statusCode != 304 { await keep(response, requestedAt: Self.requestedAt(response)) }
       return response
     } catch {
-      // An error has no attempts if there was only one.
-      await store(error, requestedAt: error.attempts.last.map(Self.start) ?? began)
+      // The attempts of an error that can be stored are not known. Earlier ones make it appear older.
+      await store(error, requestedAt: began)
       throw error
     }
   }

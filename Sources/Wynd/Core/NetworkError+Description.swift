@@ -117,37 +117,19 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   }
 
   private var advice: String {
-    // Such an error decides in place of the one of the request.
-    if case .mappedError(let error as any RetryableError, _) = self, !error.shouldRetry { return "" }
-    return switch stopReason {
-    case .retryAfterTooLong(let asked): " Please try again in \(Self.roundedUp(asked))."
-    case .notSafeToRepeat: " The server may have received the request. Please check before you send it again."
+    switch stopReason {
+    case .notSafeToRepeat: " Please check before you send it again."
     // Whether an attempt that the deadline ended is safe to repeat is not known here.
     case .deadline: ""
+    default: mayGoAway ? " Please try again later." : ""
+    }
+  }
+
+  private var mayGoAway: Bool {
     // Another text contains the advice of its author.
-    default: adviceToRetry
-    }
-  }
-
-  private var adviceToRetry: String {
-    if ownText != nil { return "" }
-    if let inner, !(thrown is any RetryableError) {
-      // That was another request, such as the renewal of a credential.
-      if thrown is NetworkError, case .notSafeToRepeat? = inner.stopReason { return "" }
-      return inner.advice
-    }
-    return shouldRetry ? " Please try again later." : ""
-  }
-
-  /// "2 min", "3 h" or "4 days": never less than the wait, because the server would refuse a request that is too early.
-  private static func roundedUp(_ wait: Duration) -> String {
-    func count(_ unit: Double) -> Int { Int((wait.secondsAsDouble / unit).rounded(.up)) }
-    let minutes = count(60)
-    if minutes < 60 { return "\(minutes) min" }
-    let hours = count(3600)
-    if hours < 24 { return "\(hours) h" }
-    let days = count(86_400)
-    return days == 1 ? "1 day" : "\(days) days"
+    if ownText != nil { return false }
+    if let thrown = thrown as? any RetryableError { return thrown.shouldRetry }
+    return inner?.mayGoAway ?? shouldRetry
   }
 
   /// What happened, in English.

@@ -95,10 +95,9 @@ nonisolated public enum NetworkError: Error, Sendable {
     return failure?.lastError.received
   }
 
-  /// Every attempt of a call that was retried, in order. Empty if there was only one whose error is returned directly,
-  /// after a cancellation, for an error of a middleware or a transfer that is returned directly, and where there is no
-  /// usable response (``noResponse``, ``invalidResponseType(_:)``, ``generalError(_:)``).
-  public var attempts: [NetworkAttempt] { failure?.attempts ?? attachedAttempts }
+  /// Every attempt of the call, in order, if the error is ``inaccessible(_:)``. An error that is returned directly has none;
+  /// ``RetryPolicy/onEvent`` receives them.
+  public var attempts: [NetworkAttempt] { failure?.attempts ?? [] }
 
   /// Why no further attempt was made; nil for an error that is returned directly.
   public var stopReason: RetryFailure.StopReason? { failure?.stopReason }

@@ -311,7 +311,7 @@ nonisolated final class RetryLoop: Sendable {
   private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
     let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
     if reason.isReportedDirectly(attempts: state.history.count) {
-      return fail(state.history.count > 1 ? error.attaching(state.history) : error, reason, state)
+      return fail(error, reason, state)
     }
     let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
     return fail(.inaccessible(failure), reason, state)

@@ -50,10 +50,7 @@ nonisolated extension Endpoint {
     let decoder = decoder(defaults)
     return result.mapError { typed($0, decoder) }.flatMap { network in
       Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
-        .mapError { error in
-          let error = parsingError(error, network)
-          return network.attempts.count > 1 ? error.attaching(network.attempts) : error
-        }
+        .mapError { parsingError($0, network) }
     }
   }
 

@@ -57,17 +57,12 @@ extension ResponseCacheTests {
     #expect(try await Self.age(client, server) >= 2)
   }
 
-  @Test(arguments: [200, 404]) func ageDoesNotIncludeEarlierAttempts(_ status: Int) async throws {
+  @Test func ageDoesNotIncludeEarlierAttempts() async throws {
     let fields = [("Cache-Control", "max-age=600")]
-    let server = try LoopbackServer(script: Self.slow(.status(503)), .status(status, fields, body: "one"))
+    let server = try LoopbackServer(script: Self.slow(.status(503)), .status(200, fields, body: "one"))
     let client = Self.client(server, policy: .immediate)
     let callStart = Date()
-    let attempts: [NetworkAttempt]
-    do throws(NetworkError) {
-      attempts = try await client.networkResponse(for: URLRequest(url: server.url())).attempts
-    } catch {
-      attempts = error.attempts
-    }
+    let attempts = try await client.networkResponse(for: URLRequest(url: server.url())).attempts
     let lastStart = try #require(attempts.last?.startedAt)
     #expect(lastStart >= .milliseconds(Self.delay))
     let age = try await Self.age(client, server)

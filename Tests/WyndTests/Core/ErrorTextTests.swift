@@ -30,7 +30,7 @@ import WyndLoopbackServer
   }
 
   private static let secret = #"{"token":"S3CRET"}"#
-  private static let lost = " The server may have received the request. Please check before you send it again."
+  private static let lost = " Please check before you send it again."
 
   // Not stored: the address sanitizer does not see what the cases of a stored enumeration hold, and takes it for leaked.
   static var situations: [Situation] {
@@ -83,7 +83,7 @@ import WyndLoopbackServer
         log: "413 from https://a.example/orders?q=*, 18 bytes"),
       Situation(
         "429 with a Retry-After that is too long", [.status(429, secret, headers: ["Retry-After": "90"])],
-        person: "The server is busy or not available. Please try again in 2 min.",
+        person: "The server is busy or not available. Please try again later.",
         log: """
           429 from https://a.example/orders?q=*, 18 bytes; gave up after attempt 1: \
           retryAfterTooLong(90.0 seconds)

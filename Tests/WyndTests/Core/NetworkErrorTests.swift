@@ -80,7 +80,6 @@ import WyndLoopbackServer
     #expect(error.attempts.count == 2)
     #expect(error.stopReason == .retryAfterTooLong(.seconds(90)))
     #expect(error.shouldRetry)
-    #expect(error.errorDescription?.contains("2 min.") == true)
     #expect(NetworkError.cancelled.attempts.isEmpty)
     #expect(NetworkError.cancelled.stopReason == nil)
   }
