@@ -55,7 +55,7 @@ func url(_ text: String) {
   if let url = try? Address(escapedPath: text).url {
     require(url.query == nil && url.fragment == nil, url.absoluteString)
   }
-  let settings = NetworkClientSettings(baseURL: URL(string: field.count > 1 ? field[1] : "http://h/v1"))
+  let settings = NetworkDefaults(baseURL: URL(string: field.count > 1 ? field[1] : "http://h/v1"))
   _ = try? Address(host: "", path: text).call(nil, settings)
   let item = URLQueryItem(name: field[0], value: field.count > 1 ? field[1] : nil)
   if let url = try? Address(queryItems: [item]).url {
