@@ -4,45 +4,6 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A credential that authenticates requests and is sent in a header field.
-///
-/// ```swift
-/// nonisolated struct SignIn: NetworkCredential {
-///   var token: String
-///   var refreshToken: String
-///   var expiresAt: Date?
-///   var header: NetworkHeader { .authorization(bearer: token) }
-/// }
-/// ```
-nonisolated public protocol NetworkCredential: Sendable {
-  /// The header field that contains the credential.
-  var header: NetworkHeader { get }
-  /// When the credential expires. An expired credential is renewed before the next request is sent. nil (the default)
-  /// means unknown.
-  var expiresAt: Date? { get }
-  /// Whether this error response (a status of 400 and up) means that the credential is invalid. By default, only a 401
-  /// does.
-  func isRejected(by response: HTTPURLResponse) -> Bool
-}
-
-nonisolated extension NetworkCredential {
-  /// nil, which means unknown.
-  public var expiresAt: Date? { nil }
-  /// True for status 401.
-  public func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 401 }
-
-  fileprivate var hasExpired: Bool {
-    guard let expiresAt else { return false }
-    return expiresAt <= Date()
-  }
-}
-
-/// A header field is a credential that does not expire, such as an API key.
-nonisolated extension NetworkHeader: NetworkCredential {
-  /// The field itself.
-  public var header: NetworkHeader { self }
-}
-
 /// Adds a credential to every attempt. If the credential has expired or is rejected, it is renewed once for all calls
 /// that need it.
 ///
