@@ -111,6 +111,28 @@ import WyndLoopbackServer
       #expect(response.attempts.count == 2 && Responder.count.value == 2)
     }
 
+    /// A task that is not released retains its attempt, and that the session of the app.
+    @Test(arguments: ["redirect", "upload", "download"])
+    func sessionIsReleasedAfterItsCalls(_ kind: String) async throws {
+      let server = try LoopbackServer { $0.target == "/hop" ? .redirect(to: "/there") : .ok("x") }
+      final class Released: @unchecked Sendable { weak var session: URLSession? }
+      let folder = try Folder()
+      func call() async throws -> Released {
+        let released = Released()
+        let session = URLSession(configuration: .ephemeral)
+        released.session = session
+        let request = URLRequest(url: server.url("/hop"))
+        switch kind {
+        case "upload": _ = try await session.performNetworkUpload(request, from: .text("body"))
+        case "download": try await session.performNetworkDownload(request, to: folder.file())
+        default: _ = try await session.performNetworkRequest(request)
+        }
+        return released
+      }
+      let released = try await call()
+      await until { released.session == nil }
+    }
+
     /// The cookie storage is held by the app's session and by the one for its later attempts.
     @Test func sessionForLaterAttemptsIsReleasedAfterThatOfTheApp() async throws {
       let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
