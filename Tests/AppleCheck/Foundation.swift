@@ -201,7 +201,16 @@ open class FileHandle: NSObject, @unchecked Sendable {
 
 public class JSONDecoder: @unchecked Sendable {
   public init() {}
+  public var allowsJSON5 = false
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+public class JSONSerialization {
+  public struct ReadingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let fragmentsAllowed = ReadingOptions(rawValue: 4)
+  }
+  public class func jsonObject(with data: Data, options: ReadingOptions = []) throws -> Any { fatalError() }
 }
 public class JSONEncoder: @unchecked Sendable {
   public enum DateEncodingStrategy: Sendable { case iso8601, secondsSince1970, millisecondsSince1970 }

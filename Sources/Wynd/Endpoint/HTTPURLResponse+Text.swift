@@ -46,11 +46,11 @@ nonisolated extension HTTPURLResponse {
       if isPrintable, !type.contains("json") {
         return NetworkUnreadableText(description: "it is not JSON, but \(type)")
       }
-      // Such as "around character 7", or "around line 1, column 7" on Apple's platforms.
-      guard
-        let place = text.range(of: "around (character [0-9]+|line [0-9]+, column [0-9]+)", options: .regularExpression)
+      // Such as "character 7.", or "line 1, column 7." on Apple's platforms.
+      guard let place = text.components(separatedBy: " around ").dropFirst().last, place.utf8.count < 40,
+        place.hasPrefix("character ") || place.hasPrefix("line ")
       else { return nil }
-      return NetworkUnreadableText(description: "not valid JSON \(text[place])")
+      return NetworkUnreadableText(description: "not valid JSON around \(place.prefix { $0 != "." })")
     }
   }
 }

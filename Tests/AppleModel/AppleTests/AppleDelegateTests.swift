@@ -189,9 +189,10 @@ import WyndLoopbackServer
     let response = try await performer.networkResponse(for: URLRequest(url: server.url()), policy: policy)
     #expect(response.attempts.map { $0.metrics?.redirectCount } == [0, 1])
     #expect(response.attempts.map { $0.metrics?.transactionMetrics.count } == [1, 2])
-    let gone = try LoopbackServer(script: .status(503), .status(404))
+    let busy = try LoopbackServer(script: .status(503))
+    let twice = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited)
     let error = await #expect(throws: NetworkError.self) {
-      try await performer.networkResponse(for: URLRequest(url: gone.url()), policy: policy)
+      try await performer.networkResponse(for: URLRequest(url: busy.url()), policy: twice)
     }
     #expect(error?.attempts.map { $0.metrics?.redirectCount } == [0, 0])
   }
