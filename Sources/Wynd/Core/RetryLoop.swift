@@ -22,8 +22,7 @@ nonisolated final class RetryLoop: Sendable {
     /// The wait before the call, which its plan asks for.
     case delay(Duration)
     case attempt
-    /// The app's `shouldRetry` has to decide about the error. A step of its own, because it may block: it is called in a
-    /// task, and not where the session calls back.
+    /// The app's `shouldRetry` has to decide about the error.
     case consultApp(NetworkError)
     case wait(Duration, NetworkEvent.DelaySource)
     case end(CallResult)
@@ -138,7 +137,7 @@ nonisolated final class RetryLoop: Sendable {
       let outcome = await reply.outcome { startAttempt(reply, &state) }
       return stepAfterAttempt(outcome, &state)
     case .consultApp(let error):
-      let verdict = rule.shouldRetry?(error)
+      let verdict = await verdict(about: error)
       state.elapsed = elapsed(state)
       return decide(error, verdict, &state)
     case .wait(let delay, let source):
@@ -247,6 +246,14 @@ nonisolated final class RetryLoop: Sendable {
   /// The server that the failure concerns. After a redirect, or in a request of a middleware's own, that is not the one
   /// that the request names. Without a response it is not known.
   private func server(of error: NetworkError?) -> URL? { error?.response?.url ?? request.url }
+
+  /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
+  private func verdict(about error: NetworkError) async -> Bool? {
+    guard let shouldRetry = rule.shouldRetry else { return nil }
+    return await withCheckedContinuation { continuation in
+      DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
+    }
+  }
 
   private func decide(_ error: NetworkError, _ verdict: Bool?, _ state: inout RetryCallState) -> Step {
     // Canceled since the attempt ended, for example while the app's `shouldRetry` decided.

@@ -53,10 +53,8 @@ nonisolated public struct RetryPolicy: Sendable {
 
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
-  /// case. A POST that may have been applied is reported as `notSafeToRepeat`, whatever it decides.
-  ///
-  /// It is called in the task of the call. It may block for a while, because deadlines do not depend on that, but occupies
-  /// one of the few threads that all tasks share.
+  /// case. A slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`,
+  /// whatever it decides.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
 
   /// Receives the events of a call, one at a time and before its result, on a queue of its own. It does not replace that

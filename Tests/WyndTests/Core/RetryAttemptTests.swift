@@ -75,7 +75,7 @@ import Testing
   @Test func canceledCallPreparesNoAttempt() async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let mayStart = Gate()
+    let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
     let early = Task {
       await mayStart.wait()
       return await RetryLoop(NetworkCallPlan(request), on: transport).run()
@@ -85,10 +85,14 @@ import Testing
     guard case .failure(.cancelled) = await early.value else { Issue.record("not canceled"); return }
     #expect(transport.prepared.value == 0)
     let policy = RetryPolicy(shouldRetry: { _ in
-      withUnsafeCurrentTask { $0?.cancel() }
+      isAsked.open()
+      mayAnswer.wait()
       return true
     })
     let late = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
+    await isAsked.wait()
+    late.cancel()
+    mayAnswer.signal()
     guard case .failure(.cancelled) = await late.value else { Issue.record("not canceled"); return }
     #expect(transport.prepared.value == 1)
   }
@@ -151,11 +155,16 @@ import Testing
   @Test(arguments: [true, false]) func cancellationWhileShouldRetryDecidesIsReported(_ verdict: Bool) async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let (isAsked, mayAnswer) = (Gate(), DispatchSemaphore(value: 0))
     let policy = RetryPolicy(shouldRetry: { _ in
-      withUnsafeCurrentTask { $0?.cancel() }
+      isAsked.open()
+      mayAnswer.wait()
       return verdict
     })
     let task = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
+    await isAsked.wait()
+    task.cancel()
+    mayAnswer.signal()
     let result = await task.value
     guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
   }
