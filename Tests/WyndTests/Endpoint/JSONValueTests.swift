@@ -144,7 +144,8 @@ import Wynd
     let (text, isAccepted) = Self.hostile[row]
     let began = Self.processorTime()
     let json = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-    #expect(Self.processorTime() - began < .seconds(2))
+    // Two seconds with optimization, which tests are compiled without.
+    #expect(Self.processorTime() - began < .seconds(6))
     #expect((json != nil) == isAccepted)
   }
 
