@@ -41,8 +41,15 @@ public let password = "password"
 public let page: Int? = nil
 
 // A web service, with a sign-in.
-public struct User: Codable, Sendable { public var id: Int }
-public let newUser = User(id: 1)
+public struct User: Codable, Sendable {
+  public var id: Int
+  public var name: String
+  public init(id: Int, name: String) {
+    self.id = id
+    self.name = name
+  }
+}
+public let newUser = User(id: 1, name: "Ada")
 public struct Order: Encodable, Sendable {}
 public let order = Order()
 public struct Expense: Decodable, Sendable { public var amount: Double }
