@@ -36,6 +36,10 @@ public struct Date: Sendable, Codable, Hashable, Comparable {
   public static func < (a: Date, b: Date) -> Bool { false }
   public init() {}
   public init(timeIntervalSince1970: TimeInterval) {}
+  public struct ISO8601FormatStyle: Sendable {
+    public init(includingFractionalSeconds: Bool = false) {}
+    public func parse(_ value: String) throws -> Date { Date() }
+  }
   public init(timeIntervalSinceNow: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
@@ -106,6 +110,7 @@ public struct URL: Sendable, Hashable, Codable {
   public var pathExtension: String { "" }
   public func appendingPathComponent(_ component: String) -> URL { self }
   public var absoluteURL: URL { self }
+  public var standardized: URL { self }
   public var hasDirectoryPath: Bool { false }
   public var standardizedFileURL: URL { self }
   public func appendingPathExtension(_ name: String) -> URL { self }
@@ -202,6 +207,8 @@ open class FileHandle: NSObject, @unchecked Sendable {
 public class JSONDecoder: @unchecked Sendable {
   public init() {}
   public var allowsJSON5 = false
+  public enum DateDecodingStrategy: Sendable { case custom(@Sendable (any Decoder) throws -> Date) }
+  public var dateDecodingStrategy = DateDecodingStrategy.custom { _ in Date() }
   public func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
 }
 public class JSONSerialization {

@@ -156,7 +156,7 @@ func curl(_ text: String) {
   request.setValue(text, forHTTPHeaderField: field.count > 2 ? field[2] : "X-Text")
   request.setValue("Bearer s3cr3t", forHTTPHeaderField: "Authorization")
   request.httpBody = Data(text.utf8)
-  let command = request.cURL()
+  let command = request.curlCommand()
   require(text.contains("s3cr3t") || !command.contains("s3cr3t"), command)
   // Outside of single quotes nothing is left that a shell would run.
   var isQuoted = false

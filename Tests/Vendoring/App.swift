@@ -46,10 +46,10 @@ extension URLError {
   var advice: String { "" }
   var isTransient: Bool { false }
 }
-extension Duration {
+extension Swift.Duration {
   var text: String { "" }
   var inSeconds: Double { 0 }
-  static func clamped(seconds: Double) -> Duration { .zero }
+  static func clamped(seconds: Double) -> Swift.Duration { .zero }
 }
 extension URLRequest {
   var isSafe: Bool { true }

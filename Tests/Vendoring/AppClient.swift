@@ -24,6 +24,11 @@ nonisolated struct Counting: NetworkMiddleware {
   }
 }
 
+// The API layer of the app: a function for each call.
+nonisolated extension Endpoint where Self == AdHocEndpoint<[Page]> {
+  static func pages(after number: Int) -> Self { .get("/pages", query: ["after": number]) }
+}
+
 @MainActor final class PageModel {
   let authentication: Authentication<BearerToken>
   let client: NetworkClient
@@ -35,7 +40,7 @@ nonisolated struct Counting: NetworkMiddleware {
     var policy = RetryPolicy(maxRetries: 3)
     policy.onEvent = { print($0) }
     client = NetworkClient(
-      baseURL: url, headers: [.userAgent("App/1")], policy: policy,
+      baseURL: url, headers: ["User-Agent": "App/1"], policy: policy,
       middleware: [Counting(), authentication, ResponseValidation(statusCodes: 200..<300) { _ in nil }])
   }
 
@@ -46,10 +51,13 @@ nonisolated struct Counting: NetworkMiddleware {
     pages.append(try await client.load(.post("/pages", body: .json(Page(number: 1)), as: Page.self)).number)
     _ = try await client.load(.get("/pages", query: ["name": "a", "page": 2], as: [Page].self))
     try await client.load(.delete("/pages/1", headers: [.authorization(bearer: "t")]))
+    let found: [Page] = try await client.load(.pages(after: 2))
+    pages += found.map(\.number)
+    client.load(.pages(after: 3)) { (result: Swift.Result<[Page], NetworkError>) in print(result) }
   }
   func refreshLater() {
     task = client.load(Pages()) { result in
-      Task { @MainActor in self.pages += (try? result.get()).map { [$0.number] } ?? [] }
+      _Concurrency.Task { @MainActor in self.pages += (try? result.get()).map { [$0.number] } ?? [] }
     }
   }
 }

@@ -27,14 +27,14 @@ struct UserList: Endpoint {
   let host = "example.com"
   let path = "/users"
   var queryItems: [URLQueryItem] { get throws { try QueryEncoder().encode(["page": 1, "q": "x"]) } }
-  var headers: [NetworkHeader] { [.authorization(bearer: "t"), .init("X-A", "b")] }
+  var headers: NetworkHeaders { [.authorization(bearer: "t"), .init("X-A", "b")] }
   var method: NetworkMethod { "PURGE" }
 }
 struct AccountItem: Endpoint {
   typealias Response = Account
   let host = "example.com"
   let path = "/account"
-  var body: RequestBody? { .json(["a": 1, "b": [nil, "x"]]) }
+  var body: RequestBody { .json(["a": 1, "b": [nil, "x"]]) }
   func prepare(request: inout URLRequest) throws { request.timeoutInterval = 5 }
 }
 nonisolated protocol ShopCall: Endpoint where ServiceError == ShopError {}
@@ -50,7 +50,7 @@ struct Ordering: ShopCall {
   let name: String
   let path = "/orders"
   var method: NetworkMethod { .post }
-  var body: RequestBody? { name.isEmpty ? .json(order) : .json(["name": name, "id": order.id]) }
+  var body: RequestBody { name.isEmpty ? .json(order) : .json(["name": name, "id": order.id]) }
   @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
     URLQueryItem(name: "name", value: name)
     if order.id > 3 { URLQueryItem(name: "id", value: "\(order.id)") }
@@ -58,6 +58,12 @@ struct Ordering: ShopCall {
 }
 struct Call<Response: Decodable & Sendable>: Endpoint {
   let path: String
+}
+struct HeaderFields: Endpoint {
+  typealias Response = Void
+  let host = "example.com"
+  let path = "/"
+  let headers = ["X-A": "b"]
 }
 struct Complete: Endpoint {
   typealias Response = Void
@@ -67,8 +73,8 @@ struct Complete: Endpoint {
   let method: NetworkMethod = .post
   let headers: [NetworkHeader] = [.init("X-A", "b")]
   let decoder = JSONDecoder()
-  let policy: RetryPolicy? = .never
-  var body: RequestBody? { .text("x") }
+  let policy: RetryPolicy = .never
+  var body: RequestBody { .text("x") }
 }
 // As the article writes it: the compiler warns about a member that nearly matches.
 nonisolated struct NewUser {
@@ -78,14 +84,14 @@ nonisolated struct NewUser {
 nonisolated extension NewUser: Endpoint {
   var path: String { "/users" }
   var method: NetworkMethod { .post }
-  var body: RequestBody? { .json(["name": name]) }
+  var body: RequestBody { .json(["name": name]) }
 }
 struct PhotoUpload: Endpoint {
   typealias Response = Void
   let photo: URL
   let path = "/photos"
   let method: NetworkMethod = .put
-  var body: RequestBody? { .file(photo, contentType: "image/jpeg") }
+  var body: RequestBody { .file(photo, contentType: "image/jpeg") }
 }
 extension Endpoint where Self == UserItem {
   static func user(_ id: Int) -> Self { UserItem(id: id) }
@@ -98,12 +104,31 @@ final class Users {
       name = try await URLSession.shared.load(.user(1)).name
       _ = try await URLSession.shared.loadResponse(UserList()).response.value(forHTTPHeaderField: "X-Total")
     } catch {
+      if error.isCancellation { return }
       name = error.serviceError(as: ShopError.self).map { "\($0)" } ?? "\(error)"
     }
   }
   func loadOtherTypes() async throws {
     _ = try await URLSession.shared.load(Call<[User]>(path: "/users"))
     try await URLSession.shared.load(Complete())
+    try await URLSession.shared.load(HeaderFields())
+  }
+  // One kind of call: a URL, a request or an endpoint for every verb.
+  func callInEveryWay(_ url: URL) async throws {
+    _ = try await URLSession.shared.performNetworkRequest(url, policy: .never)
+    _ = try await URLSession.shared.performNetworkRequest(UserItem(id: 1))
+    let response = try await URLSession.shared.networkResponse(for: URLRequest(url: url))
+    print(response.headers["x-total"] ?? "", response.value(forHTTPHeaderField: "X-Total") ?? "")
+    let user = try await URLSession.shared.load(URLRequest(url: url), as: User.self)
+    URLSession.shared.load(url, as: [User].self) { result in print(result) }
+    let users: [User] = try await URLSession.shared.load(.get(url, query: .init(Order(id: 3))))
+    let same = try await URLSession.shared.load(.get(url, headers: ["Accept": "a/b"], as: [User].self))
+    try await URLSession.shared.load(.post(url, headers: [.idempotencyKey(UUID())], body: .json(user)))
+    let head = try await URLSession.shared.load(.head(url)).statusCode
+    let allowed: User = try await URLSession.shared.load(.request(.options, url))
+    _ = try await URLSession.shared.load(PhotoUpload(photo: url)) { progress in print(progress.completed) }
+    URLSession.shared.load(PhotoUpload(photo: url), onProgress: { print($0) }) { result in print(result) }
+    print(users, same, head, allowed)
   }
   func loadWithCallback() {
     URLSession.shared.load(.user(1)) { result in print(result) }

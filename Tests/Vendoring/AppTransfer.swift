@@ -15,12 +15,21 @@ import Foundation
   init(network: any NetworkPerformer) { self.network = network }
 
   func download(_ request: URLRequest, to file: URL) {
-    let options = DownloadOptions(overwrites: true, resumes: true) { progress in
-      Task { @MainActor in self.fraction = progress.fraction }
+    let options = DownloadOptions(overwrites: true, resumes: true)
+    task = network.performNetworkDownload(
+      request, to: file, options: options,
+      onProgress: { progress in _Concurrency.Task { @MainActor in self.fraction = progress.fraction } }
+    ) { result in
+      _Concurrency.Task { @MainActor in if case .success(let done) = result { self.files.append(done.file) } }
     }
-    task = network.performNetworkDownload(request, to: file, options: options) { result in
-      Task { @MainActor in if case .success(let done) = result { self.files.append(done.file) } }
-    }
+  }
+
+  /// Each takes a URL, too.
+  func everything(from url: URL, _ file: URL) async throws {
+    try await network.performNetworkDownload(url, to: file) { progress in print(progress.completed) }
+    try await network.performNetworkUpload(url, from: .file(file)) { progress in print(progress.completed) }
+    for try await chunk in try await network.networkBytes(for: url) { print(chunk.count) }
+    for try await event in network.serverSentEvents(for: url, policy: .never) { print(event.data) }
   }
 
   func everything(_ request: URLRequest, _ file: URL) async throws(NetworkError) {

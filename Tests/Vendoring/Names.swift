@@ -52,3 +52,8 @@ struct EndpointDownload {}
 struct BoundedQueue {}
 struct PublishedCall {}
 struct CURLCommand {}
+struct Task {}
+struct Result {}
+struct Duration {}
+struct Date {}
+struct RetryAfter {}

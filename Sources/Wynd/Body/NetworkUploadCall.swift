@@ -7,24 +7,16 @@ import Foundation
 /// Sends a body in every attempt of a call: that of an upload, or one of an endpoint that is not in memory.
 nonisolated struct NetworkUploadCall: Sendable {
   let body: RequestBody
-  /// The body if it is in memory, nil for any other, or why it cannot be sent.
-  let data: Result<Data?, NetworkError>
-  /// Receives the bytes that have been sent, and the length of the body if it is known.
-  var report: @Sendable (Int64, Int64?) -> Void = { _, _ in }
-  /// Returns when the last report has been delivered.
-  var reportsAreDelivered: @Sendable () async -> Void = {}
+  /// The body if it is in memory; nil for any other.
+  let data: Data?
+  private let progress: NetworkProgressReporter
   /// The file of a body that is passed in chunks. It is made on the first attempt, and kept for the retries.
-  let assembled = NetworkLock<NetworkTemporaryFile?>(nil)
+  private let assembled = NetworkLock<NetworkTemporaryFile?>(nil)
 
-  init(_ body: RequestBody, data: Result<Data?, NetworkError> = .success(nil)) {
+  init(_ body: RequestBody, data: Data?, _ onProgress: (@Sendable (TransferProgress) -> Void)?) {
     self.body = body
     self.data = data
-  }
-
-  /// The result of the call, after removing the assembled body.
-  func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
-    assembled.withLock { $0 = nil }
-    return result
+    progress = NetworkProgressReporter(onProgress)
   }
 
   /// Makes each attempt of a call send the body.
@@ -33,9 +25,10 @@ nonisolated struct NetworkUploadCall: Sendable {
     // the body as the next request.
     plan.request.httpBodyStream = nil
     // A body in memory is part of the request, so that a middleware can sign it.
-    plan.request.httpBody = try? data.get()
+    plan.request.httpBody = data
     for name in ["Content-Length", "Transfer-Encoding"] { plan.request.setValue(nil, forHTTPHeaderField: name) }
     plan.addsBody = true
+    plan.onEnd = { assembled.withLock { $0 = nil } }
     plan.transfer = { send in
       { outgoing in await attempt(outgoing, send) }
     }
@@ -54,8 +47,7 @@ nonisolated struct NetworkUploadCall: Sendable {
         throw NetworkError.invalidRequest(reason: "HEAD cannot have a body")
       }
       var outgoing = outgoing
-      let isInMemory = try data.get() != nil
-      let bodyInMemory = isInMemory ? outgoing.request.httpBody : nil
+      let bodyInMemory = data != nil ? outgoing.request.httpBody : nil
       outgoing.request.httpBodyStream = nil
       outgoing.request.httpBody = bodyInMemory
       let assembled = try await assembledFile()
@@ -64,8 +56,8 @@ nonisolated struct NetworkUploadCall: Sendable {
       var outcome = await send(prepared(outgoing, file, length, transferred))
       outcome.data = transferred.withLock { $0.data }
       let all = length ?? transferred.withLock { $0.sent }
-      if case .success = outcome.result(isHead: false, allowEmptyData: true) { report(all, all) }
-      await reportsAreDelivered()
+      if case .success = outcome.result(isHead: false, allowEmptyData: true) { progress.report(all, of: all) }
+      await progress.reportsAreDelivered()
       return outcome
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
@@ -87,11 +79,11 @@ nonisolated struct NetworkUploadCall: Sendable {
       // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       onHead: { _ in transferred.withLock { $0.data = Data() } },
       onData: { data in transferred.withLock { $0.data += data } },
-      onSent: { [report] sent in
+      onSent: { [progress] sent in
         transferred.withLock { $0.sent = sent }
-        report(min(sent, length ?? sent), length)
+        progress.report(min(sent, length ?? sent), of: length)
       })
-    report(0, length)
+    progress.report(0, of: length)
     return outgoing
   }
 

@@ -34,6 +34,8 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
   let content: Content
   /// Nil means that of the header fields of the client or the session, or `application/octet-stream`.
   let contentType: String?
+  /// Whether there is no body, which is not the same as one of length 0.
+  var isEmpty = false
 
   /// Whether it is in memory, and nothing of its content.
   public var description: String { isInMemory ? "a body in memory" : "a body that is not in memory" }
@@ -42,6 +44,9 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
   var isInMemory: Bool {
     if case .memory = content { true } else { false }
   }
+
+  /// No body.
+  public static let empty = RequestBody(content: .memory { _ in Data() }, contentType: nil, isEmpty: true)
 
   /// Bytes in memory. Without a type, they have the `Content-Type` of the header fields of the client or the session, or
   /// `application/octet-stream`.

@@ -8,7 +8,7 @@ nonisolated func networkInBackground<Value: Sendable>(_ work: @escaping @Sendabl
 {
   try await withCheckedThrowingContinuation { continuation in
     DispatchQueue(label: "Wynd.Transfer", qos: .userInitiated).async {
-      continuation.resume(with: Result { try work() })
+      continuation.resume(with: Swift.Result { try work() })
     }
   }
 }

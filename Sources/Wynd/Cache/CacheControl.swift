@@ -1,3 +1,7 @@
+// Cache: a performer that stores responses and revalidates them (RFC 9111), with a store in memory and one on disk.
+// It needs Core, Body, Endpoint and Client.
+// Start with ResponseCache.swift.
+
 /// The directives of a Cache-Control field (RFC 9111 §5.2).
 nonisolated struct NetworkCacheControl: Sendable {
   private var directives: [String: String] = [:]

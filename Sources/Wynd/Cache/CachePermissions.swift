@@ -44,7 +44,7 @@ nonisolated struct NetworkCachePermissions: Sendable {
     }
   }
 
-  func use(of stored: StoredResponse, at date: Date) -> Use {
+  func use(of stored: StoredResponse, at date: Foundation.Date) -> Use {
     if isStoredOnly { return .serve }
     switch policy {
     case .returnCacheDataElseLoad: return .serve

@@ -37,7 +37,7 @@ nonisolated struct NetworkCachedCall: Sendable {
 
   func respond() async throws(NetworkError) -> NetworkResponse<Data> {
     if let stored = usableStored {
-      switch permissions.use(of: stored, at: Date()) {
+      switch permissions.use(of: stored, at: Foundation.Date()) {
       case .serve:
         if let served = served(stored, as: .cache) { return try served.get() }
       case .validate: break
@@ -51,7 +51,7 @@ nonisolated struct NetworkCachedCall: Sendable {
   /// be over.
   private var usableStored: StoredResponse? {
     guard let stored, !permissions.isReload else { return nil }
-    return stored.isFailure && !stored.isFresh(at: Date()) ? nil : stored
+    return stored.isFailure && !stored.isFresh(at: Foundation.Date()) ? nil : stored
   }
 
   /// Whether the request is still that of the same user. If another one has signed in since, the response could belong
@@ -62,7 +62,7 @@ nonisolated struct NetworkCachedCall: Sendable {
   /// server did not confirm it.
   private func served(
     _ stored: StoredResponse, as source: NetworkResponseSource, because error: NetworkError? = nil
-  ) -> Result<NetworkResponse<Data>, NetworkError>? {
+  ) -> Swift.Result<NetworkResponse<Data>, NetworkError>? {
     stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
   }
 
@@ -72,7 +72,7 @@ nonisolated struct NetworkCachedCall: Sendable {
   private func load(ifChanged stored: StoredResponse?) async throws(NetworkError) -> NetworkResponse<Data> {
     guard cache.servesStaleIfError, let stored, stored.mayReplaceError else { return try await validated(stored, plan) }
     var plan = plan
-    plan.limitRetries(to: 0)
+    plan.policy.maxRetries = 0
     do {
       return try await validated(stored, plan)
     } catch {
@@ -105,8 +105,8 @@ nonisolated struct NetworkCachedCall: Sendable {
   /// The plan of a second request, which has attempts and events of its own, and what is left of the deadline.
   private func secondPlan(_ plan: NetworkCallPlan, after response: NetworkResponse<Data>) -> NetworkCallPlan {
     var second = plan.asAnotherCall()
-    if let deadline = plan.policy?.deadline, deadline < .noLimit, let last = response.success {
-      second.policy?.deadline = max(.zero, deadline - last.startedAt - last.duration)
+    if let deadline = plan.policy.deadline, deadline < .noLimit, let last = response.success {
+      second.policy.deadline = max(.zero, deadline - last.startedAt - last.duration)
     }
     return second
   }
@@ -140,7 +140,7 @@ nonisolated struct NetworkCachedCall: Sendable {
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     var plan = plan
     plan.request = request
-    let began = Date()
+    let began = Foundation.Date()
     do {
       let response = try await cache.base.perform(plan).get()
       if response.statusCode != 304 { await keep(response, requestedAt: Self.requestedAt(response)) }
@@ -154,20 +154,20 @@ nonisolated struct NetworkCachedCall: Sendable {
 
   /// When the attempt began that has just received this response. Earlier attempts and the waits after them do not make
   /// a response older.
-  private static func requestedAt(_ response: NetworkResponse<Data>) -> Date {
-    response.success.map(start) ?? Date()
+  private static func requestedAt(_ response: NetworkResponse<Data>) -> Foundation.Date {
+    response.success.map(start) ?? Foundation.Date()
   }
 
   /// When an attempt began that has just ended.
-  private static func start(of attempt: NetworkAttempt) -> Date {
-    Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
+  private static func start(of attempt: NetworkAttempt) -> Foundation.Date {
+    Foundation.Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
   }
 
   // MARK: Storing
 
   /// Stores the error that the request failed with, such as a 404, if the server says how long it is fresh. Any other
   /// refusal shows that the stored response is out of date (RFC 9111 §4.3.3).
-  private func store(_ error: NetworkError, requestedAt: Date) async {
+  private func store(_ error: NetworkError, requestedAt: Foundation.Date) async {
     if !isOfSameUser { return }
     let lastError = error.failure?.lastError ?? error
     switch lastError {
@@ -188,7 +188,7 @@ nonisolated struct NetworkCachedCall: Sendable {
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.
-  private func keep(_ response: NetworkResponse<Data>, requestedAt: Date) async {
+  private func keep(_ response: NetworkResponse<Data>, requestedAt: Foundation.Date) async {
     if !isOfSameUser { return }
     guard let new = StoredResponse(response, to: request, requestedAt: requestedAt) else {
       await cache.store.remove(storedKey)

@@ -19,10 +19,10 @@ nonisolated extension NetworkClient {
   ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
   public func values<E: Endpoint>(
-    of endpoint: E, policy: RetryPolicy? = nil
+    of endpoint: E, policy: RetryPolicy = .default
   ) -> AsyncThrowingStream<NetworkResponse<E.Response>, any Error> {
     AsyncThrowingStream { continuation in
-      let task = Task {
+      let task = _Concurrency.Task {
         do throws(NetworkError) {
           let first = try? await storedResponse(endpoint)
           if let first { continuation.yield(first) }
@@ -39,13 +39,14 @@ nonisolated extension NetworkClient {
   /// The server's response, or the stored one if it is fresh. One that is stale is not served while it is revalidated,
   /// because it has been returned already.
   private func currentResponse<E: Endpoint>(
-    _ endpoint: E, _ policy: RetryPolicy?, after stored: NetworkResponse<E.Response>?
+    _ endpoint: E, _ policy: RetryPolicy, after stored: NetworkResponse<E.Response>?
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    var call = try endpoint.call(policy, defaults)
-    if let stored, !isFresh(stored), call.plan.request.cachePolicy == .useProtocolCachePolicy {
-      call.plan.request.cachePolicy = .reloadRevalidatingCacheData
+    let defaults = defaults
+    var plan = try endpoint.plan(policy, nil, defaults)
+    if let stored, !isFresh(stored), plan.request.cachePolicy == .useProtocolCachePolicy {
+      plan.request.cachePolicy = .reloadRevalidatingCacheData
     }
-    return try await response(of: call, endpoint, defaults)
+    return try await response(of: plan, endpoint, defaults)
   }
 
   /// Whether a response of the cache can be served without a request.
@@ -53,19 +54,19 @@ nonisolated extension NetworkClient {
     guard let url = response.response.url else { return false }
     let body = NetworkResponse(data: response.data, response: response.response)
     let stored = StoredResponse(body, to: URLRequest(url: url))
-    return stored?.isFresh(at: Date()) == true
+    return stored?.isFresh(at: Foundation.Date()) == true
   }
 
   /// The response that a cache has stored. Throws an error if there is none, without sending the request.
   private func storedResponse<E: Endpoint>(_ endpoint: E) async throws(NetworkError) -> NetworkResponse<E.Response>? {
     let defaults = defaults
     guard defaults.isCached else { return nil }
-    var call = try endpoint.call(nil, defaults)
+    var plan = try endpoint.networkCallPlan(defaults)
     // A request that must not be served from a cache has no stored response.
-    switch call.plan.request.cachePolicy {
+    switch plan.request.cachePolicy {
     case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
-    default: call.plan.request.cachePolicy = .returnCacheDataDontLoad
+    default: plan.request.cachePolicy = .returnCacheDataDontLoad
     }
-    return try await response(of: call, endpoint, defaults)
+    return try await response(of: plan, endpoint, defaults)
   }
 }

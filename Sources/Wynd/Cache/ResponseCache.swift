@@ -73,7 +73,7 @@ nonisolated extension ResponseCache: NetworkPerformer {
   #if compiler(>=6.2)
     @concurrent
   #endif
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+  public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     let permissions = NetworkCachePermissions(plan.request, isTransfer: plan.transfer != nil)
     if permissions.isCacheable {
       do throws(NetworkError) {
@@ -91,7 +91,7 @@ nonisolated extension ResponseCache: NetworkPerformer {
 nonisolated extension ResponseCache {
   /// An unsafe request invalidates the stored responses, unless its response is an error status (RFC 9111 §4.4), or it was
   /// not sent.
-  private func invalidate(_ url: String, after result: Result<NetworkResponse<Data>, NetworkError>) async {
+  private func invalidate(_ url: String, after result: Swift.Result<NetworkResponse<Data>, NetworkError>) async {
     if case .failure(let error) = result {
       if case .invalidRequest = error { return }
       let lastError = error.failure?.lastError ?? error

@@ -3,7 +3,7 @@ import Foundation
 /// How long a response can be served (RFC 9111 §4.2).
 nonisolated extension StoredResponse {
   /// Whether the response can be served without a request. `maxAge` is the max-age of the request, in seconds.
-  func isFresh(at date: Date, maxAge: Int? = nil) -> Bool {
+  func isFresh(at date: Foundation.Date, maxAge: Int? = nil) -> Bool {
     // The clock of the device has been set back, so the age is not known.
     if date < requestedAt { return false }
     if control.has("no-cache") { return false }
@@ -12,7 +12,7 @@ nonisolated extension StoredResponse {
   }
 
   /// The age in seconds (RFC 9111 §4.2.3).
-  func age(at date: Date) -> Double {
+  func age(at date: Foundation.Date) -> Double {
     let sinceRequest = date.timeIntervalSince(requestedAt)
     // If the Date is before the request, another cache has stored the response, or the clocks differ.
     var ageAtRequest = 0.0

@@ -11,7 +11,7 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   private let body: Data
   /// When it was requested, by the clock of the device. The time until it arrived counts towards its age (RFC 9111
   /// §4.2.3).
-  let requestedAt: Date
+  let requestedAt: Foundation.Date
   /// The header fields, with names in lowercase.
   private var headers: [String: String] = [:]
   /// Whether the call that received the response failed with it, for example with a 404.
@@ -37,7 +37,8 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
   /// and for a response from another URL after a redirect.
   init?(
-    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, requestedAt: Date = Date()
+    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest,
+    requestedAt: Foundation.Date = Foundation.Date()
   ) {
     guard Self.storableStatuses.contains(response.statusCode) else { return nil }
     self.init(
@@ -46,7 +47,9 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   }
 
   /// Makes a stored response from a 304 that updates one (RFC 9111 §3.2). Returns nil if the 304 is from another URL.
-  init?(_ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, requestedAt: Date) {
+  init?(
+    _ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, requestedAt: Foundation.Date
+  ) {
     self.init(notModified, body: old.body, status: old.status, to: request, requestedAt: requestedAt)
     // A 304 does not change the fields that describe the stored body.
     for name in ["content-type", "content-length", "content-range"] { headers[name] = old.headers[name] }
@@ -67,7 +70,8 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
     indexID = UUID().uuidString
   }
 
-  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Date) {
+  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Foundation.Date)
+  {
     guard let url = request.url?.networkAddress, head.url?.networkAddress == url else { return nil }
     self.url = url
     self.status = status
@@ -153,9 +157,9 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   /// The response as a caller receives it, or the error if it is one. `error` is why the server did not confirm it.
   func served(
     as source: NetworkResponseSource, allowEmptyData: Bool, because error: NetworkError? = nil
-  ) -> Result<NetworkResponse<Data>, NetworkError>? {
+  ) -> Swift.Result<NetworkResponse<Data>, NetworkError>? {
     var fields = headers
-    if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Date())), Double(1 << 31))))" }
+    if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Foundation.Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
     guard let head else { return nil }
     if isFailure { return .failure(.endpointError(head, body)) }

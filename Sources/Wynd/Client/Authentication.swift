@@ -1,3 +1,7 @@
+// Client: shared settings for the calls to one service, middleware around each attempt, and authentication.
+// It needs Core, Body and Endpoint.
+// Start with NetworkClient.swift.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -57,7 +61,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var signIn = 1
     /// The last renewal gave a credential that had expired already: the clock of the device is ahead.
     var ignoresExpiry = false
-    var renewal: Task<Credential, any Error>?
+    var renewal: _Concurrency.Task<Credential, any Error>?
     /// The names of the header fields of all credentials so far.
     var fieldNames: Set<String> = []
 
@@ -251,7 +255,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       guard let renewal = renewal(of: known, client) else { throw URLError(.userAuthenticationRequired) }
       return try await Self.value(of: renewal, within: limit)
     } catch {
-      if Task.isCancelled { throw .cancelled }
+      if _Concurrency.Task.isCancelled { throw .cancelled }
       // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
       guard let rejection, Self.isRefused(error) else { throw .middlewareError(error) }
       throw .mappedError(error as? NetworkError ?? .middlewareError(error), rejection)
@@ -261,11 +265,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Waits for a renewal, but not longer than the limit: one that never ends, or that waits for this call, must not block
   /// it.
   private static func value(
-    of renewal: Task<Credential, any Error>, within limit: TimeInterval
+    of renewal: _Concurrency.Task<Credential, any Error>, within limit: TimeInterval
   ) async throws -> Credential {
     let reply = NetworkReply()
     reply.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
-    Task {
+    _Concurrency.Task {
       _ = await renewal.result
       reply.end(NetworkOutcome())
     }
@@ -277,12 +281,12 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// The renewal in progress, a new one, or one that has ended already. Nil if the user has changed.
-  private func renewal(of known: State, _ client: NetworkClient) -> Task<Credential, any Error>? {
+  private func renewal(of known: State, _ client: NetworkClient) -> _Concurrency.Task<Credential, any Error>? {
     state.withLock { state in
       guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
       if let renewal = state.renewal { return renewal }
       // Renewed since the request was signed.
-      if state.header != known.header { return Task { current } }
+      if state.header != known.header { return _Concurrency.Task { current } }
       let renewal = startRenewal(of: current, known.signIn, client, renew)
       state.renewal = renewal
       return renewal
@@ -292,12 +296,12 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Runs in its own task, because the call that started it may be canceled.
   private func startRenewal(
     of old: Credential, _ signIn: Int, _ client: NetworkClient, _ renew: @escaping Renew
-  ) -> Task<Credential, any Error> {
+  ) -> _Concurrency.Task<Credential, any Error> {
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
     client.policy.budget = .unlimited
     let running = NetworkCall.renewals.get().union([ObjectIdentifier(self)])
-    return Task { [client] in
+    return _Concurrency.Task { [client] in
       do {
         let new = try await NetworkCall.renewals.withValue(running) { try await renew(old, client) }
         guard finish(signIn, with: new) else { throw URLError(.userAuthenticationRequired) }
@@ -336,7 +340,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       report(nil)
       return true
     }
-    if endsSession { changes.async { [onSessionEnd] in Task { await onSessionEnd(error) } } }
+    if endsSession { changes.async { [onSessionEnd] in _Concurrency.Task { await onSessionEnd(error) } } }
   }
 
   /// Whether the service refuses to renew the credential: by its status, or the closure says so.

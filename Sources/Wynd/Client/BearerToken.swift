@@ -5,9 +5,9 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
   /// The token as the server issued it.
   public var token: String
   /// When the token expires, if that is known.
-  public var expiresAt: Date?
+  public var expiresAt: Foundation.Date?
   /// Makes a credential from a token.
-  public init(_ token: String, expiresAt: Date? = nil) {
+  public init(_ token: String, expiresAt: Foundation.Date? = nil) {
     self.token = token
     self.expiresAt = expiresAt
   }

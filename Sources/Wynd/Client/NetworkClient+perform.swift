@@ -14,14 +14,14 @@ nonisolated extension NetworkClient {
   #if compiler(>=6.2)
     @concurrent
   #endif
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+  public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     do throws(NetworkError) {
       var plan = plan
-      plan.policy = plan.policy?.inheriting(from: policy) ?? policy
+      plan.policy = plan.policy.inheriting(from: policy)
       let baseURL = defaults.baseURL
       if !middleware.isEmpty { plan.add(middleware, of: self, baseURL) }
       try complete(&plan.request, baseURL, plan.secretFields)
-      return await performer.begin(plan)
+      return await performer.begin(plan, performer.defaults)
     } catch {
       return .failure(error)
     }
@@ -37,7 +37,7 @@ nonisolated extension NetworkClient {
       request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: baseURL)
     }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
-    for field in headers where request.value(forHTTPHeaderField: field.name) == nil {
+    for field in headers.fields where request.value(forHTTPHeaderField: field.name) == nil {
       // A credential for this service must not be sent to another origin.
       let isSecret = NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields)
       if isSameOrigin || !isSecret { try field.add(to: &request) }
@@ -66,7 +66,7 @@ nonisolated extension NetworkCallPlan {
     for added in added {
       secretFields.formUnion(added.secretFields)
       cacheScopes.append { added.cacheScope(of: $0) }
-      let isLogged = policy?.onEvent != nil
+      let isLogged = policy.onEvent != nil
       if isLogged, let notice = (added as? any NetworkUser)?.notice(about: baseURL) { notices.append(notice) }
     }
     // The middleware of a client that is made on this one is outside.

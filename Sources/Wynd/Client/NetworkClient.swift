@@ -36,13 +36,13 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var performer: any NetworkPerformer
   /// Header fields for every request that does not already have them. If there is a ``baseURL``, its own or that of the
   /// performer, fields that look like credentials are sent only to its origin.
-  public var headers: [NetworkHeader]
+  public var headers: NetworkHeaders
   /// The retry policy of all calls, in which an endpoint or a call may set other fields. What it does not set is that
   /// of the client that this one is made on, or the default.
   public var policy: RetryPolicy
   /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts the keys.
   public var encoder: JSONEncoder?
-  /// Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
+  /// Decodes the responses of endpoints that specify no decoder. nil means one that reads dates as ISO 8601.
   public var decoder: JSONDecoder?
   /// The middleware of every attempt. The first is the outermost. The deadline and a cancellation end the call, and the
   /// work of `next`; a middleware has to end its other work itself.
@@ -57,10 +57,10 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///   - policy: The retry policy of all calls.
   ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts
   ///     the keys.
-  ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means a `JSONDecoder()`.
+  ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means one that reads dates as ISO 8601.
   ///   - middleware: The middleware of every call.
   public init(
-    baseURL: URL? = nil, on performer: any NetworkPerformer = URLSession.shared, headers: [NetworkHeader] = [],
+    baseURL: URL? = nil, on performer: any NetworkPerformer = URLSession.shared, headers: NetworkHeaders = [],
     policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
     middleware: [any NetworkMiddleware] = []
   ) {
@@ -106,8 +106,7 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     defaults.isOfScript = false
     defaults.encoder = encoder ?? defaults.encoder
     defaults.decoder = decoder ?? defaults.decoder
-    let contentType = headers.first { $0.name.lowercased() == "content-type" }?.value
-    defaults.contentType = contentType ?? defaults.contentType
+    defaults.contentType = headers["Content-Type"] ?? defaults.contentType
     if !middleware.isEmpty { defaults.valueMiddleware = self }
     for case let user as any NetworkUser in middleware { defaults.signIns[ObjectIdentifier(user)] = user.currentSignIn }
     return defaults

@@ -19,7 +19,7 @@ nonisolated public protocol NetworkCredential: Sendable {
   var header: NetworkHeader { get }
   /// When the credential expires. An expired credential is renewed before the next request is sent. nil (the default)
   /// means unknown.
-  var expiresAt: Date? { get }
+  var expiresAt: Foundation.Date? { get }
   /// Whether this error response (a status of 400 and up) means that the credential is invalid. By default, only a 401
   /// does.
   func isRejected(by response: HTTPURLResponse) -> Bool
@@ -27,14 +27,14 @@ nonisolated public protocol NetworkCredential: Sendable {
 
 nonisolated extension NetworkCredential {
   /// nil, which means unknown.
-  public var expiresAt: Date? { nil }
+  public var expiresAt: Foundation.Date? { nil }
   /// True for status 401.
   public func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 401 }
 
   /// Whether it has to be renewed, by the clock of the device.
   var hasExpired: Bool {
     guard let expiresAt else { return false }
-    return expiresAt <= Date()
+    return expiresAt <= Foundation.Date()
   }
 }
 

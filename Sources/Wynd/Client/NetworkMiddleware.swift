@@ -150,7 +150,7 @@ nonisolated extension NetworkError {
   init(thrown error: any Error, inPlaceOf cause: NetworkError? = nil) {
     if let error = error as? NetworkError {
       self = error
-    } else if error is CancellationError, Task.isCancelled {
+    } else if error is CancellationError, _Concurrency.Task.isCancelled {
       self = .cancelled
     } else if let cause {
       // A cancellation is not a failure to show, whatever a middleware makes of it.

@@ -1,3 +1,5 @@
+// Combine: publishers for calls, on Apple's platforms only. It needs Core.
+
 #if canImport(Combine)
   public import Combine
   public import Foundation
@@ -17,7 +19,8 @@
     ///
     /// - Returns: A publisher that delivers one body or an error, on the session's `delegateQueue`.
     public func networkPublisher(
-      for request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false, policy: RetryPolicy? = nil
+      for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+      policy: RetryPolicy = .default
     ) -> AnyPublisher<Data, NetworkError> {
       NetworkTask.publisher { [self] in
         performNetworkRequest(
@@ -37,7 +40,7 @@
     ///   canceling the subscription cancels the call.
     /// - Returns: A publisher that delivers one value or an error, on the queue on which the handler is called.
     public static func publisher<Value: Sendable>(
-      _ start: @escaping (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
+      _ start: @escaping (@escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void) -> NetworkTask
     ) -> AnyPublisher<Value, NetworkError> {
       Deferred {
         let call = NetworkPublishedCall<Value>()
@@ -51,7 +54,7 @@
 
   // Each property is written once, before the call can end or be canceled.
   nonisolated private final class NetworkPublishedCall<Value>: @unchecked Sendable {
-    var promise: ((Result<Value, NetworkError>) -> Void)?
+    var promise: ((Swift.Result<Value, NetworkError>) -> Void)?
     var task: NetworkTask?
   }
 #endif

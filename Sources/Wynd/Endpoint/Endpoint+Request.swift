@@ -24,19 +24,19 @@ nonisolated extension Endpoint {
     get throws(NetworkError) { try request(requestBody, NetworkDefaults()) }
   }
 
-  private var requestBody: RequestBody? {
+  private var requestBody: RequestBody {
     get throws(NetworkError) {
       do { return try body } catch { throw .unencodable(error, as: "body") }
     }
   }
 
   private func request(
-    _ body: RequestBody?, _ defaults: NetworkDefaults
+    _ body: RequestBody, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> URLRequest {
     var request = URLRequest(url: try url(baseURL: defaults.baseURL))
     if method != .get { request.httpMethod = method.rawValue }
-    for field in headers { try field.add(to: &request) }
-    if let body {
+    try headers.networkHeaders.add(to: &request)
+    if !body.isEmpty {
       try body.addContentType(to: &request)
       request.httpBody = try body.encoded(with: defaults.encoder)
       if request.value(forHTTPHeaderField: "Content-Type") == nil {
@@ -50,7 +50,7 @@ nonisolated extension Endpoint {
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .generalError(error) }
     let method = request.networkMethod.uppercased()
-    let hasBody = request.httpBody != nil || body?.isInMemory == false
+    let hasBody = request.httpBody != nil || !body.isInMemory
     if hasBody, ["GET", "HEAD"].contains(method) {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
@@ -58,79 +58,44 @@ nonisolated extension Endpoint {
     return request
   }
 
-  /// `reporting` adds a progress report to the upload of the body, which may then be in memory, too.
-  func call(
-    _ policy: RetryPolicy?, _ defaults: NetworkDefaults,
-    reporting: ((inout NetworkUploadCall) -> Void)? = nil
-  ) throws(NetworkError) -> NetworkEndpointCall {
+  /// The call of this endpoint.
+  public func networkCallPlan(_ defaults: NetworkDefaults) throws(NetworkError) -> NetworkCallPlan {
+    try plan(.default, nil, defaults)
+  }
+
+  /// With `onProgress`, a body that is in memory is uploaded too.
+  func plan(
+    _ policy: RetryPolicy, _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ defaults: NetworkDefaults
+  ) throws(NetworkError) -> NetworkCallPlan {
     // Once, because each multipart body has a boundary of its own.
     let body = try requestBody
     let request = try request(body, defaults)
     // `parse` decides whether the response may be empty.
-    let policy = policy?.inheriting(from: self.policy) ?? self.policy
-    var plan = NetworkCallPlan(request, policy: policy)
-    plan.isReadOnly = isReadOnly
+    var plan = NetworkCallPlan(request, policy: policy.inheriting(from: self.policy), isReadOnly: isReadOnly)
     plan.endpoint = self
-    guard let body, !body.isInMemory || reporting != nil else { return NetworkEndpointCall(plan: plan) }
-    // `prepare` may have changed a body that is in memory.
-    var upload = NetworkUploadCall(body, data: .success(request.httpBody))
-    reporting?(&upload)
-    upload.add(to: &plan)
-    return NetworkEndpointCall(plan: plan, upload: upload)
+    if !body.isInMemory || (onProgress != nil && request.httpBody != nil) {
+      // `prepare` may have changed a body that is in memory.
+      NetworkUploadCall(body, data: request.httpBody, onProgress).add(to: &plan)
+    }
+    return plan
   }
 
   /// `baseURL` is used if the endpoint has no host. Its path is prepended to the endpoint's path.
   private func url(baseURL: URL?) throws(NetworkError) -> URL {
-    if let address = (self as? any NetworkAddressedEndpoint)?.address {
-      return try NetworkEndpointURL.url(of: address, baseURL: baseURL)
-    }
-    let items: [URLQueryItem]
-    do { items = try queryItems } catch { throw .unencodable(error, as: "query") }
+    let query: String?
+    do { query = try percentEncodedQuery } catch { throw .unencodable(error, as: "query") }
     return try NetworkEndpointURL.url(
-      scheme: scheme, host: host, port: port, path: percentEncodedPath,
-      query: items.isEmpty ? nil : NetworkPercentEncoding.query(items), baseURL: baseURL)
-  }
-}
-
-/// An endpoint that may be made of a whole URL.
-nonisolated protocol NetworkAddressedEndpoint {
-  /// The URL; nil if the endpoint has a path of its own.
-  var address: URL? { get }
-}
-
-/// A call of an endpoint.
-nonisolated struct NetworkEndpointCall: Sendable {
-  var plan: NetworkCallPlan
-  /// Sends a body that is not in memory.
-  var upload: NetworkUploadCall?
-
-  /// The result of the call, after removing the file of a multipart body.
-  func end(_ result: RetryLoop.CallResult) -> RetryLoop.CallResult {
-    guard let upload else { return result }
-    return upload.end(result)
+      scheme: scheme, host: host, port: port, path: percentEncodedPath, query: query, baseURL: baseURL)
   }
 }
 
 /// Makes a URL from its components, and validates them.
 nonisolated enum NetworkEndpointURL {
-  /// The URL of a call that is made of a whole URL. The query remains as it is written: encoded once more, a `+` or a
-  /// signature could mean something else.
-  static func url(of address: URL, baseURL: URL?) throws(NetworkError) -> URL {
-    let host = host(of: address)
-    try check(!host.isEmpty || address.scheme == nil, "the URL has no host")
-    let hasUser = address.user != nil || address.password != nil
-    try check(!hasUser, "the URL has a user; write `headers: [.authorization(user:password:)]`")
-    // Without a host, `..` could leave the path of the base URL. A whole URL is valid with it: URLSession resolves it.
-    return try url(
-      scheme: address.scheme ?? "https", host: host, port: address.port, path: address.path(percentEncoded: true),
-      query: address.query(percentEncoded: true), allowsDots: !host.isEmpty, baseURL: baseURL)
-  }
-
   /// `path` and `query` are already percent-encoded. Without a host, scheme, host and port are those of the base URL,
-  /// and the path is appended to its path. `allowsDots`: whether a segment of the path may be “.” or “..”.
+  /// and the path is appended to its path.
   static func url(
     scheme: String = "", host: String = "", port: Int? = nil, path: String, query: String? = nil,
-    allowsDots: Bool = false, baseURL: URL? = nil
+    baseURL: URL? = nil
   ) throws(NetworkError) -> URL {
     let base = host.isEmpty ? baseURL : nil
     try check(base?.query ?? base?.fragment ?? base?.user == nil, "a base URL has no query, fragment or user")
@@ -142,7 +107,8 @@ nonisolated enum NetworkEndpointURL {
     let port = port ?? base?.port
     try check(1...65_535 ~= port ?? 1, "the port is not one of 1 to 65535")
     let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
-    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "", allowsDots: allowsDots)
+    try check(query?.contains("#") != true, "percentEncodedQuery contains a “#”, which ends the query")
+    let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
     // Foundation encodes a character that does not belong in a path, or ends the path there.
     guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")), url.path(percentEncoded: true) == path
     else { throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded") }
@@ -195,9 +161,9 @@ nonisolated enum NetworkEndpointURL {
   }
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
-  private static func path(_ path: String, after base: String, allowsDots: Bool) throws(NetworkError) -> String {
+  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
     let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
-    try check(allowsDots || !hasDots, "a segment of the path is “.” or “..” and would change the path")
+    try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
     let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
     try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
     try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")

@@ -44,12 +44,24 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 }
 
 nonisolated extension Endpoint {
+  /// Where the compiler finds no other `parse`, it says why.
+  @available(
+    *, unavailable,
+    message:
+      "`Response` is not Decodable, or only on an actor: declare it as `nonisolated struct`, or implement `parse`"
+  )
+  public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response {
+    throw NetworkError.noResponseData(response)
+  }
+}
+
+nonisolated extension Endpoint {
   func parsed(
     _ result: RetryLoop.CallResult, _ defaults: NetworkDefaults
-  ) -> Result<NetworkResponse<Response>, NetworkError> {
+  ) -> Swift.Result<NetworkResponse<Response>, NetworkError> {
     let decoder = decoder(defaults)
     return result.mapError { typed($0, decoder) }.flatMap { network in
-      Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
+      Swift.Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
         .mapError { parsingError($0, network) }
     }
   }
@@ -59,22 +71,17 @@ nonisolated extension Endpoint {
     return error as? NetworkError ?? .undecodable(error, network.response, network.data)
   }
 
-  /// The error with the service's own error in it, decoded with the client's decoder.
-  func typed(_ error: NetworkError, _ defaults: NetworkDefaults) -> NetworkError {
-    typed(error, decoder(defaults))
-  }
-
   private func decoder(_ defaults: NetworkDefaults) -> JSONDecoder {
     let own = decoder
     return own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
   }
 
+  /// The error with the service's own error in it.
   private func typed(_ error: NetworkError, _ decoder: JSONDecoder) -> NetworkError {
     switch error {
     case .endpointError(let response, let data?):
-      let type = (self as? any NetworkServiceErrorSource)?.serviceErrorType ?? ServiceError.self
-      if type == NoServiceError.self { return error }
-      return (try? decoder.decode(type, from: data)).map { .serviceError($0, response, data) } ?? error
+      if ServiceError.self == NoServiceError.self { return error }
+      return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
     case .inaccessible(var failure):
       failure.lastError = typed(failure.lastError, decoder)
       return .inaccessible(failure)
@@ -85,20 +92,54 @@ nonisolated extension Endpoint {
 }
 
 nonisolated extension NetworkError {
-  /// The service's own error, also after retries: `if let error = error.serviceError(as: ShopError.self)`.
+  /// The service's own error, also after retries: the body of the error response, decoded as JSON.
   ///
-  /// It is found too if a middleware threw it.
-  public func serviceError<E: Error>(as type: E.Type) -> E? {
-    if case .serviceError(let error, _, _) = self { return error as? E }
-    return thrown as? E ?? (thrown as? NetworkError)?.serviceError(as: type) ?? inner?.serviceError(as: type)
+  /// ```swift
+  /// struct Problem: Decodable { var title: String }
+  /// do throws(NetworkError) { show(try await client.load(.expenses)) } catch {
+  ///   show(error.serviceError(as: Problem.self)?.title ?? error.localizedDescription)
+  /// }
+  /// ```
+  ///
+  /// An error of this type that an endpoint decoded or threw, or that a middleware threw, is returned as it is.
+  ///
+  /// - Parameters:
+  ///   - type: The type of the body.
+  ///   - decoder: Decodes the body. The default reads dates as ISO 8601. Pass that of the client if it has another one.
+  /// - Returns: The error; nil if there is no response with a status of 400 and up, or its body is not of this type.
+  public func serviceError<E>(as type: E.Type, decoder: JSONDecoder? = nil) -> E? {
+    if let error = known(as: type) { return error }
+    guard let decodable = type as? any Decodable.Type, let data, statusCode.map({ $0 >= 400 }) == true else {
+      return nil
+    }
+    return try? (decoder ?? .networkDefault).decode(decodable, from: data) as? E
+  }
+
+  /// The error of this type that an endpoint or a middleware has made already.
+  private func known<E>(as type: E.Type) -> E? {
+    switch self {
+    case .serviceError(let error, _, _), .undecodable(let error, _, _): error as? E
+    default: thrown as? E ?? (thrown as? NetworkError)?.known(as: type) ?? inner?.known(as: type)
+    }
   }
 }
 
-/// An endpoint that knows the type of its service errors at run time only.
-nonisolated protocol NetworkServiceErrorSource: Sendable { var serviceErrorType: any (Error & Decodable).Type { get } }
-
 // This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension JSONDecoder {
-  /// Stands for the decoder of the client. It is recognized by its identity.
-  static let networkDefault = JSONDecoder()
+  /// Reads what ``RequestBody/json(_:encoder:)`` writes by default: dates as ISO 8601, with or without fractions of a
+  /// second. As the decoder of an endpoint, it stands for that of the client, and is recognized by its identity.
+  static let networkDefault = {
+    let json = JSONDecoder()
+    // Not `.iso8601`, which accepts no fractions, and whose error does not name the member.
+    json.dateDecodingStrategy = .custom { decoder in
+      let text = try decoder.singleValueContainer().decode(String.self)
+      let styles = [
+        Foundation.Date.ISO8601FormatStyle(), Foundation.Date.ISO8601FormatStyle(includingFractionalSeconds: true),
+      ]
+      if let date = styles.lazy.compactMap({ try? $0.parse(text) }).first { return date }
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "not a date of ISO 8601"))
+    }
+    return json
+  }()
 }

@@ -25,7 +25,7 @@ public import Foundation
 /// needs no type of its own.
 ///
 /// Swift silently ignores a member whose type is not that of the requirement, such as `let port = 8080`, which is an
-/// `Int` and not an `Int?`. It warns about such a member of an extension that declares the conformance. Endpoints with
+/// `Int` and not an `Int?`; <doc:Endpoints> lists them. It warns about such a member of an extension that declares the conformance. Endpoints with
 /// more than a host, a path and a query are therefore best written this way:
 ///
 /// ```swift
@@ -44,11 +44,13 @@ public import Foundation
 /// errors, unless they are declared inside the endpoint. Otherwise, the compiler reports that the endpoint “does not
 /// conform to protocol 'Endpoint'”, or a “main actor-isolated conformance”. A public response type from another module
 /// has to be `Sendable`.
-nonisolated public protocol Endpoint: Sendable {
+nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// The type that a successful response is parsed into.
   associatedtype Response: Sendable
+  /// The type of ``headers``: ``NetworkHeaders``, `[NetworkHeader]` or `[String: String]`. The compiler infers it.
+  associatedtype HeaderFields: NetworkHeadersConvertible = NetworkHeaders
   /// The type of the body of an error response (a status of 400 and up), if the service has a format for it. The call
-  /// fails with ``NetworkError/serviceError(_:_:_:)``, also if ``parse(data:response:decoder:)`` throws a value of this type.
+  /// fails with ``NetworkError/serviceError(_:_:_:)``, even if ``parse(data:response:decoder:)`` throws a value of this type.
   associatedtype ServiceError: Error & Decodable = NoServiceError
 
   /// `https` (the default) or `http`.
@@ -80,17 +82,21 @@ nonisolated public protocol Endpoint: Sendable {
   var isReadOnly: Bool { get }
   /// The query items, as plain text. The default is none. ``QueryEncoder`` encodes any `Encodable`.
   var queryItems: [URLQueryItem] { get throws }
-  /// The header fields. The default is none.
-  var headers: [NetworkHeader] { get }
-  /// The body. The default is nil. If it throws, the call fails with ``NetworkError/invalidRequest(reason:)``.
-  var body: RequestBody? { get throws }
-  /// Decodes a `Decodable` response and a ``ServiceError``. The default stands for the client's decoder, or a
-  /// `JSONDecoder()`. For a format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as
+  /// The percent-encoded query, without the `?`. The default encodes ``queryItems``, which are ignored if you implement
+  /// this property. Nil is none.
+  var percentEncodedQuery: String? { get throws }
+  /// The header fields, such as `["X-Page": "7"]`. The default is none.
+  var headers: HeaderFields { get }
+  /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with
+  /// ``NetworkError/invalidRequest(reason:)``.
+  var body: RequestBody { get throws }
+  /// Decodes a `Decodable` response and a ``ServiceError``. The default stands for that of the client, or one that reads
+  /// dates as ISO 8601. For a format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as
   /// `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
   /// The retry policy of this call. What it does not set is that of the client's policy. The `policy` argument of `load`
-  /// takes precedence. nil (the default) sets nothing.
-  var policy: RetryPolicy? { get }
+  /// takes precedence. The default sets nothing.
+  var policy: RetryPolicy { get }
 
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
   /// ``NetworkError/generalError(_:)``, or with the error itself if it is a ``NetworkError``.
@@ -122,19 +128,50 @@ nonisolated extension Endpoint {
   public var isReadOnly: Bool { false }
   /// None.
   public var queryItems: [URLQueryItem] { get throws { [] } }
-  /// None.
-  public var headers: [NetworkHeader] { [] }
-  /// nil.
-  public var body: RequestBody? { nil }
-  /// Stands for the client's decoder, or a `JSONDecoder()`.
+  /// ``queryItems``, percent-encoded.
+  public var percentEncodedQuery: String? {
+    get throws {
+      let items = try queryItems
+      return items.isEmpty ? nil : NetworkPercentEncoding.query(items)
+    }
+  }
+  /// ``RequestBody/empty``.
+  public var body: RequestBody { .empty }
+  /// Stands for the client's decoder, or one that reads dates as ISO 8601.
   public var decoder: JSONDecoder { .networkDefault }
-  /// nil, which sets nothing.
-  public var policy: RetryPolicy? { nil }
+  /// Sets nothing.
+  public var policy: RetryPolicy { .default }
   /// Changes nothing.
   public func prepare(request: inout URLRequest) {}
 
   /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
   public static func percentEncoded(segment: String) -> String { NetworkPercentEncoding.text(segment) }
+}
+
+nonisolated extension Endpoint where HeaderFields == NetworkHeaders {
+  /// None.
+  public var headers: NetworkHeaders { [] }
+}
+
+/// What the ``Endpoint/headers`` of an endpoint can be.
+nonisolated public protocol NetworkHeadersConvertible: Sendable {
+  /// The header fields.
+  var networkHeaders: NetworkHeaders { get }
+}
+
+nonisolated extension NetworkHeaders: NetworkHeadersConvertible {
+  /// The header fields themselves.
+  public var networkHeaders: NetworkHeaders { self }
+}
+
+nonisolated extension Array: NetworkHeadersConvertible where Element == NetworkHeader {
+  /// The header fields of the list.
+  public var networkHeaders: NetworkHeaders { NetworkHeaders(self) }
+}
+
+nonisolated extension Dictionary: NetworkHeadersConvertible where Key == String, Value == String {
+  /// A header field for each name.
+  public var networkHeaders: NetworkHeaders { NetworkHeaders(self) }
 }
 
 /// The default ``Endpoint/ServiceError``. With it, a call fails with ``NetworkError/endpointError(_:_:)`` for a status

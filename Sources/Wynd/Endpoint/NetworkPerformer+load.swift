@@ -9,7 +9,7 @@ nonisolated extension NetworkPerformer {
   /// parsed response or an error.
   ///
   /// ```swift
-  /// session.load(.expenses) { result in print(result) }
+  /// session.load(.expenses) { result in print((try? result.get())?.count ?? 0) }
   /// ```
   ///
   /// A response that cannot be parsed is not requested again. The call fails with ``NetworkError/undecodable(_:_:_:)``.
@@ -17,95 +17,123 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
   ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
+  ///   - onProgress: Receives the progress of sending the body, on an internal queue. It starts at 0 for each attempt.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func load<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<E.Response, NetworkError>) -> Void
+    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    completionHandler: @escaping @Sendable (Swift.Result<E.Response, NetworkError>) -> Void
   ) -> NetworkTask {
-    loadResponse(endpoint, policy: policy) { completionHandler($0.map(\.value)) }
+    loadResponse(endpoint, policy: policy, onProgress: onProgress) { completionHandler($0.map(\.value)) }
   }
 
   /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and returns the parsed response.
   ///
   /// ```swift
   /// let expenses = try await session.load(.expenses)
+  /// let user = try await client.load(.put("/photo", body: .file(photo), as: User.self)) { print($0.fraction ?? 0) }
   /// ```
   ///
-  /// - Parameters:
-  ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
+  /// The parameters are those of the form with a completion handler.
+  ///
   /// - Returns: The parsed response.
   /// - Throws: A ``NetworkError``.
   public func load<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy? = nil
+    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> E.Response {
-    try await loadResponse(endpoint, policy: policy).value
+    try await loadResponse(endpoint, policy: policy, onProgress: onProgress).value
   }
 
-  /// Like ``load(_:policy:completionHandler:)``, but the result also has the status code, header fields,
+  /// Like ``load(_:policy:onProgress:completionHandler:)``, but the result also has the status code, header fields,
   /// body and attempts.
   ///
-  /// - Parameters:
-  ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
-  ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func loadResponse<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
+    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let defaults = defaults
-    do throws(NetworkError) {
-      return start(try endpoint.call(policy, defaults), endpoint, defaults, completionHandler)
-    } catch {
-      return start(completionHandler) { .failure(error) }
+    start(completionHandler, endpoint) { defaults throws(NetworkError) in
+      try endpoint.plan(policy, onProgress, defaults)
     }
   }
 
-  /// Like ``load(_:policy:)``, but the result also has the status code, header fields, body and attempts.
+  /// Like ``load(_:policy:onProgress:)``, but the result also has the status code, header fields, body and attempts.
   ///
-  /// - Parameters:
-  ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.
   #if compiler(>=6.2)
     @concurrent
   #endif
   public func loadResponse<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy? = nil
+    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let defaults = defaults
-    return try await response(of: endpoint.call(policy, defaults), endpoint, defaults)
+    return try await response(of: endpoint.plan(policy, onProgress, defaults), endpoint, defaults)
   }
 
-  /// Starts the call of an endpoint, and calls the handler with the parsed response.
-  func start<E: Endpoint>(
-    _ call: NetworkEndpointCall, _ endpoint: E, _ defaults: NetworkDefaults,
-    _ completionHandler: @escaping @Sendable (Result<NetworkResponse<E.Response>, NetworkError>) -> Void
+  /// Sends any request, and decodes the body of its response.
+  ///
+  /// ```swift
+  /// let user = try await session.load(URLRequest(url: url), as: User.self)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - request: What to send.
+  ///   - type: The type to decode, as that of the response of an ``Endpoint``.
+  ///   - policy: What it does not set is that of the client's.
+  /// - Returns: The decoded body.
+  /// - Throws: A ``NetworkError``.
+  public func load<Value: Decodable & Sendable>(
+    _ request: some NetworkRequestConvertible, as type: Value.Type, policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> Value {
+    let defaults = defaults
+    return try await response(of: plan(for: request, policy, defaults), NetworkDecodedBody<Value>(), defaults).value
+  }
+
+  /// Sends any request, and calls the handler once with the decoded body of its response, or an error.
+  ///
+  /// - Returns: A handle that cancels the call. You do not have to keep it.
+  @discardableResult
+  public func load<Value: Decodable & Sendable>(
+    _ request: some NetworkRequestConvertible, as type: Value.Type, policy: RetryPolicy = .default,
+    completionHandler: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void
   ) -> NetworkTask {
-    if defaults.valueMiddleware == nil {
-      return begin(call.plan) { completionHandler(endpoint.parsed(call.end($0), defaults)) }
+    start({ completionHandler($0.map(\.value)) }, NetworkDecodedBody<Value>()) { defaults throws(NetworkError) in
+      try plan(for: request, policy, defaults)
     }
-    var call = call
-    call.plan = call.plan.begun(on: self)
-    return start(completionHandler) { [call] in
+  }
+
+  /// Starts a call, and calls the handler with the response that the endpoint parses.
+  private func start<E: Endpoint>(
+    _ completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<E.Response>, NetworkError>) -> Void,
+    _ endpoint: E, _ makePlan: (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
+  ) -> NetworkTask {
+    let defaults = defaults
+    if defaults.valueMiddleware == nil {
+      return begin(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
+    }
+    // Who is signed in, and the session's delegate, are those of now.
+    let plan = Swift.Result { () throws(NetworkError) in try makePlan(defaults).begun(on: self, defaults) }
+    return start(completionHandler) {
       do throws(NetworkError) {
-        return .success(try await response(of: call, endpoint, defaults))
+        return .success(try await response(of: plan.get(), endpoint, defaults))
       } catch { return .failure(error) }
     }
   }
 
-  /// Carries out the call of an endpoint, and parses its response.
+  /// Carries out a call, and parses its response.
   func response<E: Endpoint>(
-    of call: NetworkEndpointCall, _ endpoint: E, _ defaults: NetworkDefaults
+    of plan: NetworkCallPlan, _ endpoint: E, _ defaults: NetworkDefaults
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    let result = call.end(await begin(call.plan))
-    var parsed = try endpoint.parsed(result, defaults).get()
-    try await defaults.valueMiddleware?.pass(&parsed, of: call.plan)
+    var parsed = try endpoint.parsed(await begin(plan, defaults), defaults).get()
+    try await defaults.valueMiddleware?.pass(&parsed, of: plan)
     return parsed
   }
+}
+
+/// Parses the response to a request that is no endpoint.
+nonisolated private struct NetworkDecodedBody<Response: Decodable & Sendable>: Endpoint {
+  let path = ""
 }

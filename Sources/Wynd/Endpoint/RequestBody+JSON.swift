@@ -2,22 +2,23 @@ public import Foundation
 
 nonisolated extension RequestBody {
   /// A value as JSON. The default encoder is that of the client, or else a `JSONEncoder` that sorts the keys, so that
-  /// equal values have equal bodies.
+  /// equal values have equal bodies, and writes dates as ISO 8601 (`2026-11-21T16:00:00Z`), as a query does.
   public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> RequestBody {
     let encode: @Sendable (JSONEncoder?) throws -> Data = { encoderOfClient in
-      try (encoder ?? encoderOfClient ?? sortingEncoder()).encode(value)
+      try (encoder ?? encoderOfClient ?? defaultEncoder()).encode(value)
     }
     return RequestBody(content: .memory(encode), contentType: "application/json")
   }
   /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
-  public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: sortingEncoder()) }
+  public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: defaultEncoder()) }
   /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
-  /// client, or else a `JSONEncoder` that sorts the keys.
+  /// client, or else a `JSONEncoder` that sorts the keys and writes dates as ISO 8601.
   public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> RequestBody {
     json(values.mapValues(NetworkEncodable.init), encoder: encoder)
   }
-  private static func sortingEncoder() -> JSONEncoder {
+  private static func defaultEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
     encoder.outputFormatting = .sortedKeys
     return encoder
   }

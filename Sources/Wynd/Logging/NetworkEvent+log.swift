@@ -1,3 +1,5 @@
+// Logging: events in the log of the system, and a request as a curl command. It needs Core.
+
 import Foundation
 
 #if canImport(os)

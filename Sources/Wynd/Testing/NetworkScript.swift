@@ -1,3 +1,5 @@
+// Testing: a performer that responds from a script, for the tests of an app. It needs Core.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -16,30 +18,49 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   /// The outcome of one request.
   public enum Step: Sendable, CustomStringConvertible {
     /// A response with its complete body.
-    case response(Int, headers: [String: String], body: Data)
+    case response(Int, headers: NetworkHeaders, body: Data)
     /// A response whose body arrives in chunks, for a transfer or a stream. If `isCut` is true, the connection is then
     /// lost.
-    case chunks(Int, headers: [String: String], [Data], isCut: Bool)
+    case chunks(Int, headers: NetworkHeaders, [Data], isCut: Bool)
     /// The request fails with this error.
-    case failure(URLError.Code)
+    case failure(URLError)
+    /// The request waits at a gate, until the test opens it. Then it continues with the other step.
+    indirect case held(NetworkScriptGate, Step)
     /// No response: the attempt times out after the request's `timeoutInterval`.
     case silence
     /// A response with status 200 and a text body.
-    public static func ok(_ body: String, headers: [String: String] = [:]) -> Step {
+    public static func ok(_ body: String, headers: NetworkHeaders = [:]) -> Step {
       .status(200, body, headers: headers)
     }
     /// A response with a text body.
-    public static func status(_ code: Int, _ body: String = "", headers: [String: String] = [:]) -> Step {
+    public static func status(_ code: Int, _ body: String = "", headers: NetworkHeaders = [:]) -> Step {
       .response(code, headers: headers, body: Data(body.utf8))
     }
+    /// A response with a value as JSON, with dates as ISO 8601.
+    ///
+    /// ```swift
+    /// let script = NetworkScript([try .json([User(id: 1, name: "Ada")])])
+    /// ```
+    ///
+    /// - Throws: The error of encoding the value.
+    public static func json(
+      _ value: some Encodable, status: Int = 200, headers: NetworkHeaders = ["Content-Type": "application/json"]
+    ) throws -> Step {
+      let encoder = JSONEncoder()
+      encoder.dateEncodingStrategy = .iso8601
+      return .response(status, headers: headers, body: try encoder.encode(value))
+    }
+    /// The request fails with an error of this code.
+    public static func failure(_ code: URLError.Code) -> Step { .failure(URLError(code)) }
     /// The request fails because the connection is lost.
-    public static let dropped = Step.failure(.networkConnectionLost)
+    public static let dropped = Step.failure(URLError.Code.networkConnectionLost)
     /// The status and the size of the body, or the error.
     public var description: String {
       switch self {
       case .response(let status, _, let body): "\(status), \(body.count) bytes"
       case .chunks(let status, _, let chunks, _): "\(status), \(chunks.reduce(0) { $0 + $1.count }) bytes"
-      case .failure(let code): "URLError \(code.rawValue)"
+      case .failure(let error): "URLError \(error.code.rawValue)"
+      case .held(_, let step): "held: \(step)"
       case .silence: "no response"
       }
     }
@@ -58,7 +79,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
     return defaults
   }
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
-  fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Duration)>(([], .zero))
+  fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Swift.Duration)>(([], .zero))
 
   /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
   ///
@@ -83,7 +104,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   }
 
   /// Carries out a call with the steps of this script.
-  public func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+  public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     let play = NetworkScriptPlay(script: self)
     return await RetryLoop(prepared(plan), on: play, clock: play).run()
   }
@@ -91,7 +112,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   /// Carries out a call with the steps of this script.
   public func perform(
     _ plan: NetworkCallPlan,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     let play = NetworkScriptPlay(script: self)
     return RetryLoop(prepared(plan), on: play, clock: play)
@@ -102,15 +123,13 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   /// not in memory: a file, a stream or a multipart form.
   public var requests: [URLRequest] { log.withLock { $0.requests } }
   /// The simulated duration of all calls together: waits between attempts, and time-outs.
-  public var elapsed: Duration { log.withLock { $0.elapsed } }
+  public var elapsed: Swift.Duration { log.withLock { $0.elapsed } }
 
   private func prepared(_ plan: NetworkCallPlan) -> NetworkCallPlan {
     var plan = plan
     plan.request.url = plan.request.url.map(completed)
     // A budget uses real time, but the script simulates time.
-    var policy = plan.policy ?? .default
-    policy.budget = .unlimited
-    plan.policy = policy
+    plan.policy.budget = .unlimited
     return plan
   }
 
@@ -132,11 +151,11 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
 /// time-outs, and without delay.
 nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private struct Timer: Sendable {
-    var due: Duration
+    var due: Swift.Duration
     var action: @Sendable () -> Void
   }
   private struct State: Sendable {
-    var now = Duration.zero
+    var now = Swift.Duration.zero
     var timers: [Int: Timer] = [:]
     var lastTimer = 0
   }
@@ -157,16 +176,24 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
       log.requests.append(request)
       return log.requests.count - 1
     }
-    switch script.respond(request, number) {
+    carryOut(script.respond(request, number), outgoing, reply)
+  }
+
+  private func carryOut(_ step: NetworkScript.Step, _ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    switch step {
     case .response(let status, let headers, let body):
       reply.end(outcome(outgoing, status, headers, [body]))
     case .chunks(let status, let headers, let chunks, let isCut):
       let error = isCut ? URLError(.networkConnectionLost) : nil
       reply.end(outcome(outgoing, status, headers, chunks, error))
-    case .failure(let code):
-      reply.end(NetworkOutcome(error: URLError(code)))
+    case .failure(let error):
+      reply.end(NetworkOutcome(error: error))
+    case .held(let gate, let step):
+      gate.pass { carryOut(step, outgoing, reply) }
     case .silence:
-      pass(.bounded(seconds: request.timeoutInterval)) { reply.end(NetworkOutcome(error: URLError(.timedOut))) }
+      pass(.bounded(seconds: outgoing.request.timeoutInterval)) {
+        reply.end(NetworkOutcome(error: URLError(.timedOut)))
+      }
     }
   }
 
@@ -200,12 +227,17 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   }
 
   private func outcome(
-    _ outgoing: NetworkOutgoing, _ status: Int, _ headers: [String: String], _ chunks: [Data],
+    _ outgoing: NetworkOutgoing, _ status: Int, _ headers: NetworkHeaders, _ chunks: [Data],
     _ error: URLError? = nil
   ) -> NetworkOutcome {
     let request = outgoing.request
+    // URLSession joins fields of the same name.
+    var values: [String: String] = [:]
+    for field in headers.fields where !values.keys.contains(where: field.isNamed) {
+      values[field.name] = headers[field.name]
+    }
     let response = request.url.flatMap {
-      HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
+      HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: values)
     }
     var outcome = NetworkOutcome(data: Data(chunks.joined()), response: response, error: error)
     guard let bodies = outgoing.bodies, let response else { return outcome }
@@ -217,16 +249,16 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
     return outcome
   }
 
-  var now: Duration { state.withLock { $0.now } }
-  var date: Date { Date(timeIntervalSince1970: 1_767_225_600 + now.secondsAsDouble) }
+  var now: Swift.Duration { state.withLock { $0.now } }
+  var date: Foundation.Date { Foundation.Date(timeIntervalSince1970: 1_767_225_600 + now.secondsAsDouble) }
   func random() -> Double { 0.5 }
 
-  func sleep(for delay: Duration) async throws {
-    try Task.checkCancellation()
+  func sleep(for delay: Swift.Duration) async throws {
+    try _Concurrency.Task.checkCancellation()
     pass(delay) {}
   }
 
-  func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+  func timer(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let id = state.withLock { state in
       state.lastTimer += 1
       state.timers[state.lastTimer] = Timer(due: state.now + max(.zero, delay), action: action)
@@ -239,8 +271,8 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
 
   /// Advances the clock by the delay and performs the action, or advances to the first timer that is due before that,
   /// and fires it.
-  private func pass(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
-    let (passing, action) = state.withLock { state -> (Duration, @Sendable () -> Void) in
+  private func pass(_ delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
+    let (passing, action) = state.withLock { state -> (Swift.Duration, @Sendable () -> Void) in
       let before = state.now
       let first = state.timers.min { $0.value.due < $1.value.due }
       if let first, first.value.due <= before + delay {

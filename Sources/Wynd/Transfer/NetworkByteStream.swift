@@ -1,3 +1,7 @@
+// Transfer: downloads to a file, uploads, bodies that are read as they arrive, and server-sent events.
+// It needs Core and Body.
+// Start with NetworkPerformer+performNetworkDownload.swift.
+
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -18,7 +22,7 @@ nonisolated final class NetworkByteStream: Sendable {
 
   fileprivate struct State: Sendable {
     /// Sends the request. It continues after the attempt has succeeded, until the stream ends or is released.
-    var sending: Task<Void, Never>?
+    var sending: _Concurrency.Task<Void, Never>?
     var head: HTTPURLResponse?
     /// Is set to the stream when the attempt succeeds; nil afterwards.
     var started: NetworkLock<NetworkByteStream?>?
@@ -28,7 +32,7 @@ nonisolated final class NetworkByteStream: Sendable {
     /// On Apple's platforms, the task of the request, and whether it is suspended.
     var task: URLSessionTask?
     var isSuspended = false
-    var end: Result<Void, NetworkError>?
+    var end: Swift.Result<Void, NetworkError>?
 
     var isError: Bool { (head?.statusCode ?? 0) >= 400 }
   }
@@ -60,7 +64,7 @@ nonisolated final class NetworkByteStream: Sendable {
       onData: { [weak self] in try self?.receive($0) },
       onTask: { [weak self] task in self?.state.withLock { $0.task = task } })
     reply.onCancel { [weak self] in self?.cancel() }
-    let sending = Task { [weak self, outgoing] in
+    let sending = _Concurrency.Task { [weak self, outgoing] in
       let outcome = await send(outgoing)
       self?.finished(outcome)
     }
@@ -121,7 +125,7 @@ nonisolated final class NetworkByteStream: Sendable {
 
   /// Ends the stream, and cancels the request after a failure. Data that arrived before can still be read, unless the
   /// stream was canceled.
-  private func end(_ result: Result<Void, NetworkError>) {
+  private func end(_ result: Swift.Result<Void, NetworkError>) {
     let sending = state.withLock { state in
       // What arrived before a cancellation is not read any more, even if the body is complete.
       if case .failure(.cancelled) = result, !state.unread.isEmpty { state.end = result }
@@ -139,7 +143,7 @@ nonisolated final class NetworkByteStream: Sendable {
   /// arrived before it.
   func next() async throws(NetworkError) -> Data? {
     while true {
-      if Task.isCancelled { cancel() }
+      if _Concurrency.Task.isCancelled { cancel() }
       if let next = state.withLock({ $0.takeNext() }) { return try next.get() }
       for await _ in changes { break }
     }
@@ -165,7 +169,7 @@ nonisolated extension NetworkByteStream.State {
   }
 
   /// Nil if there is no data yet.
-  fileprivate mutating func takeNext() -> Result<Data?, NetworkError>? {
+  fileprivate mutating func takeNext() -> Swift.Result<Data?, NetworkError>? {
     if case .failure(let error)? = end, error.isCancellation { return .failure(error) }
     if unread.isEmpty { return end.map { $0.map { nil } } }
     let next = unread.removeFirst()

@@ -23,15 +23,15 @@ nonisolated extension NetworkPerformer {
   /// download detects that, if the server supports ranges and sends a strong validator.
   ///
   /// - Parameters:
-  ///   - request: The request to send.
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. The response is
+  ///     not parsed.
   ///   - policy: The retry policy. Its deadline applies only until the first byte.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the first byte.
   public func networkBytes(
-    for request: URLRequest, policy: RetryPolicy? = nil
+    for request: some NetworkRequestConvertible, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkBytes {
-    let plan = NetworkCallPlan(request, policy: policy)
-    return try await networkStream(plan, startsWithHead: false)
+    try await networkStream(transferPlan(for: request, policy, defaults), startsWithHead: false)
   }
 
   /// `startsWithHead`: the call ends with the header fields of the response, before the first byte of the body.
@@ -46,7 +46,7 @@ nonisolated extension NetworkPerformer {
         return await stream.attempt(outgoing, send)
       }
     }
-    let result = await begin(plan)
+    let result = await begin(plan, defaults)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
     let stream = started.withLock { $0.take() }
     let response = try result.get().response
@@ -110,7 +110,7 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     /// - Returns: A line without its line ending.
     /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
     public mutating func next() async throws -> String? {
-      if Task.isCancelled { throw NetworkError.cancelled }
+      if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       while lines.isEmpty {
         guard let data = try await bytes.next() else { return keepsLast ? splitter.finish() : nil }
         lines = try splitter.feed(data)[...]

@@ -30,30 +30,32 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   private let state = NetworkLock(State())
-  let destination: URL
-  let options: DownloadOptions
-  let progress: NetworkProgressReporter
+  private let destination: URL
+  private let options: DownloadOptions
+  private let progress: NetworkProgressReporter
 
   /// The most that is kept of the body of an error.
   private static let longestErrorBody = 1_048_576
   /// The number of bytes that an attempt must add to count as progress. A few bytes for each attempt do not.
   private static let leastProgress = 16_384
 
-  func plan(_ request: URLRequest, _ policy: RetryPolicy?) -> NetworkCallPlan {
-    var plan = NetworkCallPlan(request, policy: policy)
-    add(to: &plan)
-    return plan
+  init(to destination: URL, _ options: DownloadOptions, _ onProgress: (@Sendable (TransferProgress) -> Void)?) {
+    self.destination = destination
+    self.options = options
+    progress = NetworkProgressReporter(onProgress)
   }
 
-  /// Makes each attempt of a call write its response to the file.
-  func add(to plan: inout NetworkCallPlan) {
+  /// The call, each attempt of which writes its response to the file.
+  func added(to plan: NetworkCallPlan) -> NetworkCallPlan {
+    var plan = plan
     plan.transfer = { send in
       { outgoing in await self.attempt(outgoing, send) }
     }
+    return plan
   }
 
   /// The result of the call, after closing the partial file.
-  func end(_ result: RetryLoop.CallResult) -> Result<NetworkDownload, NetworkError> {
+  func end(_ result: RetryLoop.CallResult) -> Swift.Result<NetworkDownload, NetworkError> {
     let response = state.withLock { state in
       state.hasEnded = true
       state.partial.take()?.close()
@@ -95,8 +97,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
       do {
         return try await networkInBackground { try prepare(outgoing, for: attempt) }
       } catch TransferError.inUse where ContinuousClock.now < limit {
-        try? await Task.sleep(for: .milliseconds(10))
-        if Task.isCancelled { throw NetworkError.cancelled }
+        try? await _Concurrency.Task.sleep(for: .milliseconds(10))
+        if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       }
     }
   }

@@ -127,8 +127,8 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   static func validator(_ field: (String) -> String?) -> String? {
     if let tag = field("ETag") { return isStrong(tag) ? tag : nil }
     guard let modified = field("Last-Modified"), let date = field("Date") else { return nil }
-    guard let changed = NetworkHTTPDate.seconds(modified, now: Date()),
-      let sent = NetworkHTTPDate.seconds(date, now: Date())
+    guard let changed = NetworkHTTPDate.seconds(modified, now: Foundation.Date()),
+      let sent = NetworkHTTPDate.seconds(date, now: Foundation.Date())
     else { return nil }
     return sent > changed ? modified : nil
   }

@@ -15,8 +15,6 @@ nonisolated public struct DownloadOptions: Sendable {
   /// signature, counts as another file, and so does another method. If the request has a credential, the file is kept
   /// only if its server sends a strong entity tag, because two users may get different files with the same date.
   public var resumes: Bool
-  /// Receives the progress, on an internal queue.
-  public var onProgress: (@Sendable (TransferProgress) -> Void)?
   /// Checks the complete file before it is moved to its destination. The closure receives the file's current URL. An
   /// error that it throws becomes ``TransferError/invalidFile(_:)``; a resumed file is first downloaded once more from
   /// the beginning. A checksum with CryptoKit, or with swift-crypto on Linux:
@@ -29,12 +27,10 @@ nonisolated public struct DownloadOptions: Sendable {
 
   /// Creates options.
   public init(
-    overwrites: Bool = false, resumes: Bool = false, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    validate: (@Sendable (URL) throws -> Void)? = nil
+    overwrites: Bool = false, resumes: Bool = false, validate: (@Sendable (URL) throws -> Void)? = nil
   ) {
     self.overwrites = overwrites
     self.resumes = resumes
-    self.onProgress = onProgress
     self.validate = validate
   }
 }
@@ -69,7 +65,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// ```swift
   /// let file = folder.appending(path: "film.mp4")
-  /// try await session.performNetworkDownload(URLRequest(url: url), to: file)
+  /// try await session.performNetworkDownload(url, to: file) { progress in print(progress.fraction ?? 0) }
   /// ```
   ///
   /// The file appears at its destination when it is complete, by a rename within the folder. Until then it is a hidden
@@ -82,33 +78,45 @@ nonisolated extension NetworkPerformer {
   /// ``RetryPolicy/maxRetryTime``: the download fails when it stalls, not because it is long.
   ///
   /// - Parameters:
-  ///   - request: The request to send. With a method other than GET, it is repeated only if that is safe, and from
-  ///     the beginning.
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. With a method
+  ///     other than GET, it is repeated only if that is safe, and from the beginning. The response is not parsed.
   ///   - destination: The URL of a file in an existing folder.
   ///   - options: How to store the file; see ``DownloadOptions``.
   ///   - policy: The retry policy.
+  ///   - onProgress: Receives the progress, on an internal queue.
   /// - Returns: The file, the last response, and every attempt.
   /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
   public func performNetworkDownload(
-    _ request: URLRequest, to destination: URL, options: DownloadOptions = DownloadOptions(),
-    policy: RetryPolicy? = nil
+    _ request: some NetworkRequestConvertible, to destination: URL, options: DownloadOptions = DownloadOptions(),
+    policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkDownload {
-    let download = NetworkDownloadCall(
-      destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
-    return try download.end(await begin(download.plan(request, policy))).get()
+    let defaults = defaults
+    let download = NetworkDownloadCall(to: destination, options, onProgress)
+    let plan = download.added(to: try transferPlan(for: request, policy, defaults))
+    return try download.end(await begin(plan, defaults)).get()
   }
 
-  /// Like `performNetworkDownload(_:to:options:policy:)`, with a completion handler that is called on the
+  /// Like `performNetworkDownload(_:to:options:policy:onProgress:)`, with a completion handler that is called on the
   /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkDownload(
-    _ request: URLRequest, to destination: URL, options: DownloadOptions = DownloadOptions(),
-    policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<NetworkDownload, NetworkError>) -> Void
+    _ request: some NetworkRequestConvertible, to destination: URL, options: DownloadOptions = DownloadOptions(),
+    policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
-    let download = NetworkDownloadCall(
-      destination: destination, options: options, progress: NetworkProgressReporter(options.onProgress))
-    return begin(download.plan(request, policy)) { completionHandler(download.end($0)) }
+    let download = NetworkDownloadCall(to: destination, options, onProgress)
+    return begin(completionHandler, end: { download.end($0) }) { defaults throws(NetworkError) in
+      download.added(to: try transferPlan(for: request, policy, defaults))
+    }
+  }
+
+  /// The call of a download or a stream, to which the transfer is added.
+  func transferPlan(
+    for request: some NetworkRequestConvertible, _ policy: RetryPolicy, _ defaults: NetworkDefaults
+  ) throws(NetworkError) -> NetworkCallPlan {
+    let plan = try plan(for: request, policy, defaults)
+    if plan.transfer == nil { return plan }
+    throw .invalidRequest(reason: "a download or a stream sends a body in memory: `.data`, `.json`, `.form`, `.text`")
   }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  import FoundationNetworking
 #endif
 
 nonisolated extension NetworkPerformer {
@@ -11,64 +11,50 @@ nonisolated extension NetworkPerformer {
   /// ```swift
   /// var request = URLRequest(url: url)
   /// request.httpMethod = "PUT"
-  /// let response = try await session.performNetworkUpload(request, from: .file(film))
+  /// let response = try await session.performNetworkUpload(request, from: .file(film)) { print($0.fraction ?? 0) }
   /// ```
   ///
   /// - Parameters:
-  ///   - request: The request to send. Its own body is ignored, and GET becomes PUT. Without a `Content-Type`, neither
-  ///     its own nor one of the body, the client or the session, the body is declared as `application/octet-stream`.
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose response is not parsed. Its own body is
+  ///     ignored, and GET becomes PUT. Without a `Content-Type`, neither its own nor one of the body, the client or the
+  ///     session, the body is declared as `application/octet-stream`.
   ///   - body: The body to send.
-  ///   - onProgress: Receives the progress, on an internal queue. It starts at 0 for each attempt.
   ///   - policy: The retry policy.
+  ///   - onProgress: Receives the progress, on an internal queue. It starts at 0 for each attempt.
   /// - Returns: The response with its body, and every attempt.
   /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
   @discardableResult
   public func performNetworkUpload(
-    _ request: URLRequest, from body: RequestBody, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    policy: RetryPolicy? = nil
+    _ request: some NetworkRequestConvertible, from body: RequestBody, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {
-    let (plan, upload) = upload(request, body, onProgress, policy)
-    return try upload.end(await begin(plan)).get()
+    let defaults = defaults
+    return try await begin(uploadPlan(request, body, policy, onProgress, defaults), defaults).get()
   }
 
-  /// Like ``performNetworkUpload(_:from:onProgress:policy:)``, with a completion handler that is called on the
-  /// session's `delegateQueue`.
+  /// Like ``performNetworkUpload(_:from:policy:onProgress:)``, with a completion handler that is called on the session's
+  /// `delegateQueue`.
   @discardableResult
   public func performNetworkUpload(
-    _ request: URLRequest, from body: RequestBody, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    policy: RetryPolicy? = nil,
-    completionHandler: @escaping @Sendable (Result<NetworkResponse<Data>, NetworkError>) -> Void
+    _ request: some NetworkRequestConvertible, from body: RequestBody, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    let (plan, upload) = upload(request, body, onProgress, policy)
-    return begin(plan) { completionHandler(upload.end($0)) }
-  }
-
-  private func upload(
-    _ request: URLRequest, _ body: RequestBody, _ onProgress: (@Sendable (TransferProgress) -> Void)?,
-    _ policy: RetryPolicy?
-  ) -> (NetworkCallPlan, NetworkUploadCall) {
-    var request = request
-    if request.networkMethod == "GET" { request.httpMethod = "PUT" }
-    let data: Result<Data?, NetworkError>
-    do {
-      try body.addContentType(to: &request)
-      data = .success(try body.encoded(with: defaults.encoder))
-    } catch {
-      data = .failure(error)
+    begin(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+      try uploadPlan(request, body, policy, onProgress, defaults)
     }
-    var upload = NetworkUploadCall(body, data: data)
-    upload.report(to: onProgress)
-    var plan = NetworkCallPlan(request, policy: policy)
-    upload.add(to: &plan)
-    return (plan, upload)
   }
-}
 
-nonisolated extension NetworkUploadCall {
-  /// Reports the progress to a closure.
-  mutating func report(to onProgress: (@Sendable (TransferProgress) -> Void)?) {
-    let progress = NetworkProgressReporter(onProgress)
-    report = { completed, total in progress.report(completed, of: total) }
-    reportsAreDelivered = { await progress.reportsAreDelivered() }
+  private func uploadPlan(
+    _ request: some NetworkRequestConvertible, _ body: RequestBody, _ policy: RetryPolicy,
+    _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ defaults: NetworkDefaults
+  ) throws(NetworkError) -> NetworkCallPlan {
+    var plan = try plan(for: request, policy, defaults)
+    plan.allowEmptyData = true
+    if plan.request.networkMethod == "GET" { plan.request.httpMethod = "PUT" }
+    try body.addContentType(to: &plan.request)
+    let data = try body.encoded(with: defaults.encoder)
+    NetworkUploadCall(body, data: data, onProgress).add(to: &plan)
+    return plan
   }
 }

@@ -14,7 +14,7 @@ nonisolated public struct ServerSentEvent: Sendable, Equatable, CustomStringConv
   /// The lines of the data, joined by line feeds.
   public var data: String
   /// The reconnection time that the server sent, with this event or an earlier one.
-  public var retry: Duration?
+  public var retry: Swift.Duration?
   /// The size of its data, and nothing of its content.
   public var description: String { "an event, \(data.utf8.count) bytes" }
 }
@@ -23,7 +23,7 @@ nonisolated extension NetworkPerformer {
   /// The events of a stream (`text/event-stream`).
   ///
   /// ```swift
-  /// for try await event in session.serverSentEvents(for: URLRequest(url: url)) {
+  /// for try await event in session.serverSentEvents(for: url) {
   ///   print(event.type, event.data)
   /// }
   /// ```
@@ -43,15 +43,18 @@ nonisolated extension NetworkPerformer {
   /// Some systems deliver nothing until 512 bytes have arrived. A server can send a comment of that length first.
   ///
   /// - Parameters:
-  ///   - request: The request to send; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
   ///     first connection starts from there.
   ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
   ///   - policy: The retry policy of each connection.
   /// - Returns: A sequence. Each iteration opens its own connection.
   public func serverSentEvents(
-    for request: URLRequest, reconnects: Bool? = nil, policy: RetryPolicy? = nil
+    for request: some NetworkRequestConvertible, reconnects: Bool? = nil, policy: RetryPolicy = .default
   ) -> ServerSentEvents {
-    ServerSentEvents(performer: self, reconnects: reconnects) { NetworkCallPlan(request, policy: policy) }
+    let defaults = defaults
+    return ServerSentEvents(performer: self, reconnects: reconnects) { () throws(NetworkError) in
+      try transferPlan(for: request, policy, defaults)
+    }
   }
 }
 
@@ -64,8 +67,6 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   let reconnects: Bool?
   /// Makes a call for each iteration.
   let makeCall: @Sendable () throws(NetworkError) -> NetworkCallPlan
-  /// What the loop throws in place of the error of a connection.
-  var typed: @Sendable (NetworkError) -> NetworkError = { $0 }
 
   /// Iterates over the events.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable, CustomStringConvertible {
@@ -74,7 +75,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// Status and URL: no query value, no header and nothing of an event.
     public var description: String { response?.redactedForLog ?? "not connected" }
     private let events: ServerSentEvents
-    private let call: Result<NetworkCallPlan, NetworkError>
+    private let call: Swift.Result<NetworkCallPlan, NetworkError>
     private let mayReconnect: Bool
     private var parser: NetworkServerSentEventParser
     private var lines: NetworkLines.AsyncIterator?
@@ -88,7 +89,9 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     init(_ events: ServerSentEvents) {
       self.events = events
-      call = Result { () throws(NetworkError) in try events.makeCall().begun(on: events.performer) }
+      call = Swift.Result { () throws(NetworkError) in
+        try events.makeCall().begun(on: events.performer, events.performer.defaults)
+      }
       let request = try? call.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
       // reject the repetition. Only for GET does the specification of event streams say how to continue.
@@ -126,7 +129,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       if response != nil {
         call = call.asAnotherCall()
         // There is always a wait, which grows while the server ends each connection without an event.
-        let least = fruitless > 0 ? RetryRule(nil).backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
+        let least = fruitless > 0 ? RetryRule(.default).backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
         call.delay = Swift.max(parser.retry ?? .seconds(3), least)
       }
@@ -136,7 +139,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
       call.request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
-      let stream = try await connection(call)
+      let stream = try await events.performer.networkStream(call, startsWithHead: true)
       response = stream.response
       if stream.response.statusCode == 204 { return }
       let type = stream.response.networkValue(of: "Content-Type") ?? ""
@@ -148,16 +151,10 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         var chunks = stream.makeAsyncIterator()
         while body.count < NetworkByteStream.blockSize, let chunk = try? await chunks.next() { body += chunk }
         // Otherwise the caller would not learn from the error that the loop ended because of its own cancellation.
-        if Task.isCancelled { throw .cancelled }
+        if _Concurrency.Task.isCancelled { throw .cancelled }
         throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.blockSize))
       }
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
-    }
-
-    private func connection(_ call: NetworkCallPlan) async throws(NetworkError) -> NetworkBytes {
-      do throws(NetworkError) { return try await events.performer.networkStream(call, startsWithHead: true) } catch {
-        throw events.typed(error)
-      }
     }
   }
 
@@ -168,14 +165,14 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 /// Parses the lines of one connection (WHATWG HTML §9.2.6).
 nonisolated struct NetworkServerSentEventParser: Sendable {
   private(set) var lastID: String
-  private(set) var retry: Duration?
+  private(set) var retry: Swift.Duration?
   private var id: String
   private var type = "message"
   private var data = ""
   private var isAtStart = true
 
   /// `lastID` and `retry`: what the server sent on an earlier connection.
-  init(lastID: String = "", retry: Duration? = nil) {
+  init(lastID: String = "", retry: Swift.Duration? = nil) {
     self.lastID = lastID
     self.retry = retry
     id = lastID

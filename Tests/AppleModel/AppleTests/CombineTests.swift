@@ -17,7 +17,7 @@ import WyndLoopbackServer
     var host: String { "127.0.0.1" }
     var port: Int? { Int(server.port) }
     var path: String { "/item" }
-    var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: .unlimited) }
+    var policy: RetryPolicy { RetryPolicy(backoff: .immediate, budget: .unlimited) }
   }
   final class Seen<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()

@@ -25,14 +25,14 @@ struct Login: Endpoint {
   var password: String
   var path: String { "/login" }
   var method: NetworkMethod { .post }
-  var body: RequestBody? { .json(["user": user, "password": password]) }
+  var body: RequestBody { .json(["user": user, "password": password]) }
 }
 struct Renewal: Endpoint {
   typealias Response = Session
   var renewal: String
   var path: String { "/renew" }
   var method: NetworkMethod { .post }
-  var body: RequestBody? { .json(["renewal": renewal]) }
+  var body: RequestBody { .json(["renewal": renewal]) }
 }
 struct ExpenseList: Endpoint {
   typealias Response = [Expense]
@@ -46,7 +46,7 @@ struct NewExpense: Endpoint {
   var path: String { "/expenses" }
   var method: NetworkMethod { .post }
   var headers: [NetworkHeader] { [.idempotencyKey("\(key)")] }
-  var body: RequestBody? { .json(["title": title, "cents": cents]) }
+  var body: RequestBody { .json(["title": title, "cents": cents]) }
 }
 extension Endpoint where Self == ExpenseList { static var expenses: Self { ExpenseList() } }
 extension Endpoint where Self == NewExpense {

@@ -16,7 +16,7 @@ extension MappedErrorTests {
     let client = NetworkClient(
       baseURL: Self.origin, on: NetworkScript([.status(status, #"{"code":7}"#)]), policy: RetryPolicy(maxRetries: 1),
       middleware: [Self.mapping()])
-    let endpoint = AdHocEndpoint<String>.get("/", as: String.self, serviceError: Problem.self)
+    let endpoint = AdHocEndpoint<String>.get("/", as: String.self)
     let error = await #expect(throws: NetworkError.self) { try await client.load(endpoint) }
     #expect(error?.serviceError(as: Problem.self) == Problem(code: 7))
     #expect(error?.serviceError(as: ShopError.self) == .closed && error?.statusCode == status)

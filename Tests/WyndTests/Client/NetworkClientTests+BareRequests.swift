@@ -11,7 +11,7 @@ extension NetworkClientTests {
   static let base = "https://a.example/v2"
 
   static func client(
-    _ script: NetworkScript, base: String? = base, headers: [NetworkHeader] = [],
+    _ script: NetworkScript, base: String? = base, headers: NetworkHeaders = [],
     policy: RetryPolicy = RetryPolicy(), middleware: [any NetworkMiddleware] = []
   ) -> NetworkClient {
     var client = NetworkClient(
@@ -81,7 +81,7 @@ extension NetworkClientTests {
   @Test(arguments: places.indices) func sendsCredentialHeadersOfTheClientToItsOriginOnly(_ row: Int) async throws {
     let (base, url, hasKey) = Self.places[row]
     let script = NetworkScript([.ok("x")])
-    let headers: [NetworkHeader] = [
+    let headers: NetworkHeaders = [
       .init("X-Api-Key", "k"), .init("X-Plain", "Bearer t"), .init("Cookie", "a=b"), .init("X-App", "ours"),
     ]
     let client = Self.client(script, base: base, headers: headers)
@@ -96,7 +96,7 @@ extension NetworkClientTests {
     let script = NetworkScript([.ok("x")])
     var request = URLRequest(url: try #require(URL(string: "/items")))
     request.setValue("own", forHTTPHeaderField: "x-app")
-    let headers: [NetworkHeader] = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
+    let headers: NetworkHeaders = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
     _ = try await Self.client(script, headers: headers).performNetworkRequest(request)
     let sent = try #require(script.requests.first)
     // Of two with one name, the first is sent.
@@ -126,8 +126,8 @@ extension NetworkClientTests {
     let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
     let request = URLRequest(url: try #require(URL(string: "/")))
     for (policy, maxRetries, sends) in [
-      (nil, nil, 2), (RetryPolicy(maxRetries: 2), nil, 3), (RetryPolicy(maxRetries: 2), 0, 1), (nil, 3, 4),
-    ] as [(RetryPolicy?, Int?, Int)] {
+      (.default, nil, 2), (RetryPolicy(maxRetries: 2), nil, 3), (RetryPolicy(maxRetries: 2), 0, 1), (.default, 3, 4),
+    ] as [(RetryPolicy, Int?, Int)] {
       let before = script.requests.count
       _ = try? await client.performNetworkRequest(request, maxRetries: maxRetries, policy: policy)
       #expect(script.requests.count - before == sends)
@@ -145,8 +145,8 @@ extension NetworkClientTests {
     let script = NetworkScript([.status(503)])
     let client = Self.client(script, policy: RetryPolicy(maxRetries: 1))
     for (policy, sends) in [
-      (nil, 3), (RetryPolicy(maxRetries: 3), 4), (RetryPolicy(maxRetries: 0), 1),
-    ] as [(RetryPolicy?, Int)] {
+      (.default, 3), (RetryPolicy(maxRetries: 3), 4), (RetryPolicy(maxRetries: 0), 1),
+    ] as [(RetryPolicy, Int)] {
       let before = script.requests.count
       _ = await withCheckedContinuation { continuation in
         client.load(Item(policy: RetryPolicy(maxRetries: 2)), policy: policy) {

@@ -19,7 +19,7 @@ import WyndLoopbackServer
     var port: Int?
     var headers: [NetworkHeader] = []
     var queryItems: [URLQueryItem] = []
-    var policy: RetryPolicy?
+    var policy: RetryPolicy = .default
   }
 
   // MARK: The address
@@ -107,7 +107,7 @@ import WyndLoopbackServer
     var value: Dated
     var path: String { "/" }
     var method: NetworkMethod { .post }
-    var body: RequestBody? { .json(value) }
+    var body: RequestBody { .json(value) }
   }
   struct OwnDecoder: Endpoint {
     typealias Response = Dated

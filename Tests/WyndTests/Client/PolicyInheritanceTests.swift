@@ -14,7 +14,7 @@ import Wynd
 
   static func request() throws -> URLRequest { URLRequest(url: try #require(base)) }
 
-  static func sends(_ client: NetworkClient, _ script: NetworkScript, _ policy: RetryPolicy?) async -> Int {
+  static func sends(_ client: NetworkClient, _ script: NetworkScript, _ policy: RetryPolicy) async -> Int {
     let before = script.requests.count
     _ = try? await client.load(Item(), policy: policy)
     return script.requests.count - before
@@ -26,7 +26,7 @@ import Wynd
       baseURL: Self.base, on: script,
       policy: RetryPolicy(maxRetries: 5, backoff: .constant(.seconds(3)), deadline: .seconds(10)))
     // Retries after 3, 6 and 9 s, and none after 12 s.
-    #expect(await Self.sends(client, script, nil) == 4)
+    #expect(await Self.sends(client, script, .default) == 4)
     #expect(await Self.sends(client, script, .default) == 4)
     #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 2)) == 3)
     #expect(await Self.sends(client, script, .never) == 1)
@@ -45,12 +45,12 @@ import Wynd
     let client = NetworkClient(
       baseURL: Self.base, on: script, policy: RetryPolicy(maxRetries: 1, retriesNonIdempotent: true))
     #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 10)) == 11)
-    func posts(_ policy: RetryPolicy?) async -> Int {
+    func posts(_ policy: RetryPolicy) async -> Int {
       let before = script.requests.count
       try? await client.load(.post("/orders"), policy: policy)
       return script.requests.count - before
     }
-    #expect(await posts(nil) == 2)
+    #expect(await posts(.default) == 2)
     #expect(await posts(RetryPolicy(retriesNonIdempotent: false)) == 1)
   }
 
@@ -108,7 +108,7 @@ import Wynd
     #expect(RetryPolicy(budget: .unlimited).inheriting(from: client).budget === RetryBudget.unlimited)
     #expect(RetryPolicy(budget: .shared).inheriting(from: client).budget === RetryBudget.shared)
     #expect(RetryPolicy.immediate.inheriting(from: client).budget === RetryBudget.unlimited)
-    #expect(RetryPolicy.default.inheriting(from: nil).budget == nil)
+    #expect(RetryPolicy.default.inheriting(from: .default).budget == nil)
   }
 
   /// Each field alone: it is that of the client if it is nil, its own if it is not.

@@ -18,7 +18,7 @@ import WyndLoopbackServer
     var name: String
     /// Whether it has an argument `maxRetries`.
     var hasLimit = true
-    var call: @Sendable (any NetworkPerformer, URLRequest, URL, Int?, RetryPolicy?) async -> Bool
+    var call: @Sendable (any NetworkPerformer, URLRequest, URL, Int?, RetryPolicy) async -> Bool
   }
 
   /// Whether the call of a form with a completion handler fails.
@@ -100,8 +100,8 @@ import WyndLoopbackServer
     let form = Self.forms[index]
     let folder = try Folder()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let rows: [(limit: Int?, policy: RetryPolicy?, sends: Int)] = [
-      (0, nil, 1), (3, nil, 4), (nil, RetryPolicy(maxRetries: 1), 2), (2, RetryPolicy(maxRetries: 1), 3),
+    let rows: [(limit: Int?, policy: RetryPolicy, sends: Int)] = [
+      (0, .default, 1), (3, .default, 4), (nil, RetryPolicy(maxRetries: 1), 2), (2, RetryPolicy(maxRetries: 1), 3),
       (nil, RetryPolicy(maxRetries: 5, shouldRetry: { _ in false }), 1),
     ]
     for row in rows where form.hasLimit || row.limit == nil {

@@ -274,7 +274,7 @@ import WyndLoopbackServer
         let session = URLSession(configuration: .ephemeral)
         let client = NetworkClient(baseURL: server.url(), on: session, policy: policy)
         if isUpload {
-          client.performNetworkUpload(endpoint) { continuation.resume(returning: $0.map(\.value)) }
+          client.loadResponse(endpoint, onProgress: { _ in }) { continuation.resume(returning: $0.map(\.value)) }
         } else {
           client.load(endpoint) { continuation.resume(returning: $0) }
         }

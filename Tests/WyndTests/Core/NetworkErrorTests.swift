@@ -194,7 +194,7 @@ import WyndLoopbackServer
     var host: String { "a.example" }
     var path: String { "/orders" }
     var method: NetworkMethod { .post }
-    var body: RequestBody? { .json(Unencodable()) }
+    var body: RequestBody { .json(Unencodable()) }
   }
 
   @Test func shortensTheTextOfACustomEncoder() throws {

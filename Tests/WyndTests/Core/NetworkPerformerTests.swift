@@ -17,7 +17,7 @@ import WyndLoopbackServer
     func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
       var plan = plan
       plan.request.setValue("7", forHTTPHeaderField: "X-Trace")
-      plan.policy = plan.policy ?? RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited)
+      plan.policy = plan.policy.inheriting(from: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited))
       log.update { $0.append("begin") }
       let result = await base.perform(plan)
       log.update { $0.append("\((try? result.get())?.statusCode ?? 0)") }

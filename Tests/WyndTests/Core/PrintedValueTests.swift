@@ -117,10 +117,12 @@ import WyndLoopbackServer
       .stream { InputStream(data: data) }, .form(["a": "SECRET"]), .multipart([.init(name: "a", value: "SECRET")]),
     ]
     let steps: [NetworkScript.Step] = [
-      .ok("SECRET", headers: fields), .chunks(200, headers: fields, [data], isCut: true), .dropped, .silence,
+      .ok("SECRET", headers: fields), .held(NetworkScriptGate(), .ok("SECRET")),
+      .chunks(200, headers: NetworkHeaders(fields), [data], isCut: true), .dropped, .silence,
     ]
     return bodies as [Any] + steps + [
-      endpoint, download, credential, authentication, NetworkHeader.authorization(bearer: "SECRET"), policy,
+      endpoint, download, credential, authentication, NetworkScriptGate(), NetworkQuery(["a": "SECRET"]),
+      NetworkHeaders([.authorization(bearer: "SECRET")]), NetworkHeader.authorization(bearer: "SECRET"), policy,
       Backoff.immediate, RetryBudget(), NetworkMethod.post, RequestBody.Part(name: "a", data: data),
       ResponseCache(MemoryStore()), MemoryStore(), try DiskStore(folder.file("cache")), NetworkScript(steps),
       TransferError.unusableFile(folder.file(), reason: "no"), DownloadOptions(), TransferProgress(completed: 1),

@@ -167,6 +167,6 @@ import Testing
     var host = "a.example"
     var method: NetworkMethod { .post }
     var headers: [NetworkHeader] = []
-    var body: RequestBody?
+    var body: RequestBody = .empty
   }
 }

@@ -13,7 +13,7 @@ import Wynd
 
   /// A policy and a permanent failure → how often the request is sent, when the call ends, and why.
   struct Row: Sendable {
-    var policy: RetryPolicy
+    var policy: RetryPolicy = .default
     var step: NetworkScript.Step = .dropped
     var sends: Int
     var ends: Double

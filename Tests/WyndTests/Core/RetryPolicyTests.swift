@@ -285,7 +285,7 @@ import Testing
     #expect(decide(Self.status(503), .immediate) == .retry(after: .zero, .backoff))
     #expect(decide(Self.status(503, ["Retry-After": "1"]), .immediate) == .stop(.retryAfterTooLong(.seconds(1))))
     #expect(RetryPolicy.patient.maxUnreachableTime == .noLimit)
-    #expect(RetryRule(.default).budget === RetryBudget.shared && RetryRule(nil).budget === RetryBudget.shared)
+    #expect(RetryRule(.default).budget === RetryBudget.shared)
   }
 
   /// The figures of Retrying.md, computed from the rule itself: each attempt is silent for its whole time-out of 60 s, or

@@ -17,7 +17,7 @@ import WyndLoopbackServer
     let server: LoopbackServer
     var method: NetworkMethod = .put
     var headers: [NetworkHeader] = []
-    var body: RequestBody?
+    var body: RequestBody = .empty
   }
 
   @Test func sendsFilesAndStreamsOnEveryAttempt() async throws {

@@ -108,7 +108,7 @@ extension LocalEndpoint {
     let plist: Data
     var method: NetworkMethod { .post }
     var headers: [NetworkHeader] { [.accept("application/x-plist")] }
-    var body: RequestBody? { .data(plist, contentType: "application/x-plist") }
+    var body: RequestBody { .data(plist, contentType: "application/x-plist") }
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> User {
       try PropertyListDecoder().decode(User.self, from: data)
     }
@@ -164,7 +164,7 @@ extension LocalEndpoint {
     (#"{"users":[{}]}"#, "users[0].email: is missing"),
     (#"{"users":"none"}"#, "users: expected Array<Any>, found string"),
     (#"{}"#, "users: is missing"), (#"[]"#, "the body: expected Dictionary<String, Any>, found array"),
-    (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: expected Double, found string"),
+    (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: is not valid"),
     (#"{"users":tru}"#, "the body: is not valid"),
   ]
   @Test(arguments: broken.indices) func reportsThePathOfADecodingErrorAndDoesNotRetry(_ row: Int)

@@ -41,8 +41,8 @@ import Wynd
     let percentEncodedPath = "/a%2Fb"
     let method: NetworkMethod = "PURGE"
     let headers: [NetworkHeader] = [.init("X-A", "1"), .init("X-A", "2")]
-    let body: RequestBody? = .text("b")
-    let policy: RetryPolicy? = RetryPolicy(maxRetries: 0)
+    let body: RequestBody = .text("b")
+    let policy: RetryPolicy = RetryPolicy(maxRetries: 0)
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "1")] }
     func prepare(request: inout URLRequest) { request.timeoutInterval = 7 }
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) -> Int { response.statusCode + data.count }
@@ -64,7 +64,7 @@ import Wynd
   @Test func everyRequirementHasADefaultExceptPathAndResponse() throws {
     let call = Call<Int>(path: "/a b")
     #expect(call.scheme == "https" && call.host.isEmpty && call.port == nil && call.percentEncodedPath == "/a%20b")
-    #expect(call.method == .get && call.headers.isEmpty && call.body == nil && call.policy == nil)
+    #expect(call.method == .get && call.headers == [] && call.policy.maxRetries == nil)
     #expect(try call.queryItems.isEmpty)
   }
 

@@ -19,7 +19,7 @@ import WyndLoopbackServer
     var path: String { "/graphql" }
     var method: NetworkMethod { .post }
     var isReadOnly: Bool { true }
-    var body: RequestBody? { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
+    var body: RequestBody { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
   }
   static let filmsText = #"{"data":{"films":[{"title":"Heat"}]}}"#
   static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)

@@ -16,7 +16,7 @@ import WyndLoopbackServer
     let server: LoopbackServer
     var method: NetworkMethod = .post
     var headers: [NetworkHeader] = []
-    var body: RequestBody?
+    var body: RequestBody = .empty
     var prepared: @Sendable (inout URLRequest) throws -> Void = { _ in }
     func prepare(request: inout URLRequest) throws { try prepared(&request) }
   }
@@ -176,7 +176,7 @@ import WyndLoopbackServer
     var host: String { "a.example" }
     var path: String { "/" }
     var method: NetworkMethod { .post }
-    var body: RequestBody? { get throws { throw error } }
+    var body: RequestBody { get throws { throw error } }
   }
 
   @Test func reportsTheErrorOfABody() async {

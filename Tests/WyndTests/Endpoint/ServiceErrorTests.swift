@@ -30,30 +30,47 @@ import Wynd
     #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == 409)
   }
 
-  @Test func callWithoutAnEndpointTypeHasAServiceError() async throws {
-    let client = Self.client([.status(409, Self.body)])
-    func check(_ work: () async throws -> Void) async throws {
-      let error = try #require(await #expect(throws: NetworkError.self) { try await work() })
-      #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == 409)
-      guard case .serviceError = error else { Issue.record("\(error)"); return }
+  /// A call that names no type: the body of the error is decoded when it is asked for.
+  @Test(arguments: [409, 503]) func decodesTheBodyOfAnErrorWhenItIsAsked(_ status: Int) async throws {
+    let client = Self.client([.status(status, Self.body)])
+    let error = try #require(
+      await #expect(throws: NetworkError.self) { try await client.load(.get("/a", as: String.self)) })
+    #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == status)
+    #expect(error.serviceError(as: ShopError.self) == nil && error.serviceError(as: Int.self) == nil)
+    #expect(error.serviceError(as: JSONValue.self)?["title"]?.string == "Sold out.")
+  }
+
+  @Test func decodesTheBodyOfAnErrorWithTheDecoderThatIsPassed() async throws {
+    struct Late: Decodable, Equatable {
+      var dueDate: Date
     }
-    try await check { _ = try await client.load(.get("/a", as: String.self, serviceError: Problem.self)) }
-    try await check { try await client.load(.get("/a", as: Void.self, serviceError: Problem.self)) }
-    try await check { _ = try await client.load(.post("/a", as: String.self, serviceError: Problem.self)) }
-    try await check { try await client.load(.post("/a", serviceError: Problem.self)) }
-    try await check { _ = try await client.load(.put("/a", as: String.self, serviceError: Problem.self)) }
-    try await check { try await client.load(.put("/a", serviceError: Problem.self)) }
-    try await check { _ = try await client.load(.patch("/a", as: String.self, serviceError: Problem.self)) }
-    try await check { try await client.load(.patch("/a", serviceError: Problem.self)) }
-    try await check { _ = try await client.load(.delete("/a", as: String.self, serviceError: Problem.self)) }
-    try await check { try await client.load(.delete("/a", serviceError: Problem.self)) }
+    let client = Self.client([.status(409, #"{"due_date":"2026-11-21T16:00:00Z","dueDate":0}"#)])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(.post("/a")) })
+    #expect(error.serviceError(as: Late.self) == nil)
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    decoder.dateDecodingStrategy = .iso8601
+    #expect(error.serviceError(as: Late.self, decoder: decoder)?.dueDate.timeIntervalSince1970 == 1_795_276_800)
+  }
+
+  /// A service that reports errors with status 200.
+  @Test func findsTheErrorThatParseThrows() async throws {
+    struct Sale: Endpoint {
+      typealias Response = Int
+      let path = "/sale"
+      func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Int {
+        throw try decoder.decode(Problem.self, from: data)
+      }
+    }
+    let client = Self.client([.ok(Self.body)])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Sale()) })
+    #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == 200)
   }
 
   /// A body in another format, and a call that names no type.
   @Test func keepsErrorBodiesThatAreNoServiceError() async throws {
     let html = Self.client([.status(502, "<html>"), .status(404, "<html>")])
-    let error = try #require(
-      await #expect(throws: NetworkError.self) { try await html.load(.post("/a", serviceError: Problem.self)) })
+    let error = try #require(await #expect(throws: NetworkError.self) { try await html.load(.post("/a")) })
     #expect(error.serviceError(as: Problem.self) == nil && error.statusCode == 502)
     let client = Self.client([.status(409, Self.body)])
     let plain = try #require(await #expect(throws: NetworkError.self) { try await client.load(.post("/a")) })

@@ -32,7 +32,7 @@
       var fields = ["X-Text": "it's \"quoted\" $HOME", "Authorization": "Bearer secret"]
       fields["Content-Type"] = type
       let url = server.url("/items?q=a%20b&token=secret&page=2").absoluteString
-      let command = try CURLTests.request("PUT", url, fields, Data(body.utf8)).cURL()
+      let command = try CURLTests.request("PUT", url, fields, Data(body.utf8)).curlCommand()
       #expect(!command.contains("secret"))
       try await Self.run(command, ["HEADER_AUTHORIZATION": "Bearer mine", "QUERY_TOKEN": "t"])
       let got = try #require(server.requests.first, "\(command)")
@@ -48,7 +48,7 @@
     func commandSendsALargeBody() async throws {
       let server = try LoopbackServer(script: .ok())
       let body = Data(String(repeating: "a b ", count: 50_000).utf8)
-      try await Self.run(CURLTests.request("PUT", server.url().absoluteString, [:], body).cURL(), body: body)
+      try await Self.run(CURLTests.request("PUT", server.url().absoluteString, [:], body).curlCommand(), body: body)
       #expect(server.requests.first.map { Data($0.body) } == body)
     }
 
@@ -57,7 +57,7 @@
       let server = try LoopbackServer(script: .ok())
       let bytes = Data((0...255).map { UInt8($0) })
       let url = server.url("/").absoluteString.replacingOccurrences(of: "//", with: "//me:secret@")
-      let command = try CURLTests.request("POST", url, ["Content-Type": "image/png"], bytes).cURL()
+      let command = try CURLTests.request("POST", url, ["Content-Type": "image/png"], bytes).curlCommand()
       #expect(!command.contains("secret"))
       try await Self.run(command, ["USER_PASSWORD": "a:b"], body: bytes)
       let got = try #require(server.requests.first, "\(command)")

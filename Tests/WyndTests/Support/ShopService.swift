@@ -26,7 +26,7 @@ extension ShopEndpoint {
   var scheme: String { "http" }
   var host: String { "127.0.0.1" }
   var port: Int? { Int(server.port) }
-  var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: .unlimited) }
+  var policy: RetryPolicy { RetryPolicy(backoff: .immediate, budget: .unlimited) }
 }
 
 struct PetList: ShopEndpoint {
@@ -50,7 +50,7 @@ struct PetCreation: ShopEndpoint {
   var path: String { "/pets" }
   var method: NetworkMethod { .post }
   var headers: [NetworkHeader] { [.idempotencyKey("\(key)")] }
-  var body: RequestBody? { .json(["name": name]) }
+  var body: RequestBody { .json(["name": name]) }
 }
 struct PetUpdate: ShopEndpoint {
   typealias Response = Pet?
@@ -58,7 +58,7 @@ struct PetUpdate: ShopEndpoint {
   let pet: Pet
   var path: String { "/pets/\(pet.id)" }
   var method: NetworkMethod { .put }
-  var body: RequestBody? { .json(pet) }
+  var body: RequestBody { .json(pet) }
 }
 struct PetDeletion: ShopEndpoint {
   typealias Response = Void
@@ -74,7 +74,7 @@ struct PetPhoto: ShopEndpoint {
   let file: URL
   var path: String { "/pets/\(id)/photo" }
   var method: NetworkMethod { .put }
-  var body: RequestBody? {
+  var body: RequestBody {
     .multipart([.init(name: "title", value: "Über \"B\""), .init(name: "photo", file: file, contentType: "image/jpeg")])
   }
 }

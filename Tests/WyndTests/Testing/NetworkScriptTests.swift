@@ -233,4 +233,54 @@ import Wynd
     guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
     #expect(script.requests.count <= 1)
   }
+
+  // MARK: A request that is held
+
+  /// What a view model shows while it loads.
+  @Test func holdsARequestUntilTheTestLetsItGo() async throws {
+    let gate = NetworkScriptGate()
+    let script = NetworkScript([.held(gate, .ok("x")), .held(gate, .ok("y"))])
+    let url = try #require(URL(string: "https://a.example/"))
+    let ended = Box<Bool>(false)
+    let loading = Task {
+      defer { ended.value = true }
+      return try await script.performNetworkRequest(url)
+    }
+    await gate.isReached()
+    #expect(ended.value == false && script.requests.count == 1)
+    gate.open()
+    #expect(try await loading.value == Data("x".utf8))
+    // It remains open.
+    #expect(try await script.performNetworkRequest(url) == Data("y".utf8))
+    await gate.isReached()
+  }
+
+  @Test func cancelsARequestThatIsHeld() async throws {
+    let gate = NetworkScriptGate()
+    let script = NetworkScript([.held(gate, .ok("x"))])
+    let url = try #require(URL(string: "https://a.example/"))
+    let loading = Task { try await script.performNetworkRequest(url) }
+    await gate.isReached()
+    loading.cancel()
+    let error = await #expect(throws: NetworkError.self) { try await loading.value }
+    #expect(error?.isCancellation == true)
+    gate.open()
+    #expect(script.requests.count == 1)
+  }
+
+  @Test func respondsWithJSONAndFailsWithAnError() async throws {
+    struct Pet: Codable, Equatable { var name: String }
+    let error = URLError(.cannotConnectToHost, userInfo: ["reason": "moved"])
+    let script = NetworkScript([try .json([Pet(name: "Bella")]), .failure(error), .failure(.timedOut)])
+    let url = try #require(URL(string: "https://a.example/"))
+    let response = try await script.loadResponse(.get(url, as: [Pet].self))
+    #expect(response.value == [Pet(name: "Bella")] && response.headers["content-type"] == "application/json")
+    let failed = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url, maxRetries: 0) }
+    #expect(
+      failed?.urlError?.code == .cannotConnectToHost && failed?.urlError?.userInfo["reason"] as? String == "moved")
+    let timedOut = await #expect(throws: NetworkError.self) {
+      try await script.performNetworkRequest(url, maxRetries: 0)
+    }
+    #expect(timedOut?.urlError?.code == .timedOut)
+  }
 }

@@ -284,10 +284,9 @@ extension DownloadTests {
     let folder = try Folder()
     let script = NetworkScript([.ok("x")])
     let options = DownloadOptions(resumes: true)
-    let download = NetworkDownloadCall(
-      destination: folder.file(), options: options, progress: NetworkProgressReporter(nil))
+    let download = NetworkDownloadCall(to: folder.file(), options, nil)
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let plan = download.plan(request, nil)
+    let plan = download.added(to: NetworkCallPlan(request))
     guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }
     guard case .failure(let error) = await script.perform(plan) else { Issue.record("not canceled"); return }
     #expect(error.isCancellation && script.requests.isEmpty)

@@ -28,7 +28,7 @@ extension DownloadTests {
     let result = Box<Result<NetworkDownload, NetworkError>>()
     session.performNetworkDownload(
       URLRequest(url: server.url()), to: folder.file(),
-      options: DownloadOptions(onProgress: { now in reported.update { $0.append(now) } }), policy: Self.policy
+      policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } }
     ) {
       atTheEnd.value = reported.value
       result.value = $0
@@ -46,7 +46,7 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(bytes, for: $0) }
     let folder = try Folder()
     let count = Counter()
-    _ = try await download(server, to: folder.file(), DownloadOptions(onProgress: { _ in count.add() })).get()
+    _ = try await download(server, to: folder.file(), onProgress: { _ in count.add() }).get()
     #expect(1...64 ~= count.value)
   }
 
@@ -55,10 +55,12 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 200_000 : nil) }
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
-    var options = DownloadOptions(resumes: true)
+    let options = DownloadOptions(resumes: true)
     #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
-    options.onProgress = { now in reported.update { $0.append(now) } }
-    _ = try await download(server, to: folder.file(), options).get()
+    _ = try await download(
+      server, to: folder.file(), options, onProgress: { now in reported.update { $0.append(now) } }
+    )
+    .get()
     let all = try #require(reported.value)
     #expect(all.allSatisfy { $0.completed > 200_000 && $0.total == 300_000 } && all.last?.completed == 300_000)
   }
@@ -78,8 +80,8 @@ extension DownloadTests {
       }
     }
     let folder = try Folder()
-    let options = DownloadOptions(onProgress: { now in reported.update { $0.append(now) } })
-    _ = try await download(server, to: folder.file(), options).get()
+    _ = try await download(server, to: folder.file(), onProgress: { now in reported.update { $0.append(now) } })
+      .get()
     let all = try #require(reported.value)
     #expect(all.first?.total == 40_000 && all.last?.completed == 30_000 && all.last?.total == 30_000)
   }
@@ -91,7 +93,7 @@ extension DownloadTests {
     let reported = Box<[TransferProgress]>([])
     session.performNetworkDownload(
       URLRequest(url: server.url()), to: folder.file(),
-      options: DownloadOptions(onProgress: { now in reported.update { $0.append(now) } }), policy: .never
+      policy: .never, onProgress: { now in reported.update { $0.append(now) } }
     ) { result.value = $0 }
     await until { result.value != nil }
     #expect(result.value?.error != nil)
@@ -198,8 +200,8 @@ extension DownloadTests {
       }
     }
     let folder = try Folder()
-    let options = DownloadOptions(onProgress: { now in reported.update { $0.append(now) } })
-    _ = try await download(server, to: folder.file(), options).get()
+    _ = try await download(server, to: folder.file(), onProgress: { now in reported.update { $0.append(now) } })
+      .get()
     #expect(hasRestarted())
   }
 
@@ -234,7 +236,7 @@ extension DownloadTests {
       let range = request.value(forHTTPHeaderField: "Range")?.dropFirst("bytes=".count).dropLast()
       let offset = range.flatMap { Int($0) } ?? 0
       let end = min(offset + 20_000, bytes.count)
-      var fields = ["ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000"]
+      var fields: NetworkHeaders = ["ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000"]
       if offset == 0 { fields = ["ETag": "\"1\"", "Content-Length": "100000"] }
       return .chunks(offset == 0 ? 200 : 206, headers: fields, [bytes[offset..<end]], isCut: end < bytes.count)
     }

@@ -168,7 +168,7 @@ extension DownloadTests {
     let result = Box<NetworkError>()
     let reported = Box<TransferProgress>()
     let task = session.performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(), options: DownloadOptions(onProgress: { reported.value = $0 })
+      URLRequest(url: server.url()), to: folder.file(), onProgress: { reported.value = $0 }
     ) { result.value = $0.error }
     await until { reported.value == TransferProgress(completed: 6, total: 100) }
     task.cancel()

@@ -13,13 +13,15 @@ import WyndLoopbackServer
 
   func download(
     _ server: LoopbackServer, to file: URL, _ options: DownloadOptions = DownloadOptions(),
-    _ change: (inout URLRequest) -> Void = { _ in }, policy: RetryPolicy = policy
+    _ change: (inout URLRequest) -> Void = { _ in }, policy: RetryPolicy = policy,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async -> Result<NetworkDownload, NetworkError> {
     var request = URLRequest(url: server.url("/file"))
     change(&request)
     do throws(NetworkError) {
       return .success(
-        try await session.performNetworkDownload(request, to: file, options: options, policy: policy))
+        try await session.performNetworkDownload(
+          request, to: file, options: options, policy: policy, onProgress: onProgress))
     } catch {
       return .failure(error)
     }
@@ -38,7 +40,7 @@ import WyndLoopbackServer
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
     let done = try await download(
-      server, to: folder.file(), DownloadOptions(onProgress: { p in reported.update { $0.append(p) } })
+      server, to: folder.file(), onProgress: { p in reported.update { $0.append(p) } }
     ).get()
     #expect(try Data(contentsOf: done.file) == Data(bytes))
     #expect(done.attempts.count == 10 && done.response.statusCode == 206)

@@ -15,7 +15,7 @@ import WyndLoopbackServer
     typealias ServiceError = ShopError
     let path: String
     var method: NetworkMethod = .get
-    var body: RequestBody?
+    var body: RequestBody = .empty
     var headers: [NetworkHeader] { [.init("X-Film", "7")] }
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "a b")] }
   }
@@ -49,9 +49,9 @@ import WyndLoopbackServer
     let server = try Self.server { .file(bytes, for: $0) }
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
-    let options = DownloadOptions(onProgress: { now in reported.update { $0.append(now) } })
     let done = try await Self.client(server)
-      .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file(), options: options)
+      .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file()) { now in reported.update { $0.append(now) }
+      }
     #expect(try Data(contentsOf: done.file) == Data(bytes) && reported.value?.last?.completed == 100_000)
     let handled = await withCheckedContinuation { continuation in
       _ = Self.client(server).performNetworkDownload(Film<Data>(path: "/film"), to: folder.file("b")) {
@@ -85,7 +85,7 @@ import WyndLoopbackServer
     let body = try Self.bodies(folder)[number]
     let reported = Box<[TransferProgress]>([])
     let film = Film<Upload>(path: "/film", method: .put, body: body)
-    let response = try await Self.client(server).performNetworkUpload(
+    let response = try await Self.client(server).loadResponse(
       film, onProgress: { now in reported.update { $0.append(now) } })
     let sent = Int64(try #require(server.requests.last?.body.count))
     #expect(response.value == Upload(fileSize: Int(sent)) && sent >= 200_000)
@@ -94,7 +94,7 @@ import WyndLoopbackServer
     #expect(server.requests.last?.value("Content-Type")?.isEmpty == false)
 
     let handled = await withCheckedContinuation { continuation in
-      _ = Self.client(server).performNetworkUpload(film) { continuation.resume(returning: $0) }
+      _ = Self.client(server).loadResponse(film, onProgress: { _ in }) { continuation.resume(returning: $0) }
     }
     #expect(try handled.get().value.fileSize >= 200_000)
   }
@@ -104,7 +104,7 @@ import WyndLoopbackServer
   @Test func uploadUsesTheEncoderOfTheClient() async throws {
     let server = try Self.server { .ok(#"{"file_size":\#($0.body.count)}"#) }
     let film = Film<Upload>(path: "/film", method: .post, body: .json(Title(fullTitle: "B")))
-    try await Self.client(server).performNetworkUpload(film)
+    _ = try await Self.client(server).load(film, onProgress: { _ in })
     #expect(server.requests.last?.text == #"{"full_title":"B"}"#)
     #expect(server.requests.last?.value("Content-Type") == "application/json")
   }
@@ -115,10 +115,10 @@ import WyndLoopbackServer
     let values = Box<[String]>([])
     client.middleware.append(Witness(values: values))
     let film = Film<Upload>(path: "/film", method: .put, body: .text("x"))
-    try await client.performNetworkUpload(film)
+    _ = try await client.load(film, onProgress: { _ in })
     #expect(values.value == ["Upload(fileSize: 1)"])
     let handled = await withCheckedContinuation { continuation in
-      _ = client.performNetworkUpload(film) { continuation.resume(returning: $0) }
+      _ = client.loadResponse(film, onProgress: { _ in }) { continuation.resume(returning: $0) }
     }
     #expect(try handled.get().value.fileSize == 1 && values.value?.count == 2)
   }
@@ -180,7 +180,7 @@ import WyndLoopbackServer
     let film = Film<Data>(path: "/film", method: .put, body: .text("x"))
     let calls: [@Sendable () async throws -> Void] = [
       { try await client.performNetworkDownload(film, to: folder.file()) },
-      { try await client.performNetworkUpload(film) },
+      { _ = try await client.load(film, onProgress: { _ in }) },
       { _ = try await client.networkBytes(for: film) },
       { for try await _ in client.serverSentEvents(for: film) {} },
     ]
@@ -207,7 +207,7 @@ import WyndLoopbackServer
       { _ = try await client.networkBytes(for: file) },
       { for try await _ in client.serverSentEvents(for: file) {} },
       { try await script.performNetworkDownload(lost, to: folder.file()) },
-      { try await script.performNetworkUpload(lost) }, { _ = try await script.networkBytes(for: lost) },
+      { _ = try await script.load(lost, onProgress: { _ in }) }, { _ = try await script.networkBytes(for: lost) },
       { for try await _ in script.serverSentEvents(for: lost) {} },
       { try await NetworkTransfers.download(lost, script, folder.file()) },
       { try await NetworkTransfers.upload(lost, script) },
@@ -229,7 +229,7 @@ import WyndLoopbackServer
     }
     static func upload(_ endpoint: Film<Data>, _ performer: any NetworkPerformer) async throws {
       let result = await withCheckedContinuation { continuation in
-        _ = performer.performNetworkUpload(endpoint) { continuation.resume(returning: $0) }
+        _ = performer.load(endpoint, onProgress: { _ in }) { continuation.resume(returning: $0) }
       }
       _ = try result.get()
     }
@@ -240,17 +240,17 @@ import WyndLoopbackServer
       typealias Response = String
       let server: LoopbackServer
       var method: NetworkMethod { .put }
-      var body: RequestBody? { .text("body") }
-      var policy: RetryPolicy? { RetryPolicy(backoff: .immediate, budget: .unlimited) }
+      var body: RequestBody { .text("body") }
+      var policy: RetryPolicy { RetryPolicy(backoff: .immediate, budget: .unlimited) }
     }
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("thanks") }
     let session = URLSession(configuration: .ephemeral)
     let folder = try Folder()
     let call = Local(server: server)
-    let response = try await session.performNetworkUpload(call)
+    let response = try await session.loadResponse(call, onProgress: { _ in })
     #expect(response.value == "thanks" && response.attempts.count == 2)
     let handled = await withCheckedContinuation { continuation in
-      _ = session.performNetworkUpload(call) { continuation.resume(returning: $0) }
+      _ = session.loadResponse(call, onProgress: { _ in }) { continuation.resume(returning: $0) }
     }
     #expect(try handled.get().value == "thanks")
     try await session.performNetworkDownload(call, to: folder.file())
@@ -279,7 +279,7 @@ import WyndLoopbackServer
     let photo = RequestBody.data(Data([1]))
     for client in [base, NetworkClient(on: base)] {
       try await client.load(.post("/photos", body: photo))
-      try await client.performNetworkUpload(.post("/photos", body: photo))
+      try await client.load(.post("/photos", body: photo), onProgress: { _ in })
       let url = try #require(URL(string: "https://example.com/photos"))
       _ = try await client.performNetworkUpload(URLRequest(url: url, method: "POST"), from: photo)
       try await client.load(.post("/photos", body: .json(["n": 1])))

@@ -211,7 +211,7 @@ extension ServerSentEventsTests {
   /// Each connection counts its attempts from 1.
   @Test func eachConnectionHasACallIDOfItsOwn() async throws {
     let log = EventLog()
-    let fields = ["Content-Type": "text/event-stream"]
+    let fields: NetworkHeaders = ["Content-Type": "text/event-stream"]
     let script = NetworkScript { _, number in
       if number == 1 { return .status(503) }
       return number > 2 ? .status(204) : .chunks(200, headers: fields, [Data("data: a\n\n".utf8)], isCut: false)

@@ -171,7 +171,8 @@ import WyndLoopbackServer
       let folder = try Folder()
       let handle = Box<NetworkTask>()
       let result = Box<Result<NetworkDownload, NetworkError>>()
-      let options = DownloadOptions(resumes: true) { progress in
+      let options = DownloadOptions(resumes: true)
+      let onProgress: @Sendable (TransferProgress) -> Void = { progress in
         guard progress.completed == bytes.count else { return }
         let moment = Duration.microseconds(.random(in: 0...8_000))
         Thread.detachNewThread {
@@ -181,7 +182,8 @@ import WyndLoopbackServer
         }
       }
       handle.value = session.performNetworkDownload(
-        URLRequest(url: server.url("/file")), to: folder.file(), options: options, policy: .never
+        URLRequest(url: server.url("/file")), to: folder.file(), options: options, policy: .never,
+        onProgress: onProgress
       ) { result.value = $0 }
       await until { result.value != nil }
       if case .failure(let error)? = result.value {

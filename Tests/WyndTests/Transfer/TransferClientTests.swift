@@ -56,7 +56,7 @@ import WyndLoopbackServer
       let reported = Box<[TransferProgress]>([])
       let done = try await client.performNetworkDownload(
         Self.request("/film"), to: folder.file(),
-        options: DownloadOptions(resumes: true, onProgress: { now in reported.update { $0.append(now) } }))
+        options: DownloadOptions(resumes: true), onProgress: { now in reported.update { $0.append(now) } })
       #expect(try Data(contentsOf: done.file) == Data(bytes) && folder.names == ["file.bin"])
       #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=\(third)-", "bytes=\(third)-"])
       #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer old", "Bearer new"])
@@ -124,7 +124,7 @@ import WyndLoopbackServer
 
   @Test func scriptSimulatesAnInterruptedDownload() async throws {
     let bytes = someBytes(60_000)
-    let length = ["ETag": "\"1\"", "Content-Length": "60000"]
+    let length: NetworkHeaders = ["ETag": "\"1\"", "Content-Length": "60000"]
     let script = NetworkScript([
       .status(503, headers: ["Retry-After": "40"]),
       .chunks(200, headers: length, [Data(bytes[..<20_000]), Data(bytes[20_000..<40_000])], isCut: true),
@@ -137,7 +137,7 @@ import WyndLoopbackServer
     let reported = Box<[TransferProgress]>([])
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
-      options: DownloadOptions(onProgress: { now in reported.update { $0.append(now) } }))
+      onProgress: { now in reported.update { $0.append(now) } })
     #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 3)
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "Range") } == [nil, nil, "bytes=40000-"])
     #expect(
@@ -167,10 +167,10 @@ import WyndLoopbackServer
     let bytes = someBytes(100_000)
     func part(_ number: Int) -> NetworkScript.Step {
       let (first, end) = (number * 20_000, number * 20_000 + 20_000)
-      let fields = ["ETag": "\"1\"", "Content-Range": "bytes \(first)-99999/100000"]
+      let fields: NetworkHeaders = ["ETag": "\"1\"", "Content-Range": "bytes \(first)-99999/100000"]
       return .chunks(206, headers: fields, [Data(bytes[first..<end])], isCut: end < 100_000)
     }
-    let whole = ["ETag": "\"1\"", "Content-Length": "100000"]
+    let whole: NetworkHeaders = ["ETag": "\"1\"", "Content-Length": "100000"]
     let steps = [.chunks(200, headers: whole, [Data(bytes[..<20_000])], isCut: true)] + (1..<5).map(part)
     let script = NetworkScript(steps)
     let middleware = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
@@ -224,7 +224,7 @@ import WyndLoopbackServer
   }
 
   @Test func scriptSimulatesUploadsStreamsAndEvents() async throws {
-    let events = ["Content-Type": "text/event-stream"]
+    let events: NetworkHeaders = ["Content-Type": "text/event-stream"]
     let script = NetworkScript { request, number in
       switch (request.url?.path, number) {
       case ("/up", 0): .dropped

@@ -278,15 +278,19 @@ import WyndLoopbackServer
     let end = Gate()
     let request = URLRequest(url: server.url())
     if kind == "download" {
-      session.performNetworkDownload(request, to: folder.file(), policy: Self.policy) { _ in
-        found.value = OperationQueue.current
-        end.open()
-      }
+      session.performNetworkDownload(
+        request, to: folder.file(), policy: Self.policy,
+        completionHandler: { _ in
+          found.value = OperationQueue.current
+          end.open()
+        })
     } else {
-      session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: Self.policy) { _ in
-        found.value = OperationQueue.current
-        end.open()
-      }
+      session.performNetworkUpload(
+        request, from: .data(Data("x".utf8)), policy: Self.policy,
+        completionHandler: { _ in
+          found.value = OperationQueue.current
+          end.open()
+        })
     }
     await end.wait()
     #expect(found.value === queue && server.requests.count == 2)

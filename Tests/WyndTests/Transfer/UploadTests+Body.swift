@@ -160,7 +160,7 @@ extension UploadTests {
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
       session.performNetworkUpload(
-        request, from: body, onProgress: { now in reported.update { $0.append(now) } }, policy: Self.policy
+        request, from: body, policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } }
       ) { result.value = $0 }
       await until { result.value != nil }
       let all = try #require(reported.value)
@@ -194,7 +194,7 @@ extension UploadTests {
     let reported = Box<[TransferProgress]>([])
     session.performNetworkUpload(
       URLRequest(url: server.url()), from: .stream { InputStream(data: Data("abc".utf8)) },
-      onProgress: { now in reported.update { $0.append(now) } }, policy: Self.policy
+      policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } }
     ) { result.value = $0 }
     await until { result.value != nil }
     #expect(result.value?.error?.statusCode == 422 && reported.value?.allSatisfy { $0.total == nil } == true)

@@ -21,7 +21,7 @@ import WyndLoopbackServer
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
     do throws(NetworkError) {
       return .success(
-        try await session.performNetworkUpload(request, from: body, onProgress: onProgress, policy: policy))
+        try await session.performNetworkUpload(request, from: body, policy: policy, onProgress: onProgress))
     } catch {
       return .failure(error)
     }
@@ -113,7 +113,7 @@ import WyndLoopbackServer
       let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
       var request = URLRequest(url: server.url())
       request.httpMethod = "PUT"
-      session.performNetworkUpload(request, from: body, onProgress: onProgress, policy: Self.policy) {
+      session.performNetworkUpload(request, from: body, policy: Self.policy, onProgress: onProgress) {
         result.value = $0
       }
       await until { result.value != nil }

@@ -1,3 +1,7 @@
+// Apple: how one attempt runs on Apple's URLSession: the first attempt of a plain call on the caller's session, everything
+// else on a private session with the same configuration and delegate. Linux compiles nothing of it.
+// Start with this file.
+
 #if !canImport(FoundationNetworking)
   import Foundation
 

@@ -1,0 +1,71 @@
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+/// One thing that happened in a call, for logs, metrics, progress texts and tests.
+///
+/// ```swift
+/// var policy = RetryPolicy.default
+/// policy.onEvent = { event in print(event) }
+/// // [7] GET https://example.com/items #1 (0.31 s): failed with 503 from https://…; safe to repeat: …
+/// // [7] GET https://example.com/items #1 (0.31 s): next attempt in 2 s, as the server asked (Retry-After)
+/// ```
+nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
+  /// What happened.
+  public enum Kind: Sendable {
+    /// A setting of the client has no effect, probably by mistake. Said once.
+    case notice(String)
+    /// An attempt has started: its request has been handed to the session, or to the middleware around it.
+    case attemptStarted
+    /// The attempt failed; whether it is safe to repeat, and why.
+    case attemptFailed(NetworkError, RepeatSafety)
+    /// Another attempt will be made after a wait.
+    case willRetry(after: Swift.Duration, DelaySource)
+    /// The call has a response with this status code, of the server or of a middleware, and no further attempt is made. A
+    /// `load` can still fail, because it parses the body after this event.
+    case succeeded(statusCode: Int)
+    /// The call ended without success.
+    case gaveUp(RetryFailure.StopReason)
+  }
+
+  /// What the length of a wait follows from.
+  public enum DelaySource: Sendable, Equatable {
+    /// ``RetryPolicy/backoff``.
+    case backoff
+    /// The wait that the server asked for in this header field, plus the backoff.
+    case server(field: String)
+    /// The ``RetryBudget``: the origin fails for several calls, so the retry was skipped.
+    case budget
+  }
+
+  /// Identifies the call: all its events have the same number. No two calls of a process share one.
+  public let callID: Int
+  /// The request of the call, with what a client adds to it. It may hold credentials: `description` prints none, a log
+  /// should not either.
+  public let request: URLRequest
+  /// The number of the attempt, counted from 1; 0 before the first.
+  public let attempt: Int
+  /// Time since the call began.
+  public let elapsed: Swift.Duration
+  /// What happened.
+  public let kind: Kind
+
+  /// One line, without query values or credentials.
+  public var description: String {
+    let what =
+      switch kind {
+      case .notice(let text): text
+      case .attemptStarted: "started"
+      case .attemptFailed(let error, let safety):
+        "failed with \(error); \(safety.isSafe ? "safe" : "not safe") to repeat: \(safety)"
+      case .willRetry(let delay, .backoff): "next attempt in \(delay.logText), by backoff"
+      case .willRetry(let delay, .server(let field)): "next attempt in \(delay.logText), as the server asked (\(field))"
+      case .willRetry(let delay, .budget): "retry skipped while the origin fails, next attempt in \(delay.logText)"
+      case .succeeded(let status): "responded with \(status)"
+      case .gaveUp(let reason): "gave up: \(reason)"
+      }
+    return "[\(callID)] \(request.redactedForLog) #\(attempt) (\(elapsed.logText)): \(what)"
+  }
+}

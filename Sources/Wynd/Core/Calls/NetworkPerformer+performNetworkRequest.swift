@@ -1,0 +1,99 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+nonisolated extension NetworkPerformer {
+  /// Sends the request, retries it when that is useful and safe, and calls back exactly once.
+  ///
+  /// ```swift
+  /// session.performNetworkRequest(request) { result in
+  ///   DispatchQueue.main.async {
+  ///     switch result {
+  ///     case .success(let data): show(data)
+  ///     case .failure(.cancelled): break
+  ///     case .failure(let error): show(error.localizedDescription)
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The call starts at once; there is no `resume()`.
+  ///
+  /// - Parameters:
+  ///   - request: What to send: a `URLRequest`, a `URL` (a GET), or an endpoint. The `timeoutInterval` of a request
+  ///     (seconds) is the time without any data after which one attempt ends; the whole call is limited by the policy.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
+  ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. If not, the call fails with
+  ///     ``NetworkError/noResponseData(_:)``, although the server has carried out the request. The body of a response to
+  ///     HEAD, and of one with status 204, 205 or 3xx, may always be empty.
+  ///   - policy: The retry rule. What it does not set is that of the endpoint's policy, then that of the client's, or the
+  ///     default.
+  ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
+  /// - Returns: A handle that cancels the call. It does not have to be kept.
+  @discardableResult
+  public func performNetworkRequest(
+    _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+    policy: RetryPolicy = .default, completionHandler: @escaping @Sendable (NetworkResult) -> Void
+  ) -> NetworkTask {
+    begin(completionHandler, end: { $0.map(\.data) }) { defaults throws(NetworkError) in
+      try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
+    }
+  }
+
+  /// Sends the request, retries it when that is useful and safe, and returns the body.
+  ///
+  /// ```swift
+  /// let data = try await session.performNetworkRequest(request)
+  /// ```
+  ///
+  /// Canceling the task ends the call, without waiting for its request. The parameters are those of the form with a
+  /// completion handler.
+  ///
+  /// - Returns: The body of the response.
+  /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
+  public func performNetworkRequest(
+    _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+    policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> Data {
+    try await networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy).data
+  }
+
+  /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
+  ///
+  /// - Returns: A handle that cancels the call. It does not have to be kept.
+  @discardableResult
+  public func networkResponse(
+    for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+    policy: RetryPolicy = .default,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    begin(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+      try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
+    }
+  }
+
+  /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
+  ///
+  /// - Returns: The response with its body, and every attempt.
+  /// - Throws: ``NetworkError``; nothing else.
+  public func networkResponse(
+    for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+    policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
+    let defaults = defaults
+    let plan = try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
+    return try await begin(plan, defaults).get()
+  }
+
+  private func plan(
+    for request: some NetworkRequestConvertible, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
+    _ defaults: NetworkDefaults
+  ) throws(NetworkError) -> NetworkCallPlan {
+    var plan = try plan(for: request, policy, defaults)
+    plan.policy.maxRetries = maxRetries ?? plan.policy.maxRetries
+    plan.allowEmptyData = allowEmptyData
+    return plan
+  }
+}

@@ -1,0 +1,192 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// Carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
+///
+/// The calls are methods in extensions of this protocol, so code that takes a performer works with all three:
+///
+/// ```swift
+/// struct Weather {
+///   let network: any NetworkPerformer
+///   func forecast() async throws -> Data { try await network.performNetworkRequest(url) }
+/// }
+/// Weather(network: URLSession.shared)
+/// Weather(network: NetworkScript([.ok("sunny")]))
+/// ```
+///
+/// A type of your own can conform too, and do something before and after each call of another performer:
+///
+/// ```swift
+/// struct LoggingPerformer: NetworkPerformer {
+///   let base: any NetworkPerformer
+///   var defaults: NetworkDefaults { base.defaults }
+///   func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+///     let result = await base.perform(plan)
+///     print(plan.id, result)
+///     return result
+///   }
+/// }
+/// ```
+nonisolated public protocol NetworkPerformer: Sendable {
+  /// Carries out a call with all its attempts. Canceling the task cancels the call.
+  ///
+  /// - Parameter plan: The request and its retry policy. A performer may change them before it passes the plan on.
+  /// - Returns: The response, or the error.
+  func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError>
+
+  /// The same with a completion handler, which is called once, on ``delegateQueue``. The default runs the async form.
+  ///
+  /// - Returns: A handle that cancels the call.
+  func perform(
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask
+
+  /// Where completion handlers are called: the `delegateQueue` of a session. The default is a background queue.
+  var delegateQueue: OperationQueue { get }
+
+  /// What the calls on this performer use where they name nothing themselves. The default is nothing. A performer that
+  /// contains another one returns those of that performer, so that endpoints find the base URL of a client in it.
+  var defaults: NetworkDefaults { get }
+}
+
+/// A performer that hands requests to the network itself, without another performer that could add a credential: a
+/// `URLSession`, or in a test a ``NetworkScript``.
+nonisolated public protocol NetworkSendingPerformer: NetworkPerformer {}
+
+nonisolated extension NetworkPerformer {
+  /// Runs the async form in a task, after this has returned.
+  public func perform(
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    var plan = plan
+    plan.usesPrivateSession = true
+    return start(completionHandler) { [plan] in await perform(plan) }
+  }
+
+  /// A background queue.
+  public var delegateQueue: OperationQueue { NetworkCallPlan.defaultDelegateQueue }
+
+  /// Nothing.
+  public var defaults: NetworkDefaults { NetworkDefaults() }
+
+  /// The call of a request, with what the method that makes it specifies.
+  func plan(
+    for request: some NetworkRequestConvertible, _ policy: RetryPolicy, _ defaults: NetworkDefaults
+  ) throws(NetworkError) -> NetworkCallPlan {
+    var plan = try request.networkCallPlan(defaults)
+    plan.policy = policy.inheriting(from: plan.policy)
+    return plan
+  }
+
+  /// Begins a call of the app.
+  func begin(
+    _ plan: NetworkCallPlan, _ defaults: NetworkDefaults
+  ) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
+    let result = await perform(plan.begun(on: self, defaults))
+    plan.onEnd?()
+    return result
+  }
+
+  /// The same with a completion handler, which receives the error if there is no valid call. `end` makes the result of the
+  /// method from that of the call.
+  func begin<Value: Sendable>(
+    _ completion: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void,
+    end: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Swift.Result<Value, NetworkError>,
+    _ makePlan: (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
+  ) -> NetworkTask {
+    let defaults = defaults
+    do throws(NetworkError) {
+      let plan = try makePlan(defaults).begun(on: self, defaults)
+      return perform(plan) { [onEnd = plan.onEnd] result in
+        onEnd?()
+        completion(end(result))
+      }
+    } catch {
+      return start(completion) { .failure(error) }
+    }
+  }
+
+  /// Runs async work, and calls the completion handler with its result on the delegate queue.
+  func start<Value: Sendable>(
+    _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
+  ) -> NetworkTask {
+    NetworkTask { [delegateQueue] in
+      let value = await work()
+      delegateQueue.addOperation { completion(value) }
+    }
+  }
+}
+
+/// What a performer supplies to the calls that are made on it.
+nonisolated public struct NetworkDefaults: Sendable {
+  /// Supplies the scheme, host and port of requests that have none.
+  public var baseURL: URL?
+  /// Encodes the JSON bodies of endpoints that specify no encoder.
+  public var encoder: JSONEncoder?
+  /// Decodes the responses of endpoints that specify no decoder.
+  public var decoder: JSONDecoder?
+  /// The `Content-Type` among the header fields of the client.
+  var contentType: String?
+  /// The session that sends the calls. Its configuration is read only if it is needed, because it is copied each time.
+  var session: URLSession?
+  /// Whether the base URL is that of a script.
+  var isOfScript = false
+  /// Whether there is a cache.
+  var isCached = false
+  /// Receives the values that endpoints parse.
+  var valueMiddleware: (any NetworkValueMiddleware)?
+  /// For each `Authentication`, the number of the sign-in; 0 if nobody is signed in.
+  var signIns: [ObjectIdentifier: Int] = [:]
+
+  /// Makes defaults.
+  public init(baseURL: URL? = nil, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
+    self.baseURL = baseURL
+    self.encoder = encoder
+    self.decoder = decoder
+  }
+
+  /// The type of a body that names none.
+  var defaultContentType: String {
+    if let contentType { return contentType }
+    let fields = session?.configuration.httpAdditionalHeaders
+    return NetworkAdditionalField.value(of: "Content-Type", in: fields) ?? "application/octet-stream"
+  }
+}
+
+nonisolated extension NetworkDefaults: CustomStringConvertible {
+  /// The base URL, without what may be secret.
+  public var description: String { "NetworkDefaults(\(baseURL?.redactedForLog ?? "no base URL"))" }
+}
+
+/// The middleware of a client, for the values that endpoints parse.
+nonisolated protocol NetworkValueMiddleware: Sendable {
+  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError)
+}
+
+nonisolated extension URLSession: NetworkSendingPerformer {
+  /// Nothing but the session itself.
+  public var defaults: NetworkDefaults {
+    var defaults = NetworkDefaults()
+    defaults.session = self
+    return defaults
+  }
+
+  /// Carries out a call with the configuration and the delegate of this session. On Apple's platforms, its first request
+  /// runs on the session.
+  public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
+    await RetryLoop(plan, on: plan.transport(on: self)).run()
+  }
+
+  /// The same with a completion handler. When this returns, the app may finish the session.
+  public func perform(
+    _ plan: NetworkCallPlan,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    RetryLoop(plan, on: plan.transport(on: self)).start(on: delegateQueue, completion: completionHandler)
+  }
+}

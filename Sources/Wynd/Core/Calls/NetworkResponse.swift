@@ -1,0 +1,78 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+  public import FoundationNetworking
+#endif
+
+/// A successful response: its value, its header fields, and the attempts of the call.
+///
+/// The value of a plain call is the body, that of an endpoint is its ``Endpoint/Response``.
+nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
+  /// What the body was parsed into; the body itself in a `NetworkResponse<Data>`.
+  public internal(set) var value: Value
+  /// The body as it was received. Empty if the response has none.
+  public let data: Data
+  /// The status code and the header fields.
+  public let response: HTTPURLResponse
+  /// The status code.
+  public var statusCode: Int { response.statusCode }
+  /// The header fields: `response.headers["X-Total"]`. On Linux, a field that is sent several times is one, joined by
+  /// “, ”.
+  public var headers: NetworkHeaders {
+    var values: [String: String] = [:]
+    for case let (name, value) as (String, String) in response.allHeaderFields { values[name] = value }
+    return NetworkHeaders(values)
+  }
+  /// The value of a header field, whose case does not matter; nil if the response does not have it.
+  public func value(forHTTPHeaderField name: String) -> String? { response.value(forHTTPHeaderField: name) }
+  /// Every attempt, in order. The last one succeeded and has no `error`. Empty for a response that a cache served without
+  /// a response of the server.
+  public var attempts: [NetworkAttempt] { failures + (success.map { [$0] } ?? []) }
+  /// Where the response came from. It is the server unless a client has a cache.
+  public internal(set) var source = NetworkResponseSource.network
+  /// Why a ``ResponseCache`` served a response that may be out of date: the server could not be reached, or failed. Nil
+  /// for every other response.
+  public internal(set) var revalidationError: NetworkError?
+  // Two properties in place of an array: a call that succeeds at once allocates none.
+  var failures: [NetworkAttempt]
+  var success: NetworkAttempt?
+}
+
+/// Where a response can come from.
+nonisolated public enum NetworkResponseSource: Sendable {
+  /// The server sent it.
+  case network
+  /// It was stored, and the server confirmed that it is still valid (304).
+  case revalidated
+  /// It was stored, and is served without the server.
+  case cache
+}
+
+nonisolated extension NetworkResponse: CustomStringConvertible {
+  /// Status, URL and size: no query value, no header and nothing of the body.
+  public var description: String { "\(response.redactedForLog), \(data.count) bytes" }
+
+  /// Makes a response that no server sent, for tests.
+  public init(
+    value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [NetworkAttempt] = [],
+    source: NetworkResponseSource = .network, revalidationError: NetworkError? = nil
+  ) {
+    self.init(
+      value: value, data: data, response: response, source: source, revalidationError: revalidationError,
+      failures: attempts)
+  }
+
+  /// The same response with another value.
+  func withValue<New>(_ value: New) -> NetworkResponse<New> {
+    NetworkResponse<New>(
+      value: value, data: data, response: response, source: source, revalidationError: revalidationError,
+      failures: failures, success: success)
+  }
+}
+
+nonisolated extension NetworkResponse where Value == Data {
+  /// Makes a response that no server sent, for tests, and for middleware that responds without sending the request.
+  public init(data: Data, response: HTTPURLResponse) {
+    self.init(value: data, data: data, response: response, failures: [])
+  }
+}

@@ -1,0 +1,41 @@
+// Headers: the header fields and URLs of requests and responses: which are valid, which are secret, what a redirect keeps,
+// and how dates, numbers and lists are read. Text of a server goes through one function for each kind.
+// Start with NetworkHeader.swift, or with NetworkRedirect.swift for what is sent after a redirect.
+
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension HTTPURLResponse {
+  /// The value of a header field that may occur once; nil if the response does not have it.
+  ///
+  /// Some servers and proxies send such a field twice, and URLSession joins the values with “, ”. Equal values count as
+  /// one. Of different Content-Types, the last valid one counts, as in browsers (WHATWG Fetch, “extract a MIME type”).
+  /// Different values of another field remain joined, because it is not known which of them is right.
+  func networkValue(of field: String) -> String? {
+    guard let joined = value(forHTTPHeaderField: field) else { return nil }
+    let value = Self.withoutRepetitions(joined)
+    guard field.lowercased() == "content-type" else { return value }
+    return NetworkListField.split(value, at: ",").last(where: Self.isMediaType) ?? value
+  }
+
+  /// `a` for `a, a`. A value may contain “, ” itself, as a date does.
+  private static func withoutRepetitions(_ joined: String) -> String {
+    let bytes = Array((joined + ", ").utf8)
+    for length in stride(from: 2, through: bytes.count / 2, by: 1) where bytes.count.isMultiple(of: length) {
+      let isRepeated = bytes.dropFirst(length).elementsEqual(bytes.dropLast(length))
+      if isRepeated { return String(decoding: bytes.prefix(length - 2), as: UTF8.self) }
+    }
+    return joined
+  }
+
+  /// Whether the text is `type/subtype`, with or without parameters.
+  private static func isMediaType(_ text: String) -> Bool {
+    let type = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    let names = type.components(separatedBy: "/")
+    return names.count == 2 && names.allSatisfy(NetworkRequestValidation.isToken)
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+/// Dates in header fields (RFC 9110 §5.6.7).
+nonisolated enum NetworkHTTPDate {
+  /// A date in one of its three forms → seconds since 1970. `now` is for the two-digit year only.
+  ///
+  /// The day of the week may be wrong. Letters may have any case, as RFC 9111 §4.2 recommends for caches. Unlike in the
+  /// RFC, a year before 1900 is not accepted, because calendars differ there.
+  static func seconds(_ value: String, now: Foundation.Date) -> Int? {
+    let text = usualCase(value).trimmingCharacters(in: NetworkDigits.whiteSpace)
+    guard let space = text.firstIndex(of: " ") else { return nil }
+    guard let format = format(after: String(text[..<space])) else { return nil }
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    formatter.dateFormat = format
+    // "94" is the last year of that ending which is not more than 50 years ahead.
+    formatter.twoDigitStartDate = Calendar(identifier: .gregorian).date(byAdding: .year, value: -50, to: now + 1)
+    // "Nov  6" becomes "Nov 06".
+    let date = text[text.index(after: space)...].replacingOccurrences(of: "  ", with: " 0")
+    // DateFormatter does not support leap seconds, so they are added here.
+    let dateWithoutLeap = date.replacingOccurrences(of: ":60 ", with: ":59 ")
+    let isLeapSecond = date != dateWithoutLeap
+    guard let parsed = formatter.date(from: dateWithoutLeap) else { return nil }
+    // DateFormatter parses more than the grammar allows, so only a text that it would format the same way is accepted.
+    let isUsual = formatter.string(from: parsed) == dateWithoutLeap
+    let seconds = parsed.timeIntervalSince1970
+    guard isUsual, years1900To9999 ~= seconds else { return nil }
+    return Int(seconds) + (isLeapSecond ? 1 : 0)
+  }
+  private static let years1900To9999 = -2_208_988_799..<253_402_300_800.0
+
+  /// The day and the month begin with a capital letter, and GMT consists of them. Not for text that is not ASCII: other
+  /// letters could become ASCII letters.
+  private static func usualCase(_ date: String) -> String {
+    guard date.utf8.allSatisfy({ $0 < 128 }) else { return date }
+    return date.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")
+  }
+
+  /// The format of what follows the day: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" or
+  /// "Sun Nov  6 08:49:37 1994".
+  private static func format(after day: String) -> String? {
+    for name in ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"] {
+      let abbreviation = String(name.prefix(3))
+      switch day {
+      case abbreviation + ",": return "dd MMM yyyy HH:mm:ss 'GMT'"
+      case name + ",": return "dd-MMM-yy HH:mm:ss 'GMT'"
+      case abbreviation: return "MMM dd HH:mm:ss yyyy"
+      default: continue
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,35 @@
+// Loop: carries out a call: an attempt, a decision, a wait, and the next attempt, until there is a result.
+// It uses the network through NetworkTransport and time through RetryClock, so a test can replace both.
+// Start with RetryLoop.swift.
+
+import Foundation
+
+/// A value that several threads share, protected by a mutex.
+///
+/// One allocation holds both; `NSLock` alone takes four on Linux. Synchronization's Mutex needs iOS 18, and the thread
+/// sanitizer does not know it on Linux.
+nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
+  // Unchecked: the value is accessed only while the mutex is locked.
+  private let storage: ManagedBuffer<Value, pthread_mutex_t>
+
+  init(_ value: Value) {
+    storage = .create(minimumCapacity: 1) { _ in value }
+    storage.withUnsafeMutablePointerToElements { mutex in
+      _ = pthread_mutex_init(mutex, nil)
+    }
+  }
+
+  func withLock<Output: Sendable, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Output
+  ) throws(Failure) -> Output {
+    storage.withUnsafeMutablePointerToElements { mutex in
+      _ = pthread_mutex_lock(mutex)
+    }
+    defer {
+      storage.withUnsafeMutablePointerToElements { mutex in
+        _ = pthread_mutex_unlock(mutex)
+      }
+    }
+    return try body(&storage.header)
+  }
+}

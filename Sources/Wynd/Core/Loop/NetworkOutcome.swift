@@ -1,0 +1,95 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The outcome of one attempt, as URLSession reports it.
+nonisolated struct NetworkOutcome: Sendable {
+  /// What ended the attempt.
+  enum End: Sendable {
+    /// The response, or an error.
+    case finished
+    /// The deadline of the call.
+    case deadline
+    /// The caller.
+    case cancelled
+  }
+
+  var data: Data?
+  var response: URLResponse?
+  var error: (any Error)?
+  var end = End.finished
+  /// The error or response is that of the last server after a redirect.
+  var hasFollowedRedirect = false
+  /// A server may have applied a request of the attempt, whatever the error says.
+  var mayBeApplied = false
+  /// What a middleware or a transfer made of the response: a success, whatever its status code.
+  var accepted: NetworkResponse<Data>?
+  /// Whether the failed attempt transferred data that does not have to be transferred again.
+  var hasProgressed = false
+
+  static var deadline: Self { Self(error: URLError(.timedOut), end: .deadline) }
+  static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
+
+  /// Notes what is known of the request. `mayHaveSent`: a server may have received it whole.
+  mutating func note(mayHaveSent: Bool, hasFollowedRedirect: Bool) {
+    self.hasFollowedRedirect = hasFollowedRedirect
+    // A POST may have been applied before the redirect, and no error proves that nothing was sent if something was.
+    mayBeApplied = hasFollowedRedirect || (mayHaveSent && error != nil)
+  }
+
+  /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
+  func result(isHead: Bool, allowEmptyData: Bool) -> Swift.Result<NetworkResponse<Data>, NetworkError> {
+    if let error { return .failure(Self.networkError(error)) }
+    if let accepted { return .success(accepted) }
+    guard let response else { return .failure(.noResponse) }
+    guard let http = response as? HTTPURLResponse else { return .failure(.invalidResponseType(response)) }
+    if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }
+    let isBodyExpected = 200..<300 ~= http.statusCode && ![204, 205].contains(http.statusCode)
+    let isBodyMissing = data?.isEmpty != false
+    let isBodyRequired = isBodyExpected && !isHead && !allowEmptyData
+    if isBodyMissing && isBodyRequired { return .failure(.noResponseData(http)) }
+    return .success(NetworkResponse(data: data ?? Data(), response: http))
+  }
+
+  private static func networkError(_ error: any Error) -> NetworkError {
+    if let error = error as? NetworkError { return error }
+    if let error = urlError(error) { return .urlError(error) }
+    return .generalError(error)
+  }
+
+  /// The `URLError` with the same meaning, which is the one that the retry policy knows. On Apple's platforms,
+  /// URLSession reports errors of other domains too.
+  static func urlError(_ error: any Error) -> URLError? {
+    if let error = error as? URLError { return error }
+    let original = error as NSError
+    let code: URLError.Code? =
+      switch (original.domain, original.code) {
+      case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
+      case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
+      case (NSPOSIXErrorDomain, let code): posixCode(code)
+      default: nil
+      }
+    return code.map { URLError($0, causedBy: original, original.userInfo) }
+  }
+
+  private static func posixCode(_ code: Int) -> URLError.Code? {
+    switch POSIXErrorCode(rawValue: Int32(clamping: code)) {
+    case .ECONNABORTED, .ECONNRESET, .ENOTCONN, .EPIPE: .networkConnectionLost
+    case .ETIMEDOUT: .timedOut
+    case .EPROTO: .cannotParseResponse
+    default: nil
+    }
+  }
+}
+
+// This extends a type of Foundation, so the name must not collide with one of the app.
+nonisolated extension URLError {
+  /// An error with another code, and the original one as the underlying error.
+  init(_ code: Code, causedBy original: any Error, _ userInfo: [String: Any]) {
+    var userInfo = userInfo
+    userInfo[NSUnderlyingErrorKey] = original
+    self.init(code, userInfo: userInfo)
+  }
+}

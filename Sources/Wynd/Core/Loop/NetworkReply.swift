@@ -1,0 +1,78 @@
+/// The one place where an attempt ends: with the outcome of its request, at the deadline, or when it is canceled. The
+/// first of them counts. Copies are the same reply.
+nonisolated struct NetworkReply: Sendable {
+  private struct State: Sendable {
+    var outcome: NetworkOutcome?
+    var waiting: CheckedContinuation<NetworkOutcome, Never>?
+    var onEnd: (@Sendable (NetworkOutcome) -> Void)?
+    var cancelRequest: (@Sendable () -> Void)?
+    var cancelTimer: (@Sendable () -> Void)?
+  }
+  private let state = NetworkLock(State())
+
+  var hasEnded: Bool { state.withLock { $0.outcome != nil } }
+
+  /// May be called at any time, from any thread.
+  func end(_ outcome: NetworkOutcome) { finish(outcome, cancelsRequest: false) }
+
+  /// Cancels the request, and ends without waiting for it.
+  func cancel(_ outcome: NetworkOutcome = .cancelled) { finish(outcome, cancelsRequest: true) }
+
+  private func finish(_ outcome: NetworkOutcome, cancelsRequest: Bool) {
+    // The closures are released outside the lock: a deinit of what they captured may cancel another call.
+    let ended = state.withLock { state -> State? in
+      guard state.outcome == nil else { return nil }
+      defer { state = State(outcome: outcome) }
+      return state
+    }
+    guard let ended else { return }
+    ended.cancelTimer?()
+    if cancelsRequest { ended.cancelRequest?() }
+    ended.waiting?.resume(returning: outcome)
+    ended.onEnd?(outcome)
+  }
+
+  /// Sets what a cancellation does, and does it now if the reply has ended already.
+  func onCancel(_ cancelRequest: @escaping @Sendable () -> Void) {
+    let hasEnded = state.withLock { state in
+      if state.outcome == nil { state.cancelRequest = cancelRequest }
+      return state.outcome != nil
+    }
+    if hasEnded { cancelRequest() }
+  }
+
+  /// Calls the closure with the outcome, where the reply ends. If it has ended already, returns the outcome instead.
+  func onEnd(_ action: @escaping @Sendable (NetworkOutcome) -> Void) -> NetworkOutcome? {
+    state.withLock { state in
+      if state.outcome == nil { state.onEnd = action }
+      return state.outcome
+    }
+  }
+
+  /// Ends the attempt at the deadline of its call, when this time has passed.
+  func setDeadline(_ timeLeft: Swift.Duration, _ clock: any RetryClock) {
+    let cancelTimer = clock.timer(after: timeLeft) { cancel(.deadline) }
+    let hasEnded = state.withLock { state in
+      if state.outcome == nil { state.cancelTimer = cancelTimer }
+      return state.outcome != nil
+    }
+    if hasEnded { cancelTimer() }
+  }
+
+  /// Waits for the outcome, once, after `start`. Canceling the task cancels the request, also while it starts, and does
+  /// not wait for its end.
+  func outcome(after start: () -> Void = {}) async -> NetworkOutcome {
+    await withTaskCancellationHandler {
+      start()
+      return await withCheckedContinuation { waiting in
+        let outcome = state.withLock { state in
+          if state.outcome == nil { state.waiting = waiting }
+          return state.outcome
+        }
+        if let outcome { waiting.resume(returning: outcome) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+}

@@ -1,0 +1,64 @@
+#if !canImport(FoundationNetworking)
+  import Foundation
+#endif
+
+/// The progress of a call.
+nonisolated struct RetryCallState: Sendable {
+  /// When the call began, on its clock.
+  var callStart = Swift.Duration.zero
+  /// Whether the request only reads, although its method does not say so.
+  var isReadOnly = false
+  /// The number of attempts so far, including the current one.
+  var attempts = 0
+  /// When the current attempt began, measured from `callStart`, like all times below.
+  var attemptStart = Swift.Duration.zero
+  #if !canImport(FoundationNetworking)
+    /// Those of the current attempt. Not part of its outcome, which a middleware or a transfer may replace.
+    var metrics = NetworkLock<URLSessionTaskMetrics?>(nil)
+  #endif
+  /// The attempts that failed.
+  var history: [NetworkAttempt] = []
+  /// The time from the start of the call to the latest decision about it.
+  var elapsed = Swift.Duration.zero
+  /// Since when no server is reached: when the first of the latest consecutive attempts began that reached none, or when
+  /// the first of them ended, if the network was lost after it had reached one.
+  var unreachableSince: Swift.Duration?
+
+  // MARK: Since the last progress
+  // Retries, failures, backoff and time are counted from there, so a download fails when it stalls, not because it is long.
+
+  /// The number of attempts before the last one that made progress.
+  var attemptsBeforeProgress = 0
+  /// When that attempt ended.
+  var progressedAt = Swift.Duration.zero
+  /// The number of retries, including those that the budget skipped.
+  var retries = 0
+
+  /// The number of failures that are unlikely to go away, without those before the last progress.
+  var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
+  var unreachableTime: Swift.Duration { elapsed - (unreachableSince ?? elapsed) }
+
+  /// What has become of the request of the latest failure.
+  var delivery: NetworkDelivery { history.last?.delivery ?? .maybeApplied }
+  /// A server may still be processing the request of an attempt before the latest one.
+  var mayBeInProgress: Bool { history.dropLast().contains { $0.delivery == .maybeApplied } }
+
+  /// Keeps since when no server is reached, after a failure at `elapsed`.
+  mutating func noteReachability(after error: NetworkError, hasReachedServer: Bool) {
+    if !error.isUnreachable {
+      unreachableSince = nil
+    } else if hasReachedServer {
+      // A long transfer that loses the network has not been unreachable for all that time.
+      unreachableSince = elapsed
+    } else if unreachableSince == nil {
+      unreachableSince = attemptStart
+    }
+  }
+
+  /// Counts from now on. The attempt that made progress is the first one that counts.
+  mutating func startOver() {
+    attemptsBeforeProgress = attempts - 1
+    progressedAt = elapsed
+    retries = 0
+  }
+}

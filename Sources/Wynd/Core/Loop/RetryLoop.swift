@@ -1,0 +1,349 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One call: sends the request, asks the policy about a failure, waits, and sends again.
+nonisolated final class RetryLoop: Sendable {
+  typealias CallResult = Swift.Result<NetworkResponse<Data>, NetworkError>
+
+  private let plan: NetworkCallPlan
+  private var request: URLRequest { plan.request }
+  private let rule: RetryRule
+  private let transport: any NetworkTransport
+  private let clock: any RetryClock
+  /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
+  /// `onEvent`.
+  private let events: DispatchQueue?
+
+  /// What the call does next.
+  private enum Step: Sendable {
+    /// The wait before the call, which its plan asks for.
+    case delay(Swift.Duration)
+    case attempt
+    /// The app's `shouldRetry` has to decide about the error.
+    case consultApp(NetworkError)
+    case wait(Swift.Duration, NetworkEvent.DelaySource)
+    case end(CallResult)
+  }
+
+  init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
+    self.plan = plan
+    rule = RetryRule(plan.policy)
+    self.transport = transport
+    self.clock = clock
+    events = rule.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
+  }
+
+  // MARK: - The two forms of a call
+
+  /// For an async caller. Canceling its task ends the call.
+  func run() async -> CallResult {
+    let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
+    let first: Step = _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : firstStep(state)
+    let result = await runSteps(from: first, state)
+    await eventsAreDelivered()
+    return result
+  }
+
+  /// For a completion handler, which is called once, on `queue`. The first request of a plain call is handed to the
+  /// session before this returns, so the app may finish its session then.
+  func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
+    let deliver = Delivery(queue: queue, events: events, completion: completion)
+    let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
+    switch firstStep(state) {
+    case .end(let result):
+      deliver(result)
+      return NetworkTask()
+    case .attempt:
+      return startWithAttempt(state, deliver)
+    case let first:
+      return NetworkTask { [self] in deliver(await runSteps(from: first, state)) }
+    }
+  }
+
+  private func startWithAttempt(_ stateBefore: RetryCallState, _ deliver: Delivery) -> NetworkTask {
+    var state = stateBefore
+    let reply = NetworkReply()
+    let task = NetworkTask(waitingFor: reply)
+    startAttempt(reply, &state)
+    let earlyOutcome = reply.onEnd { [self, state] outcome in
+      // A cancellation ends the reply inside `cancel()`, in which the app may hold a lock that the handler needs.
+      proceed(after: outcome, state, task, deliver, isInsideApp: outcome.end == .cancelled)
+    }
+    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isInsideApp: true) }
+    return task
+  }
+
+  /// Continues a call after its first attempt. `isInsideApp`: whether the app may still be inside the call, or inside
+  /// `cancel()`.
+  private func proceed(
+    after outcome: NetworkOutcome, _ stateBefore: RetryCallState, _ task: NetworkTask, _ deliver: Delivery,
+    isInsideApp: Bool
+  ) {
+    var state = stateBefore
+    let next = stepAfterAttempt(outcome, &state)
+    // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
+    if case .end(let result) = next {
+      task.end()
+      return deliver(result, isInsideApp: isInsideApp)
+    }
+    task.run { [self, state] in
+      let result = await runSteps(from: next, state)
+      task.end()
+      deliver(result)
+    }
+  }
+
+  /// Calls the completion handler on its queue, after the last event, and never inside the public call or `cancel()`.
+  private struct Delivery: Sendable {
+    let queue: OperationQueue
+    let events: DispatchQueue?
+    let completion: @Sendable (CallResult) -> Void
+
+    /// Where the session calls back, the handler is called at once: the session has chosen the queue.
+    func callAsFunction(_ result: CallResult, isInsideApp: Bool = true) {
+      if let events {
+        events.async { [queue, completion] in queue.addOperation { completion(result) } }
+      } else if !isInsideApp, OperationQueue.current === queue {
+        completion(result)
+      } else {
+        queue.addOperation { [completion] in completion(result) }
+      }
+    }
+  }
+
+  // MARK: - The loop
+
+  private func runSteps(from first: Step, _ stateBefore: RetryCallState) async -> CallResult {
+    var state = stateBefore
+    var next = first
+    while true {
+      if case .end(let result) = next { return result }
+      next = await perform(next, &state)
+    }
+  }
+
+  /// Carries out a step, and returns the one that follows.
+  private func perform(_ step: Step, _ state: inout RetryCallState) async -> Step {
+    switch step {
+    case .delay(let delay):
+      try? await clock.sleep(for: delay)
+      state.callStart = clock.now
+      return stepAfterWait(state)
+    case .attempt:
+      let reply = NetworkReply()
+      let outcome = await reply.outcome { startAttempt(reply, &state) }
+      return stepAfterAttempt(outcome, &state)
+    case .consultApp(let error):
+      let verdict = await verdict(about: error)
+      state.elapsed = elapsed(state)
+      return decide(error, verdict, &state)
+    case .wait(let delay, let source):
+      await waitBeforeRetry(delay, source, &state)
+      return stepAfterWait(state)
+    case .end:
+      return step
+    }
+  }
+
+  private func firstStep(_ state: RetryCallState) -> Step {
+    for notice in plan.notices { emit(.notice(notice), state) }
+    if let delay = plan.delay { return .delay(delay) }
+    return attemptIfAllowed(state)
+  }
+
+  private func attemptIfAllowed(_ state: RetryCallState) -> Step {
+    if let reason = transport.validationError(for: plan.requestToValidate) {
+      return .end(fail(.invalidRequest(reason: reason), .notRetryable, state))
+    }
+    return isPastDeadline(state) ? .end(stop(.deadline, state)) : .attempt
+  }
+
+  private func stepAfterWait(_ state: RetryCallState) -> Step {
+    _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : attemptIfAllowed(state)
+  }
+
+  private func startAttempt(_ reply: NetworkReply, _ state: inout RetryCallState) {
+    state.attempts += 1
+    state.attemptStart = elapsed(state)
+    if rule.deadline < .noLimit { reply.setDeadline(timeUntilDeadline(state), clock) }
+    var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
+    #if !canImport(FoundationNetworking)
+      state.metrics = NetworkLock(nil)
+      outgoing.metrics = state.metrics
+    #endif
+    if plan.isWrapped {
+      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, reply)
+    } else {
+      let isAtCallStart = state.attempts == 1 && plan.delay == nil
+      outgoing.usesPrivateSession = plan.usesPrivateSession || !isAtCallStart
+      transport.start(outgoing, reply)
+    }
+    // Not before, because the app may invalidate its session in `onEvent`.
+    emit(.attemptStarted, state, at: state.attemptStart)
+  }
+
+  /// Starts an attempt that middleware or a transfer carries out, perhaps with several requests.
+  private func startWrapped(
+    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ reply: NetworkReply
+  ) {
+    // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
+    let work = _Concurrency.Task { reply.end(await attempt(outgoing)) }
+    reply.onCancel { work.cancel() }
+  }
+
+  // MARK: - After an attempt
+
+  private func stepAfterAttempt(_ outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
+    switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
+    case .success(let response): .end(succeed(response, outcome, state))
+    case .failure(let error): stepAfterFailure(error, outcome, &state)
+    }
+  }
+
+  private func stepAfterFailure(
+    _ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState
+  ) -> Step {
+    if outcome.end == .cancelled { return .end(fail(.cancelled, .cancelled, state)) }
+    record(error, outcome, &state)
+    if outcome.end == .deadline { return .end(stop(.deadline, state)) }
+    if outcome.hasProgressed { state.startOver() }
+    updateBudget(error, outcome)
+    let mayConsultApp = rule.shouldRetry != nil && !error.isCancellation
+    return mayConsultApp ? .consultApp(error) : decide(error, nil, &state)
+  }
+
+  private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
+    var attempt = endedAttempt(state)
+    attempt.error = error
+    attempt.delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
+    state.history.append(attempt)
+    state.elapsed = elapsed(state)
+    state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
+    emit(.attemptFailed(error, rule.safety(of: request, state)), state)
+  }
+
+  private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
+    let duration = elapsed(state) - state.attemptStart
+    var attempt = NetworkAttempt(number: state.attempts, startedAt: state.attemptStart, duration: duration)
+    #if !canImport(FoundationNetworking)
+      attempt.metrics = state.metrics.withLock { $0 }
+    #endif
+    return attempt
+  }
+
+  private func updateBudget(_ error: NetworkError, _ outcome: NetworkOutcome) {
+    let hasResponded = error.response != nil && !error.indicatesOverload
+    if !outcome.hasProgressed, error.indicatesOverload {
+      rule.budget.failed(server(of: error), call: plan.id, now: clock.now)
+    } else if outcome.hasProgressed || hasResponded {
+      rule.budget.responded(server(of: error), now: clock.now)
+    }
+  }
+
+  /// The server that the failure concerns. After a redirect, or in a request of a middleware's own, that is not the one
+  /// that the request names. Without a response it is not known.
+  private func server(of error: NetworkError?) -> URL? { error?.response?.url ?? request.url }
+
+  /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
+  private func verdict(about error: NetworkError) async -> Bool? {
+    guard let shouldRetry = rule.shouldRetry else { return nil }
+    return await withCheckedContinuation { continuation in
+      DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
+    }
+  }
+
+  private func decide(_ error: NetworkError, _ verdict: Bool?, _ state: inout RetryCallState) -> Step {
+    // Canceled since the attempt ended, for example while the app's `shouldRetry` decided.
+    if _Concurrency.Task.isCancelled { return .end(fail(.cancelled, .cancelled, state)) }
+    switch rule.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random()) {
+    case .stop(let reason):
+      return .end(stop(reason, state))
+    case .retry(let delay, let source):
+      return .wait(delay, source)
+    }
+  }
+
+  /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
+  /// next backoff step. Ends early when the call is canceled.
+  private func waitBeforeRetry(
+    _ delay: Swift.Duration, _ source: NetworkEvent.DelaySource, _ state: inout RetryCallState
+  ) async {
+    var delay = delay
+    var source = source
+    let last = state.history.count - 1
+    let error = state.history[last].error
+    let indicatesOverload = error?.indicatesOverload == true
+    while !_Concurrency.Task.isCancelled {
+      emit(.willRetry(after: delay, source), state)
+      state.history[last].delay = (state.history[last].delay ?? .zero) + delay
+      do { try await clock.sleep(for: delay) } catch { return }
+      state.elapsed = elapsed(state)
+      state.retries += 1
+      let isFailing = rule.budget.isFailing(server(of: error), now: clock.now)
+      guard indicatesOverload, isFailing else { return }
+      guard let next = rule.waitInPlaceOfRetry(state, random: clock.random()) else { return }
+      state.history[last].skippedRetries += 1
+      delay = next
+      source = .budget
+    }
+  }
+
+  // MARK: - The deadline
+
+  private func timeUntilDeadline(_ state: RetryCallState) -> Swift.Duration { rule.deadline - elapsed(state) }
+
+  private func isPastDeadline(_ state: RetryCallState) -> Bool { timeUntilDeadline(state) <= .zero }
+
+  /// The time since the call began.
+  private func elapsed(_ state: RetryCallState) -> Swift.Duration { clock.now - state.callStart }
+
+  // MARK: - The end
+
+  private func succeed(
+    _ response: NetworkResponse<Data>, _ outcome: NetworkOutcome, _ state: RetryCallState
+  ) -> CallResult {
+    var response = response
+    rule.budget.responded(response.response.url, now: clock.now)
+    if outcome.hasFollowedRedirect { rule.budget.responded(request.url, now: clock.now) }
+    emit(.succeeded(statusCode: response.statusCode), state)
+    response.failures = state.history
+    response.success = endedAttempt(state)
+    return .success(response)
+  }
+
+  /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.
+  private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
+    let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
+    if reason.isReportedDirectly(attempts: state.history.count) {
+      return fail(error, reason, state)
+    }
+    let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
+    return fail(.inaccessible(failure), reason, state)
+  }
+
+  private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
+    emit(.gaveUp(reason), state)
+    return .failure(error)
+  }
+
+  // MARK: - Events
+
+  /// `time`: the time since the call began; nil is now.
+  private func emit(_ kind: NetworkEvent.Kind, _ state: RetryCallState, at time: Swift.Duration? = nil) {
+    guard let events, let onEvent = rule.onEvent else { return }
+    let event = NetworkEvent(
+      callID: plan.id, request: request, attempt: state.attempts, elapsed: time ?? elapsed(state), kind: kind)
+    events.async { onEvent(event) }
+  }
+
+  /// Returns after `onEvent` has received the last event.
+  private func eventsAreDelivered() async {
+    guard let events else { return }
+    await withCheckedContinuation { continuation in
+      events.async { continuation.resume() }
+    }
+  }
+}

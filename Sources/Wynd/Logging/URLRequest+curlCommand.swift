@@ -1,0 +1,114 @@
+#if canImport(FoundationNetworking)
+  import Foundation
+  public import FoundationNetworking
+#else
+  public import Foundation
+#endif
+
+nonisolated extension URLRequest {
+  /// A `curl` command that sends the same request.
+  ///
+  /// The values of header fields and query items whose names say that they are secret are replaced by shell variables,
+  /// which have to be set first: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or `$USER_PASSWORD` for the user name and
+  /// password in the URL. The body is read from standard input (`… < body`) if it is a stream, is not text, has 100,000
+  /// bytes or more, or contains the name of a secret, such as “password”.
+  ///
+  /// - Parameter names: Additional header fields and query items that are secrets.
+  /// - Returns: The command, on one line.
+  public func curlCommand(redacting names: Set<String> = []) -> String {
+    let command = NetworkCURLCommand(request: self, secretNames: names)
+    return command.words.joined(separator: " ")
+  }
+}
+
+/// The parts of a `curl` command.
+nonisolated private struct NetworkCURLCommand {
+  let request: URLRequest
+  let secretNames: Set<String>
+
+  var words: [String] { ["curl"] + method + headers + body + user + ["--url", url] }
+
+  // MARK: The parts of the request
+
+  private var method: [String] {
+    if request.httpMethod == "HEAD" { return ["--head"] }
+    return ["-X", quoted(request.networkMethod)]
+  }
+
+  private var headers: [String] {
+    let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
+    return fields.flatMap { name, value in
+      // curl sends an empty field if its name is followed by a semicolon.
+      let field = value.isEmpty ? quoted(name + ";") : pair(name, ": ", value, place: "HEADER_")
+      return ["-H", field]
+    }
+  }
+
+  private var body: [String] {
+    let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
+    if request.httpMethod == "HEAD" || !hasBody { return [] }
+    let hasType = request.value(forHTTPHeaderField: "Content-Type") != nil
+    // Without this, curl would add its own Content-Type.
+    let type = hasType ? [] : ["-H", "'Content-Type:'"]
+    guard let text = shownBody else { return type + ["--data-binary", "@-"] }
+    return type + ["--data-raw", quoted(text)]
+  }
+
+  /// The body as an argument of the command; nil if it cannot or must not be one.
+  private var shownBody: String? {
+    // On Linux, an argument is limited to 128 KiB.
+    guard let data = request.httpBody, data.count < 100_000 else { return nil }
+    guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else { return nil }
+    return namesSecret(text) ? nil : text
+  }
+
+  private var user: [String] {
+    let hasUser = request.url?.user?.isEmpty == false
+    return hasUser ? ["-u", "\"$USER_PASSWORD\""] : []
+  }
+
+  private var url: String {
+    let address = request.url?.networkAddress?.absoluteString.prefix { $0 != "?" } ?? ""
+    guard let query = request.url?.query(percentEncoded: true) else { return quoted(String(address)) }
+    let items = query.split(separator: "&", omittingEmptySubsequences: false).map(queryItem)
+    return quoted(String(address)) + quoted("?") + items.joined(separator: quoted("&"))
+  }
+
+  private func queryItem(_ item: Substring) -> String {
+    let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return quoted(String(item)) }
+    return pair(String(parts[0]), "=", String(parts[1]), place: "QUERY_")
+  }
+
+  // MARK: Quotes and secrets
+
+  private func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
+
+  /// A name and its value, or a shell variable in place of a value that is secret.
+  private func pair(_ name: String, _ separator: String, _ value: String, place: String) -> String {
+    let text = value.replacingOccurrences(of: "+", with: " ")
+    let readableValue = text.removingPercentEncoding ?? text
+    if !isSecret(name.removingPercentEncoding ?? name, readableValue) { return quoted(name + separator + value) }
+    let variable = (place + name.uppercased()).map { isOfVariable($0) ? $0 : "_" }
+    return quoted(name + separator) + "\"$\(String(variable))\""
+  }
+
+  private func isOfVariable(_ character: Character) -> Bool {
+    character.isASCII && (character.isLetter || character.isNumber)
+  }
+
+  private func isSecret(_ name: String, _ value: String = "") -> Bool {
+    if NetworkSensitiveHeader.matches(name, value) { return true }
+    return secretNames.contains { $0.lowercased() == name.lowercased() }
+  }
+
+  /// Whether a word of the text is the name of a secret.
+  private func namesSecret(_ text: String) -> Bool {
+    let words = Set(text.split { !isOfWord($0) })
+    return words.contains { isSecret(String($0)) }
+  }
+
+  private func isOfWord(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || character == "-" || character == "_"
+  }
+}

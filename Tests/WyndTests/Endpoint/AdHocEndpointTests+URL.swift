@@ -1,0 +1,123 @@
+import Foundation
+import Testing
+import Wynd
+import WyndLoopbackServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Calls of a whole URL, such as `client.load(.get(url, as: [User].self))`.
+extension AdHocEndpointTests {
+  static let sent: [(String, String)] = [
+    ("https://a.example/v2/users?page=2", "https://a.example/v2/users?page=2"),
+    // As it is written: a `+`, a signature and an order of items that an encoder would change.
+    ("https://a.example/x?b=1+2&a=%2B%20c&sig=a/b=", "https://a.example/x?b=1+2&a=%2B%20c&sig=a/b="),
+    ("https://a.example/x?", "https://a.example/x?"), ("https://a.example?c=1", "https://a.example/?c=1"),
+    ("https://b.example:8443/a%2Fb//c/?x", "https://b.example:8443/a%2Fb//c/?x"),
+    ("http://[::1]:80/x", "http://[::1]:80/x"), ("https://a.example/x?q=1#part", "https://a.example/x?q=1"),
+    ("/users?page=2", "https://a.example/v2/users?page=2"), ("users/7", "https://a.example/v2/users/7"),
+  ]
+  @Test(arguments: sent.indices) func sendsAURLAsItIsWritten(_ row: Int) async throws {
+    let (text, expected) = Self.sent[row]
+    let script = NetworkScript([.ok("[7]")])
+    let url = try #require(URL(string: text))
+    #expect(try await EndpointTests.client(script).load(.get(url, as: [Int].self)) == [7])
+    #expect(script.requests.map { $0.url?.absoluteString } == [expected])
+    #expect(script.requests.first?.value(forHTTPHeaderField: "Accept") == "application/json")
+  }
+
+  /// What `url` and `request` say is what is sent.
+  @Test(arguments: [
+    "https://a.example/x?b=1+2&a=%2B%20c&sig=a/b=", "https://a.example/x?", "http://[::1]:80/x?q=a;b",
+    "https://a.example/b/c?d=..",
+  ])
+  func endpointHasTheURLAsItIsWritten(_ text: String) throws {
+    let url = try #require(URL(string: text))
+    let endpoint = AdHocEndpoint.get(url, as: Void.self)
+    #expect(try endpoint.url.absoluteString == text && endpoint.request.url?.absoluteString == text)
+  }
+
+  @Test func removesDotSegmentsOfAURL() throws {
+    let url = try #require(URL(string: "https://a.example/a/../b/./c?d=.."))
+    #expect(try AdHocEndpoint.get(url, as: Void.self).url.absoluteString == "https://a.example/b/c?d=..")
+  }
+
+  @Test func urlTakesHeadersAndEachTypeOfResponse() async throws {
+    let script = NetworkScript([.response(201, headers: [:], body: Data("t".utf8))])
+    let client = EndpointTests.client(script)
+    let url = try #require(URL(string: "https://a.example/x"))
+    let relative = try #require(URL(string: "y?z=1", relativeTo: url))
+    try await client.load(.get(url, headers: [.init("X-A", "1")], as: Void.self))
+    #expect(try await client.loadResponse(.get(relative, as: Void.self)).statusCode == 201)
+    #expect(try await client.load(.get(url, as: String.self)) == "t")
+    #expect(script.requests.first?.value(forHTTPHeaderField: "X-A") == "1")
+    #expect(script.requests[1].url?.absoluteString == "https://a.example/y?z=1")
+    #expect(try AdHocEndpoint.get(url, as: Void.self).url == url)
+  }
+
+  @Test(arguments: [
+    "https://u:p@a.example/x", "https://u@a.example/x", "ftp://a.example/x", "mailto:a@a.example", "../x", "/a/../../x",
+  ])
+  func rejectsURLsThatCannotBeSent(_ text: String) async throws {
+    let script = NetworkScript([.ok("")])
+    let url = try #require(URL(string: text))
+    let error = await #expect(throws: NetworkError.self) {
+      try await EndpointTests.client(script).load(.get(url, as: Void.self))
+    }
+    guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(!reason.isEmpty && script.requests.isEmpty)
+  }
+
+  @Test func deleteSendsABody() async throws {
+    let script = NetworkScript([.ok("[1]")])
+    let client = EndpointTests.client(script)
+    try await client.load(.delete("/x", body: .json(["id": 7])))
+    #expect(try await client.load(.delete("/x", body: .json(["id": 7]), as: [Int].self)) == [1])
+    #expect(script.requests.map(\.httpMethod) == ["DELETE", "DELETE"])
+    #expect(script.requests.allSatisfy { $0.httpBody == Data(#"{"id":7}"#.utf8) })
+  }
+
+  // MARK: Pages
+
+  /// As in the article about endpoints.
+  static func allUsers(_ client: NetworkClient) async throws -> [User] {
+    var users: [User] = []
+    var page: AdHocEndpoint<[User]>? = .get("/users", query: ["per_page": 2], as: [User].self)
+    while let call = page {
+      let response = try await client.loadResponse(call)
+      users += response.value
+      page = response.link("next").map { .get($0, as: [User].self) }
+    }
+    return users
+  }
+
+  @Test func loadsAllPages() async throws {
+    let server = try LoopbackServer { request in
+      let pages = ["/v1/users?per_page=2": "/v1/users?cursor=a%2Bb+c", "/v1/users?cursor=a%2Bb+c": "?cursor=3"]
+      if request.index == 1 { return .status(503) }
+      let links = pages[request.target].map { [("Link", "<\($0)>; rel=\"next\", </v1/users>; rel=first")] } ?? []
+      return .status(200, links, body: #"[{"firstName":"\#(request.target)"}]"#)
+    }
+    let client = NetworkClient(
+      baseURL: server.url("/v1"), headers: [.authorization(bearer: "t")], policy: RetryPolicy(backoff: .immediate))
+    let names = try await Self.allUsers(client).map(\.firstName)
+    #expect(names == ["/v1/users?per_page=2", "/v1/users?cursor=a%2Bb+c", "/v1/users?cursor=3"])
+    #expect(server.requests.count == 4 && server.requests.allSatisfy { $0.value("Authorization") == "Bearer t" })
+  }
+
+  @Test func doesNotSendCredentialsToANextPageElsewhere() async throws {
+    let other = try LoopbackServer(script: .ok("[]"))
+    let link = "<\(other.url("/users"))>; rel=next"
+    let server = try LoopbackServer(script: .status(200, [("Link", link)], body: "[]"))
+    let authentication = Authentication(for: server.url(), BearerToken("t")) { old, _ in old }
+    let client = NetworkClient(
+      baseURL: server.url("/v1"), headers: [.init("X-Api-Key", "K"), .init("X-App", "1")],
+      middleware: [authentication])
+    _ = try await Self.allUsers(client)
+    let (sent, received) = (try #require(server.requests.first), try #require(other.requests.first))
+    #expect(sent.value("Authorization") == "Bearer t" && sent.value("X-Api-Key") == "K")
+    #expect(received.value("Authorization") == nil && received.value("X-Api-Key") == nil)
+    #expect(received.value("X-App") == "1" && received.target == "/users")
+  }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The spellings that come to mind first are those of the requirements, so that the compiler does not ignore them.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointSpellingTests {
+  struct Order: Codable, Equatable {
+    var id: Int
+    var date: Date
+  }
+  struct NewOrder: Endpoint {
+    typealias Response = String
+    let path = "/orders"
+    let method: NetworkMethod = .post
+    let headers = ["X-Page": "7"]
+    let policy = RetryPolicy.never
+    var body: RequestBody { .json(["id": 1]) }
+  }
+  struct Listed: Endpoint {
+    typealias Response = String
+    let path = "/orders"
+    let headers = [NetworkHeader("X-Page", "7"), .init("X-Page", "8")]
+  }
+  struct Computed: Endpoint {
+    typealias Response = String
+    let path = "/orders"
+    let token: String
+    var headers: NetworkHeaders { [.authorization(bearer: token)] }
+  }
+
+  @Test func usesBodyHeadersAndPolicyAsTheyAreWrittenFirst() async throws {
+    let script = NetworkScript([.status(503)])
+    await #expect(throws: NetworkError.self) { try await script.load(NewOrder()) }
+    let request = try #require(script.requests.first)
+    #expect(script.requests.count == 1 && request.httpBody == Data(#"{"id":1}"#.utf8))
+    #expect(request.value(forHTTPHeaderField: "X-Page") == "7")
+    #expect(request.value(forHTTPHeaderField: "Content-Type") == "application/json")
+  }
+
+  @Test func takesAListAndAValueOfHeaderFields() async throws {
+    let script = NetworkScript([.ok("x")])
+    _ = try await script.load(Listed())
+    _ = try await script.load(Computed(token: "t"))
+    #expect(script.requests[0].value(forHTTPHeaderField: "X-Page") == "7,8")
+    #expect(script.requests[1].value(forHTTPHeaderField: "Authorization") == "Bearer t")
+    // Without a body, nothing says of which type it is.
+    #expect(script.requests.allSatisfy { $0.httpBody == nil && $0.value(forHTTPHeaderField: "Content-Type") == nil })
+    let any: any Endpoint = NewOrder()
+    #expect(any.headers.networkHeaders["x-page"] == "7")
+  }
+
+  /// A body of length 0 has a type, no body has none.
+  @Test func distinguishesNoBodyFromAnEmptyOne() async throws {
+    let script = NetworkScript([.ok("x")])
+    try await script.load(.post("/x", body: .data(Data(), contentType: "a/b")))
+    try await script.load(.post("/x"))
+    #expect(script.requests[0].httpBody == Data() && script.requests[1].httpBody == nil)
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "Content-Type") } == ["a/b", nil])
+  }
+
+  // MARK: Calls without a type
+
+  @Test func inferesTheTypeOfTheResponse() async throws {
+    let script = NetworkScript([.ok("[1]")])
+    let numbers: [Int] = try await script.load(.get("/x"))
+    let posted: [Int] = try await script.load(.post("/x"))
+    #expect(numbers == [1] && posted == [1])
+    try await script.load(.get("/x"))
+    let handled = await withCheckedContinuation { end in
+      script.load(.get("/x")) { (result: Result<[Int], NetworkError>) in end.resume(returning: result) }
+    }
+    #expect(try handled.get() == [1])
+  }
+
+  @Test func eachMethodTakesAPathOrAURL() async throws {
+    let script = NetworkScript([.ok("")])
+    let url = try #require(URL(string: "https://b.example/y?a=1+2"))
+    for isURL in [false, true] {
+      let place: any NetworkLocation = isURL ? url : "/x"
+      try await Self.sendAll(to: place, on: script)
+    }
+    let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+    #expect(script.requests.map(\.httpMethod) == methods + methods)
+    let urls = script.requests.map { $0.url?.absoluteString }
+    #expect(Set(urls.prefix(7)) == ["https://example.com/x?q=b"])
+    #expect(Set(urls.suffix(7)) == ["https://b.example/y?a=1+2&q=b"])
+  }
+  static func sendAll(to place: some NetworkLocation, on script: NetworkScript) async throws {
+    try await script.load(.get(place, query: ["q": "b"]))
+    try await script.load(.post(place, query: ["q": "b"]))
+    try await script.load(.put(place, query: ["q": "b"]))
+    try await script.load(.patch(place, query: ["q": "b"]))
+    try await script.load(.delete(place, query: ["q": "b"]))
+    #expect(try await script.load(.head(place, query: ["q": "b"])).statusCode == 200)
+    try await script.load(.request(.options, place, query: ["q": "b"]))
+  }
+
+  struct Filter: Encodable {
+    var text: String
+    var tags: [String]
+    var page: Int?
+  }
+  @Test func takesAnyEncodableAsTheQuery() async throws {
+    let script = NetworkScript([.ok("")])
+    let filter = Filter(text: "a b", tags: ["x", "y"], page: nil)
+    try await script.load(.get("/x", query: .init(filter)))
+    try await script.load(.get("/x", query: .init(filter, encoder: QueryEncoder(arrays: .commas))))
+    try await script.load(.get("/x", query: ["page": 2, "text": "z", "none": nil as Int?]))
+    #expect(
+      script.requests.map { $0.url?.query } == ["tags=x&tags=y&text=a%20b", "tags=x%2Cy&text=a%20b", "page=2&text=z"])
+  }
+
+  // MARK: Dates
+
+  /// The body, the query and the decoder agree.
+  @Test func writesAndReadsDatesInTheSameFormat() async throws {
+    let order = Order(id: 1, date: Date(timeIntervalSince1970: 1_795_276_800))
+    let script = NetworkScript { request, _ in .response(200, headers: [:], body: request.httpBody ?? Data()) }
+    let same = try await script.load(.post("/x", query: .init(order), body: .json(order), as: Order.self))
+    #expect(same == order && script.requests.first?.url?.query == "date=2026-11-21T16%3A00%3A00Z&id=1")
+    #expect(script.requests.first?.httpBody == Data(#"{"date":"2026-11-21T16:00:00Z","id":1}"#.utf8))
+    let echoed = try await NetworkScript([try .json(order)]).load(.get("/x", as: Order.self))
+    #expect(echoed == order)
+  }
+
+  static let dates: [(text: String, seconds: Double?)] = [
+    ("2026-11-21T16:00:00Z", 1_795_276_800), ("2026-11-21T17:00:00+01:00", 1_795_276_800),
+    ("2026-11-21T16:00:00.250Z", 1_795_276_800.25), ("2026-11-21", nil), ("1795276800", nil),
+  ]
+  @Test(arguments: dates) func readsDatesOfISO8601(_ text: String, _ seconds: Double?) async throws {
+    let script = NetworkScript([.ok(#"["\#(text)"]"#)])
+    if let seconds {
+      #expect(try await script.load(.get("/x", as: [Date].self)).map(\.timeIntervalSince1970) == [seconds])
+    } else {
+      let error = await #expect(throws: NetworkError.self) { try await script.load(.get("/x", as: [Date].self)) }
+      #expect("\(error as Any)".contains("[0]: is not valid"), "\(error as Any)")
+    }
+  }
+
+  /// A decoder of the client's reads dates its own way.
+  @Test func decoderOfTheClientDecidesAboutDates() async throws {
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), on: NetworkScript([.ok("[0]")]), decoder: JSONDecoder())
+    let dates = try await client.load(.get("/x", as: [Date].self))
+    #expect(dates == [Date(timeIntervalSinceReferenceDate: 0)])
+  }
+
+  @Test func idempotencyKeyIsAUUIDOrAText() {
+    let id = UUID()
+    #expect(NetworkHeader.idempotencyKey(id).value == "\"\(id.uuidString)\"")
+    #expect(NetworkHeader.idempotencyKey("order-7").value == "\"order-7\"")
+  }
+}
