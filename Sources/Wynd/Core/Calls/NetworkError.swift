@@ -73,13 +73,14 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
   }
 
-  /// The status code of the response, if there was one.
+  /// The status code of the response, if there was one; of the last attempt if the call was retried.
   public var statusCode: Int? { response?.statusCode }
 
-  /// The status and headers of the response, if there was one; of the last one if the call was retried.
+  /// The status and headers of the response, if there was one; of the last attempt if the call was retried. Nil if
+  /// that attempt has none; ``attempts`` has those of earlier ones.
   public var response: HTTPURLResponse? { received?.response }
 
-  /// The body of the response, if there was one; of the last one if the call was retried.
+  /// The body of the response, if there was one; of the last attempt if the call was retried.
   public var data: Data? { received?.data }
 
   var received: (response: HTTPURLResponse, data: Data?)? {

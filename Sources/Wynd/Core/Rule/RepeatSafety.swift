@@ -14,7 +14,8 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
   case readOnly
   /// The failure proves that no server received the request.
   case nothingSent
-  /// The server refused the request before processing it (413, 421, 425, 429, and 403 if a rate limit is its reason).
+  /// The server refused the request before processing it (413, 421, 425, 429, and 403 with Retry-After or with a reset
+  /// field and `X-RateLimit-Remaining: 0`).
   case refusedBeforeProcessing
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
   case allowedByPolicy

@@ -24,7 +24,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public var backoff: Backoff?
 
   /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset, X-RateLimit-Reset). A longer one is not
-  /// shortened: the call ends at once, and reports it. Zero accepts only 0. The default is 60 s.
+  /// shortened: the call ends at once, and reports it. Zero accepts only 0. A call that may wait longer needs a longer
+  /// ``maxRetryTime`` too. The default is 60 s.
   public var maxRetryAfter: Swift.Duration?
 
   /// No retry starts later than this after the start of the call, so that time-outs do not add up. For a download, it
@@ -54,7 +55,8 @@ nonisolated public struct RetryPolicy: Sendable {
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
   /// case. A slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`,
-  /// whatever it decides.
+  /// whatever it decides about a failure that is usually retried. For the ``budget``, a response that only this closure
+  /// retries is a sign that the server is up.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
 
   /// Receives the events of a call, one at a time and before its result, on a queue of its own. It does not replace that

@@ -32,7 +32,7 @@ nonisolated extension RetryRule {
     // Canceled by the app, perhaps with its session.
     if error.isCancellation { return .notRetryable }
     let mayHelp = verdict ?? (error.shouldRetry || isInProgress(error, request, state))
-    // If the app alone decides against a retry, the next rule comes first.
+    // Neither the app nor the error itself asks for a retry. If only the app is against it, the next rule comes first.
     if !mayHelp, !error.shouldRetry { return .notRetryable }
     // Reported even if the caller decides against a retry, because people must not be told to try again.
     if !safety(of: request, state).isSafe { return .notSafeToRepeat(method: request.networkMethod) }
@@ -55,6 +55,7 @@ nonisolated extension RetryRule {
     let ownDelay = backoff.delay(retry: state.retries, random: random)
     var delay = ownDelay
     let server = error.response.flatMap { Self.waitAsked(in: $0, now: now) }
+    // `Retry-After: 0` asks for no wait, so the backoff alone applies.
     if let asked = server?.wait, asked > .zero {
       if isTooLong(asked, state) { return .stop(.retryAfterTooLong(asked)) }
       // The wait is at least as long as the server asks for. The backoff is added, so that clients with the same wait
