@@ -88,6 +88,16 @@ import Wynd
     #expect(script.requests.count == 1 && error.stopReason == .notSafeToRepeat(method: "POST"))
   }
 
+  @Test(arguments: [
+    NetworkScript.Step.status(429), .status(403, headers: ["Retry-After": "1"]), .failure(.cannotFindHost),
+  ])
+  func mappedErrorOfAPOSTThatWasNotProcessedIsRetried(_ first: NetworkScript.Step) async throws {
+    let script = NetworkScript([first, .ok("placed")])
+    let client = NetworkClient(on: script, middleware: [Self.mapping()])
+    let data = try await client.performNetworkRequest(try NetworkMiddlewareTests.order())
+    #expect(data == Data("placed".utf8) && script.requests.count == 2)
+  }
+
   @Test func serviceErrorFindsTheErrorOfEachMiddleware() async throws {
     struct Outer: Error {}
     let outer = Closure { request, next in

@@ -203,6 +203,17 @@ import Testing
     #expect(decide(Self.status(503), slow, elapsed: .seconds(16)) == .stop(.maxRetryTime))
   }
 
+  /// The limits of a long download count from its last progress.
+  @Test func addsTheBackoffToARetryAfterLateInADownload() {
+    let asked = Self.status(503, ["Retry-After": "10"])
+    let state = RetryCallState(
+      attempts: 1, history: Self.history(asked, 0, false), elapsed: .seconds(600), progressedAt: .seconds(590))
+    #expect(
+      RetryRule(.default).decision(
+        asked, Self.request("GET"), state, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)
+        == .retry(after: .seconds(10.25), .server(field: "Retry-After")))
+  }
+
   @Test func makesTheFirstRetryAfterTheAppWasSuspended() {
     let lost = Self.url(.networkConnectionLost)
     #expect(decide(lost, attempts: 1, elapsed: .seconds(600)) == .retry(after: .seconds(0.25), .backoff))
