@@ -16,12 +16,12 @@ nonisolated extension NetworkClient {
   #endif
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     do throws(NetworkError) {
-      var plan = plan
+      let defaults = defaults
+      var plan = plan.begun(on: self, defaults)
       plan.policy = plan.policy.inheriting(from: policy)
-      let baseURL = defaults.baseURL
-      if !middleware.isEmpty { plan.add(middleware, of: self, baseURL) }
-      try complete(&plan.request, baseURL, plan.secretFields)
-      return await performer.begin(plan, performer.defaults)
+      if !middleware.isEmpty { plan.add(middleware, of: self, defaults.baseURL) }
+      try complete(&plan.request, defaults.baseURL, plan.secretFields)
+      return await performer.perform(plan)
     } catch {
       return .failure(error)
     }

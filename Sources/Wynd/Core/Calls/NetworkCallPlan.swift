@@ -38,7 +38,7 @@ nonisolated public struct NetworkCallPlan: Sendable {
 
   /// The session of the call with its delegate, as they are when the call begins; nil until then.
   var transport: NetworkSessionTransport?
-  /// Who is signed in when the call begins; nil until then.
+  /// Who is signed in when the call begins; nil until then, and without an ``Authentication``.
   var signIns: NetworkSignIns?
   /// Whether every request runs on a private session, because the app may have invalidated its own since the call began.
   var usesPrivateSession = false
@@ -83,7 +83,7 @@ nonisolated extension NetworkCallPlan {
     // A client, or a performer of the app, may send the first request later.
     if !(performer is URLSession) { plan.usesPrivateSession = true }
     if transport == nil { plan.transport = defaults.session.map(NetworkSessionTransport.init) }
-    if signIns == nil { plan.signIns = NetworkSignIns(defaults.signIns) }
+    if signIns == nil, !defaults.signIns.isEmpty { plan.signIns = NetworkSignIns(defaults.signIns) }
     return plan
   }
 
