@@ -93,7 +93,7 @@ import Testing
     }
     // Below 10⁹ s, a reset is read in the same way.
     guard milliseconds ?? 0 < 1_000_000_000_000 else { return }
-    for field in ["RateLimit-Reset", "X-RateLimit-Reset"] {
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
       let asked = NetworkRetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
       #expect(asked?.wait == expected, "\(field) \(value.prefix(40))")
     }
@@ -275,7 +275,7 @@ import Testing
 
   @Test(arguments: resets.indices) func rateLimitResetTimestampIsInSecondsOrMilliseconds(_ row: Int) throws {
     let (value, expected) = Self.resets[row]
-    for field in ["RateLimit-Reset", "X-RateLimit-Reset"] {
+    for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
       let asked = NetworkRetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
       #expect(asked?.wait == .milliseconds(expected), "\(value.prefix(40))")
       #expect(asked?.field == field)

@@ -156,7 +156,7 @@ import Wynd
       #expect(call.elapsed >= .seconds(7) && call.elapsed < .seconds(8), "\(status)")
     }
     // A limit that is named without being exceeded counts for a 429 only.
-    let names = ["RateLimit-Reset", "X-RateLimit-Reset"]
+    let names = ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
     for name in names {
       let call = try await RetryRuleTests.run([Self.busy(429, [name: "7"]), .ok("x")])
       #expect(call.elapsed >= .seconds(7) && call.log.sources == [.server(field: name)], "\(name)")

@@ -12,7 +12,7 @@ nonisolated enum NetworkRetryAfter {
 
   /// The fields that say when a rate limit is reset, in order of precedence. Many services send them with every
   /// response, so they are used only if a rate limit refused the request.
-  private static let resets = ["RateLimit-Reset", "X-RateLimit-Reset"]
+  private static let resets = ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"]
 
   /// The wait the server asks for, and the field that says so; nil if there is none that can be parsed.
   ///
@@ -43,9 +43,9 @@ nonisolated enum NetworkRetryAfter {
   }
 
   /// The wait that Retry-After asks for: a number of seconds, or the date at which it ends (RFC 9110 §10.2.3).
-  private static func retryAfter(_ value: String, _ response: HTTPURLResponse, _ now: Foundation.Date) -> Swift
-    .Duration?
-  {
+  private static func retryAfter(
+    _ value: String, _ response: HTTPURLResponse, _ now: Foundation.Date
+  ) -> Swift.Duration? {
     if let seconds = NetworkDigits.thousandths(value) { return .milliseconds(seconds) }
     guard let end = NetworkHTTPDate.seconds(value, now: now) else { return nil }
     return timeLeft(until: .seconds(end), response, now)

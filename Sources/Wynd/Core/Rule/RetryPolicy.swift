@@ -23,7 +23,7 @@ nonisolated public struct RetryPolicy: Sendable {
   /// 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
   public var backoff: Backoff?
 
-  /// The longest wait that a server may ask for (Retry-After, RateLimit-Reset, X-RateLimit-Reset). A longer one is not
+  /// The longest wait that a server may ask for (Retry-After, or the reset of a rate limit). A longer one is not
   /// shortened: the call ends at once, and reports it. Zero accepts only 0. A call that may wait longer needs a longer
   /// ``maxRetryTime`` too. The default is 60 s.
   public var maxRetryAfter: Swift.Duration?
