@@ -21,7 +21,7 @@ nonisolated public struct NetworkTask: Sendable {
     progress = NetworkLock(.running(_Concurrency.Task { await work() }))
   }
 
-  /// Cancels the call, also while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
+  /// Cancels the call, even while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
   /// further request is sent, but one that is in flight may still reach the server. Does nothing after the end of the
   /// call.
   public func cancel() {
@@ -45,7 +45,7 @@ nonisolated public struct NetworkTask: Sendable {
     progress.withLock { progress in
       let isCanceled = if case .cancelled = progress { true } else { false }
       let task = _Concurrency.Task {
-        // Not from outside, because the work may have begun then.
+        // Not from outside, because the work may have started by then.
         if isCanceled { withUnsafeCurrentTask { $0?.cancel() } }
         await work()
       }
@@ -53,7 +53,7 @@ nonisolated public struct NetworkTask: Sendable {
     }
   }
 
-  /// A handle that is kept does not keep the call in memory.
+  /// Lets go of the call, so that a handle that is kept does not keep it in memory.
   func end() {
     // Released outside the lock: a deinit of what the call captured may cancel another call.
     _ = progress.withLock { progress in
