@@ -70,24 +70,24 @@ nonisolated final class RetryLoop: Sendable {
     startAttempt(reply, &state)
     let earlyOutcome = reply.onEnd { [self, state] outcome in
       // A cancellation ends the reply inside `cancel()`, in which the app may hold a lock that the handler needs.
-      proceed(after: outcome, state, task, deliver, isInsideApp: outcome.end == .cancelled)
+      proceed(after: outcome, state, task, deliver, isOnCallersStack: outcome.end == .cancelled)
     }
-    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isInsideApp: true) }
+    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isOnCallersStack: true) }
     return task
   }
 
-  /// Continues a call after its first attempt. `isInsideApp`: whether the app may still be inside the call, or inside
-  /// `cancel()`.
+  /// Continues a call after its first attempt. `isOnCallersStack`: whether the app may still be inside the call, or
+  /// inside `cancel()`.
   private func proceed(
     after outcome: NetworkOutcome, _ stateBefore: RetryCallState, _ task: NetworkTask, _ deliver: Delivery,
-    isInsideApp: Bool
+    isOnCallersStack: Bool
   ) {
     var state = stateBefore
     let next = stepAfterAttempt(outcome, &state)
-    // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
+    // Without a `Task`, because the app may have blocked the threads that run tasks.
     if case .end(let result) = next {
       task.end()
-      return deliver(result, isInsideApp: isInsideApp)
+      return deliver(result, isOnCallersStack: isOnCallersStack)
     }
     task.run { [self, state] in
       let result = await runSteps(from: next, state)
@@ -102,11 +102,11 @@ nonisolated final class RetryLoop: Sendable {
     let events: DispatchQueue?
     let completion: @Sendable (CallResult) -> Void
 
-    /// Where the session calls back, the handler is called at once: the session has chosen the queue.
-    func callAsFunction(_ result: CallResult, isInsideApp: Bool = true) {
+    /// On the queue on which the session calls back, the handler is called at once.
+    func callAsFunction(_ result: CallResult, isOnCallersStack: Bool = true) {
       if let events {
         events.async { [queue, completion] in queue.addOperation { completion(result) } }
-      } else if !isInsideApp, OperationQueue.current === queue {
+      } else if !isOnCallersStack, OperationQueue.current === queue {
         completion(result)
       } else {
         queue.addOperation { [completion] in completion(result) }
@@ -243,8 +243,8 @@ nonisolated final class RetryLoop: Sendable {
     }
   }
 
-  /// The server that the failure concerns. After a redirect, or in a request of a middleware's own, that is not the one
-  /// that the request names. Without a response it is not known.
+  /// The server that the failure concerns. After a redirect, or a request of a middleware's own, it is not the one that
+  /// the request names. Without a response, that one is assumed.
   private func server(of error: NetworkError?) -> URL? { error?.response?.url ?? request.url }
 
   /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
@@ -297,7 +297,7 @@ nonisolated final class RetryLoop: Sendable {
 
   private func isPastDeadline(_ state: RetryCallState) -> Bool { timeUntilDeadline(state) <= .zero }
 
-  /// The time since the call began.
+  /// The time since the start of the call.
   private func elapsed(_ state: RetryCallState) -> Swift.Duration { clock.now - state.callStart }
 
   // MARK: - The end
@@ -331,7 +331,7 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - Events
 
-  /// `time`: the time since the call began; nil is now.
+  /// `time`: measured from the start of the call; nil means now.
   private func emit(_ kind: NetworkEvent.Kind, _ state: RetryCallState, at time: Swift.Duration? = nil) {
     guard let events, let onEvent = rule.onEvent else { return }
     let event = NetworkEvent(
