@@ -1,16 +1,16 @@
-// Apple: how one attempt runs on Apple's URLSession: the first attempt of a plain call on the caller's session, everything
-// else on a private session with the same configuration and delegate. Linux compiles nothing of it.
+// Apple: how one attempt runs on Apple's URLSession: the first attempt of a plain call on the caller's session,
+// everything else on a private session with the same configuration and delegate. Linux compiles nothing of it.
 // Start with this file.
 
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The first attempt of a plain call. It runs on the caller's session, as `dataTask` would: the app is inside the call,
-  /// so the session is valid.
+  /// The first attempt of a plain call. It runs on the caller's session, as `dataTask` would: the app is inside the
+  /// call, so the session is valid.
   nonisolated struct AppleFirstAttempt: Sendable {
     let outgoing: NetworkOutgoing
     let session: URLSession
-    /// The delegate of the session when the call began. The session releases it when it is invalidated.
+    /// The delegate of the session at the start of the call. The session releases it when it is invalidated.
     let callersDelegate: (any URLSessionDelegate)?
     let reply: NetworkReply
 
@@ -23,7 +23,8 @@
     }
 
     private func makeTask() -> URLSessionTask {
-      // The delegate sees to it that a body stream is not longer than its Content-Length, and is not sent again on its own.
+      // This delegate ensures that a body stream is not longer than its Content-Length, and that URLSession does not
+      // send it again on its own.
       if outgoing.request.httpBodyStream != nil {
         let task = session.dataTask(with: outgoing.request)
         task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
