@@ -119,7 +119,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
       .start(on: delegateQueue, completion: completionHandler)
   }
 
-  /// Every request that was sent, in order, with the changes of all middleware. `httpBody` is the body, also if it was
+  /// Every request that was sent, in order, with the changes of all middleware. `httpBody` is the body, even if it was
   /// not in memory: a file, a stream or a multipart form.
   public var requests: [URLRequest] { log.withLock { $0.requests } }
   /// The simulated duration of all calls together: waits between attempts, and time-outs.
@@ -147,8 +147,8 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   }
 }
 
-/// Responds to one call with the steps of the script, and simulates its time, which advances only during waits and
-/// time-outs, and without delay.
+/// Responds to one call with the steps of the script, and simulates its time. The time advances only during waits and
+/// time-outs, without a delay.
 nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private struct Timer: Sendable {
     var due: Swift.Duration
@@ -269,8 +269,8 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
     }
   }
 
-  /// Advances the clock by the delay and performs the action, or advances to the first timer that is due before that,
-  /// and fires it.
+  /// Advances the clock by the delay, and performs the action. If a timer is due before that, advances to the timer,
+  /// and fires it instead.
   private func pass(_ delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Swift.Duration, @Sendable () -> Void) in
       let before = state.now
