@@ -12,7 +12,9 @@ public import Foundation
 /// that need it.
 ///
 /// ```swift
-/// let authentication = Authentication<SignIn>(for: baseURL, onSessionEnd: { _ in await showSignIn() }) { old, client in
+/// let authentication = Authentication<SignIn>(
+///   for: baseURL, onSessionEnd: { _ in await showSignIn() }
+/// ) { old, client in
 ///   try await client.load(.newToken(old.refreshToken))
 /// }
 /// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
@@ -370,7 +372,7 @@ nonisolated extension Authentication: NetworkUser {
     }
     if hasBeenSaid { return nil }
     return
-      "an Authentication for \(origin.scheme)://\(origin.host):\(origin.port) adds nothing to requests to other origins, "
-      + "such as the base URL of the client, \(baseURL.redactedForLog)"
+      "an Authentication for \(origin.scheme)://\(origin.host):\(origin.port) adds nothing to requests to other "
+      + "origins, such as the base URL of the client, \(baseURL.redactedForLog)"
   }
 }
