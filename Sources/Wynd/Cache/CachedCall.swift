@@ -99,7 +99,7 @@ nonisolated struct NetworkCachedCall: Sendable {
 
   /// The plan of a second request, which has attempts and events of its own, and what is left of the deadline.
   private func secondPlan(_ plan: NetworkCallPlan, after response: NetworkResponse<Data>) -> NetworkCallPlan {
-    var second = plan.asAnotherCall()
+    var second = plan.withNewID()
     if let deadline = plan.policy.deadline, deadline < .noLimit, let last = response.success {
       second.policy.deadline = max(.zero, deadline - last.startedAt - last.duration)
     }

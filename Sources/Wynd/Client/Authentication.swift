@@ -172,7 +172,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
     let current = known.currentSignIn
-    let signIn = call.plan.signIns?.number(of: ObjectIdentifier(self), current: current) ?? current
+    let signIn = call.plan.users?.signIn(of: ObjectIdentifier(self), current: current) ?? current
     if signIn == 0 { return try await next(request) }
     guard let credential = known.credential, signIn == known.signIn else {
       throw URLError(.userAuthenticationRequired)

@@ -20,7 +20,7 @@ nonisolated extension NetworkClient {
       let baseURL = defaults.baseURL
       if !middleware.isEmpty { plan.add(middleware, of: self, baseURL) }
       try complete(&plan.request, baseURL, plan.secretFields)
-      return await performer.begin(plan, performer.defaults)
+      return await performer.start(plan, performer.defaults)
     } catch {
       return .failure(error)
     }

@@ -109,7 +109,9 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     defaults.decoder = decoder ?? defaults.decoder
     defaults.contentType = headers["Content-Type"] ?? defaults.contentType
     if !middleware.isEmpty { defaults.valueMiddleware = self }
-    for case let user as any NetworkUser in middleware { defaults.signIns[ObjectIdentifier(user)] = user.currentSignIn }
+    for case let user as any NetworkUser in middleware {
+      defaults.currentSignIns[ObjectIdentifier(user)] = user.currentSignIn
+    }
     return defaults
   }
 

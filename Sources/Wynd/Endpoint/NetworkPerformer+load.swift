@@ -112,11 +112,11 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let defaults = defaults
     if defaults.valueMiddleware == nil {
-      return begin(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
+      return start(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
     }
     // Captured now: who is signed in, and the delegate of the session.
-    let plan = Swift.Result { () throws(NetworkError) in try makePlan(defaults).begun(on: self, defaults) }
-    return start(completionHandler) {
+    let plan = Swift.Result { () throws(NetworkError) in try makePlan(defaults).started(on: self, defaults) }
+    return startTask(completionHandler) {
       do throws(NetworkError) {
         return .success(try await response(of: plan.get(), endpoint, defaults))
       } catch { return .failure(error) }
@@ -127,7 +127,7 @@ nonisolated extension NetworkPerformer {
   func response<E: Endpoint>(
     of plan: NetworkCallPlan, _ endpoint: E, _ defaults: NetworkDefaults
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    var parsed = try endpoint.parsed(await begin(plan, defaults), defaults).get()
+    var parsed = try endpoint.parsed(await start(plan, defaults), defaults).get()
     try await defaults.valueMiddleware?.pass(&parsed, of: plan)
     return parsed
   }

@@ -46,7 +46,7 @@ nonisolated extension NetworkPerformer {
         return await stream.attempt(outgoing, send)
       }
     }
-    let result = await begin(plan, defaults)
+    let result = await start(plan, defaults)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
     let stream = started.withLock { $0.take() }
     let response = try result.get().response

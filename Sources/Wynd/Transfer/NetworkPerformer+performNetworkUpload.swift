@@ -29,7 +29,7 @@ nonisolated extension NetworkPerformer {
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
-    return try await begin(uploadPlan(request, body, policy, onProgress, defaults), defaults).get()
+    return try await start(uploadPlan(request, body, policy, onProgress, defaults), defaults).get()
   }
 
   /// Like ``performNetworkUpload(_:from:policy:onProgress:)``, with a completion handler that is called on the
@@ -40,7 +40,7 @@ nonisolated extension NetworkPerformer {
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    begin(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
       try uploadPlan(request, body, policy, onProgress, defaults)
     }
   }

@@ -91,7 +91,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     init(_ events: ServerSentEvents) {
       self.events = events
       call = Swift.Result { () throws(NetworkError) in
-        try events.makeCall().begun(on: events.performer, events.performer.defaults)
+        try events.makeCall().started(on: events.performer, events.performer.defaults)
       }
       let request = try? call.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
@@ -128,7 +128,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private mutating func connect() async throws(NetworkError) {
       var call = try self.call.get()
       if response != nil {
-        call = call.asAnotherCall()
+        call = call.withNewID()
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryRule(.default).backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1

@@ -39,7 +39,7 @@ nonisolated public struct NetworkCallPlan: Sendable {
   /// The session and its delegate at the start of the call; nil until then.
   var transport: NetworkSessionTransport?
   /// Who is signed in at the start of the call; nil until then.
-  var signIns: NetworkSignIns?
+  var users: NetworkSignedInUsers?
   /// Whether every request runs on a private session, because the app may have invalidated its own since the start.
   var usesPrivateSession = false
 
@@ -71,19 +71,19 @@ nonisolated extension NetworkCallPlan: CustomStringConvertible {
 nonisolated extension NetworkCallPlan {
   /// The plan of another call with the same settings, such as the next connection of an event stream. It has events of
   /// its own, and the retry budget counts it as another call.
-  func asAnotherCall() -> NetworkCallPlan {
+  func withNewID() -> NetworkCallPlan {
     var plan = self
     plan.id = Self.nextID()
     return plan
   }
 
   /// The plan of a call that starts now.
-  func begun(on performer: some NetworkPerformer, _ defaults: NetworkDefaults) -> NetworkCallPlan {
+  func started(on performer: some NetworkPerformer, _ defaults: NetworkDefaults) -> NetworkCallPlan {
     var plan = self
     // A client or a performer of the app may send the first request later.
     if !(performer is URLSession) { plan.usesPrivateSession = true }
     if transport == nil { plan.transport = defaults.session.map(NetworkSessionTransport.init) }
-    if signIns == nil { plan.signIns = NetworkSignIns(defaults.signIns) }
+    if users == nil { plan.users = NetworkSignedInUsers(defaults.currentSignIns) }
     return plan
   }
 
@@ -119,15 +119,15 @@ nonisolated extension NetworkCallPlan {
 
 /// Who is signed in for a call. All its attempts and connections share it, so that none is sent with the credential of
 /// another user.
-nonisolated struct NetworkSignIns: Sendable {
+nonisolated struct NetworkSignedInUsers: Sendable {
   /// For each `Authentication`, the number of the sign-in whose credential the call uses; 0 without a credential.
   private let numbers: NetworkLock<[ObjectIdentifier: Int]>
 
   /// A middleware may still sign in a user where nobody is.
   init(_ current: [ObjectIdentifier: Int]) { numbers = NetworkLock(current.filter { $0.value != 0 }) }
 
-  /// The number that the call uses. With the first request, it is the current one, even if that is 0.
-  func number(of authentication: ObjectIdentifier, current: Int) -> Int {
+  /// The number of the sign-in that the call uses. With the first request, it is the current one, even if that is 0.
+  func signIn(of authentication: ObjectIdentifier, current: Int) -> Int {
     numbers.withLock { numbers in
       let number = numbers[authentication] ?? current
       numbers[authentication] = number

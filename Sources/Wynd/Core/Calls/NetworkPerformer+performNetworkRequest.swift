@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
     _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default, completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    begin(completionHandler, end: { $0.map(\.data) }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { $0.map(\.data) }) { defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }
@@ -69,7 +69,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    begin(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }
@@ -84,7 +84,7 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
     let plan = try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
-    return try await begin(plan, defaults).get()
+    return try await start(plan, defaults).get()
   }
 
   private func plan(

@@ -65,7 +65,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     var plan = plan
     plan.usesPrivateSession = true
-    return start(completionHandler) { [plan] in await perform(plan) }
+    return startTask(completionHandler) { [plan] in await perform(plan) }
   }
 
   /// A background queue.
@@ -84,35 +84,35 @@ nonisolated extension NetworkPerformer {
   }
 
   /// Starts a call of the app.
-  func begin(
+  func start(
     _ plan: NetworkCallPlan, _ defaults: NetworkDefaults
   ) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
-    let result = await perform(plan.begun(on: self, defaults))
+    let result = await perform(plan.started(on: self, defaults))
     plan.onEnd?()
     return result
   }
 
   /// The same with a completion handler, which receives the error if there is no valid call. `end` turns the result of
   /// the call into the result of the method.
-  func begin<Value: Sendable>(
+  func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void,
     end: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Swift.Result<Value, NetworkError>,
     _ makePlan: (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
   ) -> NetworkTask {
     let defaults = defaults
     do throws(NetworkError) {
-      let plan = try makePlan(defaults).begun(on: self, defaults)
+      let plan = try makePlan(defaults).started(on: self, defaults)
       return perform(plan) { [onEnd = plan.onEnd] result in
         onEnd?()
         completion(end(result))
       }
     } catch {
-      return start(completion) { .failure(error) }
+      return startTask(completion) { .failure(error) }
     }
   }
 
   /// Runs async work, and calls the completion handler with its result on the delegate queue.
-  func start<Value: Sendable>(
+  func startTask<Value: Sendable>(
     _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
   ) -> NetworkTask {
     NetworkTask { [delegateQueue] in
@@ -141,7 +141,7 @@ nonisolated public struct NetworkDefaults: Sendable {
   /// Receives the values that endpoints parse.
   var valueMiddleware: (any NetworkValueMiddleware)?
   /// For each `Authentication`, the number of the sign-in; 0 if nobody is signed in.
-  var signIns: [ObjectIdentifier: Int] = [:]
+  var currentSignIns: [ObjectIdentifier: Int] = [:]
 
   /// Makes defaults.
   public init(baseURL: URL? = nil, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {

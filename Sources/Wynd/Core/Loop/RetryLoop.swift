@@ -317,7 +317,7 @@ nonisolated final class RetryLoop: Sendable {
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.
   private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
     let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
-    if reason.isReportedDirectly(attempts: state.history.count) {
+    if reason.leavesErrorUnwrapped(attempts: state.history.count) {
       return fail(error, reason, state)
     }
     let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
