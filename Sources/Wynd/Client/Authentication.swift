@@ -269,13 +269,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private static func value(
     of renewal: _Concurrency.Task<Credential, any Error>, within limit: TimeInterval
   ) async throws -> Credential {
-    let reply = NetworkReply()
-    reply.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
+    let completion = NetworkAttemptCompletion()
+    completion.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
     _Concurrency.Task {
       _ = await renewal.result
-      reply.end(NetworkOutcome())
+      completion.end(NetworkOutcome())
     }
-    switch await reply.outcome().end {
+    switch await completion.outcome().end {
     case .finished: return try await renewal.value
     case .deadline: throw URLError(.timedOut)
     case .cancelled: throw NetworkError.cancelled

@@ -164,35 +164,36 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
 
   func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.invalidReason(of: request) }
 
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     var outgoing = outgoing
     do {
       outgoing.request = try recorded(outgoing)
     } catch {
-      return reply.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
+      return completion.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
     }
     let request = outgoing.request
     let number = script.log.withLock { log in
       log.requests.append(request)
       return log.requests.count - 1
     }
-    carryOut(script.respond(request, number), outgoing, reply)
+    carryOut(script.respond(request, number), outgoing, completion)
   }
 
-  private func carryOut(_ step: NetworkScript.Step, _ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  private func carryOut(_ step: NetworkScript.Step, _ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion)
+  {
     switch step {
     case .response(let status, let headers, let body):
-      reply.end(outcome(outgoing, status, headers, [body]))
+      completion.end(outcome(outgoing, status, headers, [body]))
     case .chunks(let status, let headers, let chunks, let isCut):
       let error = isCut ? URLError(.networkConnectionLost) : nil
-      reply.end(outcome(outgoing, status, headers, chunks, error))
+      completion.end(outcome(outgoing, status, headers, chunks, error))
     case .failure(let error):
-      reply.end(NetworkOutcome(error: error))
+      completion.end(NetworkOutcome(error: error))
     case .held(let gate, let step):
-      gate.pass { carryOut(step, outgoing, reply) }
+      gate.pass { carryOut(step, outgoing, completion) }
     case .silence:
       pass(.bounded(seconds: outgoing.request.timeoutInterval)) {
-        reply.end(NetworkOutcome(error: URLError(.timedOut)))
+        completion.end(NetworkOutcome(error: URLError(.timedOut)))
       }
     }
   }

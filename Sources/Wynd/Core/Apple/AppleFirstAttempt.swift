@@ -12,13 +12,13 @@
     let session: URLSession
     /// The delegate of the session at the start of the call. The session releases it when it is invalidated.
     let callersDelegate: (any URLSessionDelegate)?
-    let reply: NetworkReply
+    let completion: NetworkAttemptCompletion
 
     func start() {
       // A canceled call must not create a task.
-      if reply.hasEnded { return }
+      if completion.hasEnded { return }
       let task = makeTask()
-      reply.onCancel { task.cancel() }
+      completion.onCancel { task.cancel() }
       task.resume()
     }
 
@@ -27,12 +27,12 @@
       // send it again on its own.
       if outgoing.request.httpBodyStream != nil {
         let task = session.dataTask(with: outgoing.request)
-        task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
+        task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, completion)
         return task
       }
       let redirects = AppleRedirectHandler(outgoing, callersDelegate)
-      let task = session.dataTask(with: outgoing.request) { [reply] data, response, error in
-        reply.end(redirects.outcome(data, response, error))
+      let task = session.dataTask(with: outgoing.request) { [completion] data, response, error in
+        completion.end(redirects.outcome(data, response, error))
       }
       redirects.task = task
       task.delegate = redirects

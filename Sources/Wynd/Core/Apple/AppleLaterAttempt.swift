@@ -10,16 +10,16 @@
     let session: URLSession
     /// The delegate of the caller's session at the start of the call. The session releases it when it is invalidated.
     let callersDelegate: (any URLSessionDelegate)?
-    let reply: NetworkReply
+    let completion: NetworkAttemptCompletion
 
     func start() {
       // A canceled call must not create a task.
-      if reply.hasEnded { return }
+      if completion.hasEnded { return }
       let task = makeTask()
-      task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
+      task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, completion)
       // URLSession calls this method at once, but only on a session's own delegate.
       (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, didCreateTask: task)
-      reply.onCancel { task.cancel() }
+      completion.onCancel { task.cancel() }
       outgoing.bodies?.onTask(task)
       task.resume()
     }

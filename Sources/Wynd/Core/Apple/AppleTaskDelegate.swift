@@ -24,11 +24,11 @@
     private let redirects: AppleRedirectHandler
     private let caller: URLSession
     private let callersDelegate: (any URLSessionDelegate)?
-    private let reply: NetworkReply
+    private let completion: NetworkAttemptCompletion
 
     init(
       _ outgoing: NetworkOutgoing, for caller: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
-      _ reply: NetworkReply
+      _ completion: NetworkAttemptCompletion
     ) {
       bodies = outgoing.bodies
       state = NetworkLock(State(mayProvideBody: outgoing.bodies?.stream != nil))
@@ -37,7 +37,7 @@
       redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
       self.callersDelegate = callersDelegate
-      self.reply = reply
+      self.completion = completion
     }
 
     // Below, `asked` is nil if there is no delegate, or if it does not implement the method.
@@ -73,7 +73,7 @@
       let (data, failure) = state.withLock { ($0.data, $0.failure) }
       var outcome = NetworkOutcome(data: data, response: task.response, error: failure ?? error)
       outcome.note(mayHaveSent: redirects.mayHaveSent(task), hasFollowedRedirect: redirects.hasFollowed)
-      reply.end(outcome)
+      completion.end(outcome)
     }
 
     // MARK: The body of the request

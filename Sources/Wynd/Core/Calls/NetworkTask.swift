@@ -1,8 +1,8 @@
 /// A handle to a call with a completion handler. Releasing it does not end the call.
 nonisolated public struct NetworkTask: Sendable {
   private enum Progress: Sendable {
-    /// The call waits for the reply to its first request.
-    case waiting(NetworkReply)
+    /// The call waits for the completion of its first attempt.
+    case waiting(NetworkAttemptCompletion)
     /// The call continues in a task.
     case running(_Concurrency.Task<Void, Never>)
     case cancelled
@@ -14,7 +14,7 @@ nonisolated public struct NetworkTask: Sendable {
   init() { progress = NetworkLock(.ended) }
 
   /// A call whose first request has been sent.
-  init(waitingFor reply: NetworkReply) { progress = NetworkLock(.waiting(reply)) }
+  init(waitingFor completion: NetworkAttemptCompletion) { progress = NetworkLock(.waiting(completion)) }
 
   /// A call that is async work.
   init(_ work: @escaping @Sendable () async -> Void) {
@@ -30,7 +30,7 @@ nonisolated public struct NetworkTask: Sendable {
       return progress
     }
     switch before {
-    case .waiting(let reply): reply.cancel()
+    case .waiting(let completion): completion.cancel()
     case .running(let task): task.cancel()
     case .cancelled, .ended: break
     }

@@ -18,7 +18,7 @@
     private let handlesCookies: Bool
     let secretFields: Set<String>
     private let isReadOnly: Bool
-    private let reply: NetworkReply
+    private let completion: NetworkAttemptCompletion
 
     struct State: Sendable {
       var request: URLRequest
@@ -51,11 +51,11 @@
 
     init(
       _ outgoing: NetworkOutgoing, for session: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
-      _ reply: NetworkReply
+      _ completion: NetworkAttemptCompletion
     ) {
       self.session = session
       self.callersDelegate = callersDelegate
-      self.reply = reply
+      self.completion = completion
       transfer = outgoing.bodies
       handlesCookies = outgoing.request.httpShouldHandleCookies
       secretFields = outgoing.secretFields
@@ -65,7 +65,7 @@
     }
 
     func start() {
-      reply.onCancel { [self] in end(URLError(.cancelled)) }
+      completion.onCancel { [self] in end(URLError(.cancelled)) }
       sendRequest()
     }
 
@@ -160,7 +160,7 @@
       }
     }
 
-    /// Passes the outcome to the reply, with what is known about the request.
+    /// Completes the attempt with the outcome, and with what is known about the request.
     private func report(_ outcome: NetworkOutcome, _ ended: State) {
       var outcome = outcome
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
@@ -168,7 +168,7 @@
       // one, such as a refusal. A body that was read may have been sent on the first one.
       let mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? true
       outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: ended.hop > 0)
-      reply.end(outcome)
+      completion.end(outcome)
     }
 
     /// Nil if the attempt has ended, or if the task sent a request before a redirect.

@@ -1,6 +1,6 @@
 /// Completes an attempt once: with the outcome of its request, at the deadline, or when it is canceled. The first of
 /// these counts. Copies share the state.
-nonisolated struct NetworkReply: Sendable {
+nonisolated struct NetworkAttemptCompletion: Sendable {
   private struct State: Sendable {
     var outcome: NetworkOutcome?
     var waiting: CheckedContinuation<NetworkOutcome, Never>?

@@ -24,17 +24,21 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
       ?? NetworkRequestValidation.invalidReason(of: session.configuration)
   }
 
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     var outgoing = outgoing
     outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
     if outgoing.bodies?.isUpload == true { setDefaultContentType(of: &outgoing.request) }
     #if canImport(FoundationNetworking)
-      LinuxAttempt(outgoing, for: session, callersDelegate, reply).start()
+      LinuxAttempt(outgoing, for: session, callersDelegate, completion).start()
     #else
       if outgoing.usesPrivateSession {
-        AppleLaterAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).start()
+        AppleLaterAttempt(
+          outgoing: outgoing, session: session, callersDelegate: callersDelegate, completion: completion
+        ).start()
       } else {
-        AppleFirstAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).start()
+        AppleFirstAttempt(
+          outgoing: outgoing, session: session, callersDelegate: callersDelegate, completion: completion
+        ).start()
       }
     #endif
   }

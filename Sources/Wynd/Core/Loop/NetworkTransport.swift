@@ -47,7 +47,7 @@ nonisolated protocol NetworkTransport: Sendable {
   func validationError(for request: URLRequest) -> String?
   /// Sends the request, unless the attempt has ended already, and ends the attempt with the outcome. When this returns,
   /// the app may invalidate its session.
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply)
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion)
 }
 
 nonisolated extension NetworkTransport {
@@ -57,8 +57,8 @@ nonisolated extension NetworkTransport {
       return NetworkOutcome(error: NetworkError.invalidRequest(reason: reason))
     }
     if _Concurrency.Task.isCancelled { return .cancelled }
-    let reply = NetworkReply()
-    return await reply.outcome { start(outgoing, reply) }
+    let completion = NetworkAttemptCompletion()
+    return await completion.outcome { start(outgoing, completion) }
   }
 }
 

@@ -65,11 +65,11 @@ nonisolated final class RetryLoop: Sendable {
 
   private func startWithAttempt(_ stateBefore: RetryCallState, _ deliver: Delivery) -> NetworkTask {
     var state = stateBefore
-    let reply = NetworkReply()
-    let task = NetworkTask(waitingFor: reply)
-    startAttempt(reply, &state)
-    let earlyOutcome = reply.onEnd { [self, state] outcome in
-      // A cancellation ends the reply inside `cancel()`, in which the app may hold a lock that the handler needs.
+    let completion = NetworkAttemptCompletion()
+    let task = NetworkTask(waitingFor: completion)
+    startAttempt(completion, &state)
+    let earlyOutcome = completion.onEnd { [self, state] outcome in
+      // A cancellation ends the attempt inside `cancel()`, in which the app may hold a lock that the handler needs.
       proceed(after: outcome, state, task, deliver, isOnCallersStack: outcome.end == .cancelled)
     }
     if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isOnCallersStack: true) }
@@ -133,8 +133,8 @@ nonisolated final class RetryLoop: Sendable {
       state.callStart = clock.now
       return stepAfterWait(state)
     case .attempt:
-      let reply = NetworkReply()
-      let outcome = await reply.outcome { startAttempt(reply, &state) }
+      let completion = NetworkAttemptCompletion()
+      let outcome = await completion.outcome { startAttempt(completion, &state) }
       return stepAfterAttempt(outcome, &state)
     case .consultApp(let error):
       let verdict = await verdict(about: error)
@@ -165,21 +165,21 @@ nonisolated final class RetryLoop: Sendable {
     _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : attemptIfAllowed(state)
   }
 
-  private func startAttempt(_ reply: NetworkReply, _ state: inout RetryCallState) {
+  private func startAttempt(_ completion: NetworkAttemptCompletion, _ state: inout RetryCallState) {
     state.attempts += 1
     state.attemptStart = elapsed(state)
-    if rule.deadline < .noLimit { reply.setDeadline(timeUntilDeadline(state), clock) }
+    if rule.deadline < .noLimit { completion.setDeadline(timeUntilDeadline(state), clock) }
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics
     #endif
     if plan.isWrapped {
-      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, reply)
+      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, completion)
     } else {
       let isAtCallStart = state.attempts == 1 && plan.delay == nil
       outgoing.usesPrivateSession = plan.usesPrivateSession || !isAtCallStart
-      transport.start(outgoing, reply)
+      transport.start(outgoing, completion)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
     emit(.attemptStarted, state, at: state.attemptStart)
@@ -187,11 +187,11 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Starts an attempt that middleware or a transfer carries out, perhaps with several requests.
   private func startWrapped(
-    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ reply: NetworkReply
+    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion
   ) {
     // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-    let work = _Concurrency.Task { reply.end(await attempt(outgoing)) }
-    reply.onCancel { work.cancel() }
+    let work = _Concurrency.Task { completion.end(await attempt(outgoing)) }
+    completion.onCancel { work.cancel() }
   }
 
   // MARK: - After an attempt
