@@ -97,7 +97,7 @@ func cached(_ text: String) {
   require(!NetworkCacheControl(at(0)).has("no-store"), "stored although it must not be")
   require(!stored.isFresh(at: now + Double(1 << 31)) && !stored.isFresh(at: now - 1), "fresh without limit")
   let renewed = StoredResponse(not, renewing: stored, to: request, requestedAt: now)
-  let served = try? renewed?.served(as: .revalidated, allowEmptyData: true)?.get()
+  let served = try? renewed?.served(as: .revalidated, allowEmptyData: true)
   require(served?.data == received.data, "another body")
   let data = try? PropertyListEncoder().encode(stored)
   require(data.flatMap { try? PropertyListDecoder().decode(StoredResponse.self, from: $0) } != nil, "not read again")

@@ -364,14 +364,14 @@ extension SimulationTests {
       let url = try #require(URL(string: "http://a.example/"))
       let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
       for _ in 0..<2 { try await call(503, from: "a", budget, time) }
-      let begun = NetworkReply()
+      let started = NetworkAttemptCompletion()
       let sending = NetworkLock<Task<NetworkOutcome, Never>?>(nil)
-      let transport = SimulatedTransport { _, _ in begun.end(NetworkOutcome(response: head)) }
+      let transport = SimulatedTransport { _, _ in started.end(NetworkOutcome(response: head)) }
       var plan = NetworkCallPlan(URLRequest(url: url), policy: RetryPolicy(maxRetries: 0, budget: budget))
       plan.transfer = { send in
         { outgoing in
           sending.withLock { $0 = Task { await send(outgoing) } }
-          return await begun.outcome()
+          return await started.outcome()
         }
       }
       _ = await RetryLoop(plan, on: transport, clock: time).run()

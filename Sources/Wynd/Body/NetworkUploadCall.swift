@@ -4,10 +4,10 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends a body in every attempt of a call: that of an upload, or one of an endpoint that is not in memory.
+/// Sends a body in every attempt of a call: the body of an upload, or one of an endpoint that is not in memory.
 nonisolated struct NetworkUploadCall: Sendable {
   let body: RequestBody
-  /// The body if it is in memory; nil for any other.
+  /// The body if it is in memory; otherwise nil.
   let data: Data?
   private let progress: NetworkProgressReporter
   /// The file of a body that is passed in chunks. It is made on the first attempt, and kept for the retries.

@@ -61,8 +61,8 @@ nonisolated extension RequestBody.Part {
   public init(name: String, data: Data, fileName: String? = nil, contentType: String = "application/octet-stream") {
     self.init(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
   }
-  /// A file, which is read when the call is made. The default `fileName` is the name of the file. One that cannot be read
-  /// is ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/transferFailed(_:)``.
+  /// A file, which is read when the call is made. The default `fileName` is the name of the file. A file that cannot be
+  /// read is ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/transferFailed(_:)``.
   public init(name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream") {
     let fileName = fileName ?? file.lastPathComponent
     self.init(

@@ -17,8 +17,8 @@ public import Foundation
 /// ]
 /// ```
 ///
-/// A `Content-Type` of the request or the endpoint takes precedence over that of the body. Set none for a multipart body,
-/// whose own type names its boundary.
+/// A `Content-Type` of the request or the endpoint takes precedence over the one of the body. Set none for a multipart
+/// body, whose own type names its boundary.
 ///
 /// If a value cannot be encoded, the call fails with ``NetworkError/invalidRequest(reason:)``, and nothing is sent.
 nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
@@ -32,7 +32,7 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
     case chunks(@Sendable ((Data) throws -> Void) throws -> Void)
   }
   let content: Content
-  /// Nil means that of the header fields of the client or the session, or `application/octet-stream`.
+  /// Nil means the type that the client or the session specifies, or `application/octet-stream`.
   let contentType: String?
   /// Whether there is no body, which is not the same as one of length 0.
   var isEmpty = false
@@ -48,7 +48,7 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
   /// No body.
   public static let empty = RequestBody(content: .memory { _ in Data() }, contentType: nil, isEmpty: true)
 
-  /// Bytes in memory. Without a type, they have the `Content-Type` of the header fields of the client or the session, or
+  /// Bytes in memory. Without a type, they have the type that the client or the session specifies, or
   /// `application/octet-stream`.
   public static func data(_ data: Data, contentType: String? = nil) -> RequestBody {
     RequestBody(content: .memory { _ in data }, contentType: contentType)
@@ -67,15 +67,15 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
 
   /// A closure that makes a new stream each time the body is sent, because a stream can be read only once. With
   /// `length`, in bytes, the request has a Content-Length. Without it, the body is sent with chunked transfer coding,
-  /// which not every server accepts. Of a stream that is longer, only `length` bytes are sent on Linux. On Apple's
-  /// platforms, the call fails with `URLError.dataLengthExceedsMaximum`.
+  /// which not every server accepts. If the stream is longer, Linux sends only `length` bytes. On Apple's platforms,
+  /// the call fails with `URLError.dataLengthExceedsMaximum`.
   public static func stream(
     length: Int64? = nil, contentType: String? = nil, _ makeStream: @escaping @Sendable () throws -> InputStream
   ) -> RequestBody {
     RequestBody(content: .stream(length: length, makeStream), contentType: contentType)
   }
 
-  /// The body if it is in memory. Nil for any other.
+  /// The body if it is in memory; otherwise nil.
   ///
   /// - Parameter encoder: The encoder of the client.
   /// - Returns: The encoded body.

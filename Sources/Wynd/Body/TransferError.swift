@@ -6,8 +6,8 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.
   case unusableFile(URL, reason: String)
-  /// Another download of the process is writing to the same destination. After a canceled one, a download waits up to a
-  /// second.
+  /// Another download of the process is writing to the same destination. A download waits up to a second for one that
+  /// was canceled.
   case inUse(URL)
   /// A file operation failed, for example because the disk is full or a permission is missing.
   case fileSystem(any Error)
@@ -46,7 +46,7 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
 }
 
 nonisolated extension NetworkError {
-  /// Wraps an error of a transfer. Errors of unknown types are those of file operations.
+  /// Wraps an error of a transfer. An error of an unknown type comes from a file operation.
   init(transfer error: any Error) {
     self = error as? NetworkError ?? .transferFailed(error as? TransferError ?? .fileSystem(error))
   }

@@ -46,7 +46,7 @@ nonisolated final class NetworkProgressReporter: Sendable {
     if now.total != last.total || now.completed < last.completed { return true }
     let isAtEnd = now.completed == now.total
     if isAtEnd, now != last { return true }
-    // Of a total that is not known, a percent of what has been transferred.
+    // Without a known total, a percent of what has been transferred.
     let percent = (now.total ?? now.completed) / 100
     return now.completed - last.completed >= max(65_536, percent)
   }

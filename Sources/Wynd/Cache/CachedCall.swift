@@ -10,7 +10,7 @@ nonisolated struct NetworkCachedCall: Sendable {
   private let plan: NetworkCallPlan
   private var request: URLRequest { plan.request }
   private let permissions: NetworkCachePermissions
-  /// The key of the request when the call began, without a variant.
+  /// The key of the request at the start of the call, without a variant.
   private let key: ResponseKey
   /// The key of the response that suits the request.
   private let storedKey: ResponseKey
@@ -36,34 +36,29 @@ nonisolated struct NetworkCachedCall: Sendable {
   }
 
   func respond() async throws(NetworkError) -> NetworkResponse<Data> {
-    if let stored = usableStored {
-      switch permissions.use(of: stored, at: Foundation.Date()) {
-      case .serve:
-        if let served = served(stored, as: .cache) { return try served.get() }
-      case .validate: break
-      }
+    if let stored = usableStored, permissions.use(of: stored, at: Foundation.Date()) == .serve {
+      return try served(stored, as: .cache)
     }
     if permissions.isStoredOnly { throw NetworkError.urlError(URLError(.resourceUnavailable)) }
     return try await load(ifChanged: usableStored)
   }
 
-  /// The stored response, if it may be served or validated. An error is of no use when it is no longer fresh: it might
-  /// be over.
+  /// The stored response, if it may be served or validated. A stored error that is no longer fresh is not used, because
+  /// its cause may have gone away.
   private var usableStored: StoredResponse? {
     guard let stored, !permissions.isReload else { return nil }
     return stored.isFailure && !stored.isFresh(at: Foundation.Date()) ? nil : stored
   }
 
-  /// Whether the request is still that of the same user. If another one has signed in since, the response could belong
-  /// to either of them.
+  /// Whether the same user is still signed in. Otherwise, the response could belong to either user.
   private var isOfSameUser: Bool { cache.key(plan) == key }
 
-  /// The stored response as the caller receives it, or as an error if it is one for the caller. `error` is why the
+  /// The stored response as the caller receives it. Throws the error if it is one for the caller. `error` is why the
   /// server did not confirm it.
   private func served(
     _ stored: StoredResponse, as source: NetworkResponseSource, because error: NetworkError? = nil
-  ) -> Swift.Result<NetworkResponse<Data>, NetworkError>? {
-    stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
+  ) throws(NetworkError) -> NetworkResponse<Data> {
+    try stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
   }
 
   // MARK: Requests
@@ -76,8 +71,8 @@ nonisolated struct NetworkCachedCall: Sendable {
     do {
       return try await validated(stored, plan)
     } catch {
-      guard error.isOutage, isOfSameUser, let stale = served(stored, as: .cache, because: error) else { throw error }
-      return try stale.get()
+      guard error.isOutage, isOfSameUser else { throw error }
+      return try served(stored, as: .cache, because: error)
     }
   }
 
@@ -92,7 +87,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     let response = try await received(conditional, plan)
     if response.statusCode != 304 { return response }
     if isOfSameUser, let renewed = await renewed(stored, by: response) {
-      guard var revalidated = try served(renewed, as: .revalidated)?.get() else { return response }
+      var revalidated = try served(renewed, as: .revalidated)
       // The attempts that it took to receive the 304.
       revalidated.failures = response.failures
       revalidated.success = response.success
@@ -104,7 +99,7 @@ nonisolated struct NetworkCachedCall: Sendable {
 
   /// The plan of a second request, which has attempts and events of its own, and what is left of the deadline.
   private func secondPlan(_ plan: NetworkCallPlan, after response: NetworkResponse<Data>) -> NetworkCallPlan {
-    var second = plan.asAnotherCall()
+    var second = plan.withNewID()
     if let deadline = plan.policy.deadline, deadline < .noLimit, let last = response.success {
       second.policy.deadline = max(.zero, deadline - last.startedAt - last.duration)
     }
@@ -140,25 +135,25 @@ nonisolated struct NetworkCachedCall: Sendable {
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     var plan = plan
     plan.request = request
-    let began = Foundation.Date()
+    let startedAt = Foundation.Date()
     do {
       let response = try await cache.base.perform(plan).get()
       if response.statusCode != 304 { await keep(response, requestedAt: Self.requestedAt(response)) }
       return response
     } catch {
-      // The attempts of an error that can be stored are not known. Earlier ones make it appear older.
-      await store(error, requestedAt: began)
+      // The start of the last attempt is not known. With an earlier time, the response appears older.
+      await store(error, requestedAt: startedAt)
       throw error
     }
   }
 
-  /// When the attempt began that has just received this response. Earlier attempts and the waits after them do not make
-  /// a response older.
+  /// When the attempt that has just received this response started. Earlier attempts and waits do not make a response
+  /// older.
   private static func requestedAt(_ response: NetworkResponse<Data>) -> Foundation.Date {
     response.success.map(start) ?? Foundation.Date()
   }
 
-  /// When an attempt began that has just ended.
+  /// When an attempt that has just ended started.
   private static func start(of attempt: NetworkAttempt) -> Foundation.Date {
     Foundation.Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
   }
@@ -211,8 +206,8 @@ nonisolated struct NetworkCachedCall: Sendable {
   }
 
   /// The index of the variants of which `new` is one. If the server now varies by other fields, or did not vary in
-  /// between, the index is new, and earlier variants are not found any more: a newer response has been stored since that
-  /// may have suited their requests, and the most recent one counts (RFC 9111 §4.1).
+  /// between, the index is new, and earlier variants are no longer found. A newer response may have suited their
+  /// requests, and the most recent one counts (RFC 9111 §4.1).
   private func index(for new: StoredResponse) async -> StoredResponse {
     if let found = await cache.store.response(for: key), found.isVariantIndex, found.varyingFields == new.varyingFields
     {

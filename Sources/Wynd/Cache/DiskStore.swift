@@ -70,7 +70,7 @@ nonisolated public final class DiskStore: ResponseStore {
     files.withLock { files in
       let file = folder.appendingPathComponent("\(name).\(files.lastUse + 1)")
       do {
-        // The user or the system may have removed it, with other caches of the app.
+        // The user or the system may have removed the folder, with other caches of the app.
         try Self.create(folder)
         // An incomplete file is deleted when it is read.
         try data.write(to: file)
@@ -94,7 +94,7 @@ nonisolated public final class DiskStore: ResponseStore {
     await inBackground { store in store.files.withLock { $0.removeAll { $0.hasPrefix(prefix) } } }
   }
 
-  /// Removes all responses, also those that another store, such as one of an extension of the app, has put into the
+  /// Removes all responses, including those that another store, such as one of an app extension, has put into the
   /// folder since this one was opened.
   public func removeAll() async {
     await inBackground { store in

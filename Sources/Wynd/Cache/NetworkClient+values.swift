@@ -16,7 +16,7 @@ nonisolated extension NetworkClient {
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint to load.
-  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
+  ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
   /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
   public func values<E: Endpoint>(
     of endpoint: E, policy: RetryPolicy = .default
@@ -36,8 +36,8 @@ nonisolated extension NetworkClient {
     }
   }
 
-  /// The server's response, or the stored one if it is fresh. One that is stale is not served while it is revalidated,
-  /// because it has been returned already.
+  /// The server's response, or the stored one if it is fresh. A stale one is not served again, because it has been
+  /// returned already.
   private func currentResponse<E: Endpoint>(
     _ endpoint: E, _ policy: RetryPolicy, after stored: NetworkResponse<E.Response>?
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {

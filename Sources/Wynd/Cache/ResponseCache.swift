@@ -4,7 +4,7 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Stores responses to GET requests and revalidates them (RFC 9111), also on Linux, where `URLCache` stores nothing.
+/// Stores responses to GET requests and revalidates them (RFC 9111), even on Linux, where `URLCache` stores nothing.
 /// Downloads, uploads and streams are not cached.
 ///
 /// ```swift
@@ -15,12 +15,12 @@ public import Foundation
 ///
 /// Until its `max-age` or `Expires` has passed, a stored response is served without a request. After that, the request
 /// is sent with `If-None-Match` and `If-Modified-Since`, and a 304 serves the stored response. If the 304 has another
-/// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a request are
-/// respected. It is a private cache, so `private` responses are stored.
+/// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a
+/// request are respected. It is a private cache, so `private` responses are stored.
 ///
 /// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
-/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed. A 4xx without it, such as a
-/// 410, removes the stored response, unless a retry might help.
+/// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed. A 4xx without a stated
+/// freshness, such as a 410, removes the stored response, unless a retry might help.
 ///
 /// A response is served only to requests with the same credential, whether the request, the session or an
 /// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
@@ -30,8 +30,8 @@ public import Foundation
 ///
 /// An error that a middleware threw in place of a response is not stored, because it could not be served again.
 ///
-/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless the
-/// server refused it with an error status, or it was not sent. One that is declared to only read
+/// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless
+/// the server refused it with an error status, or it was not sent. One that is declared to only read
 /// (``Endpoint/isReadOnly``) removes nothing.
 nonisolated public struct ResponseCache: Sendable {
   let store: any ResponseStore
@@ -46,8 +46,8 @@ nonisolated public struct ResponseCache: Sendable {
   ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing. If a
   ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
   ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
-  ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``. A client or another performer cannot
-  ///     be below a cache, because a credential that it adds would be unknown to the cache.
+  ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``. A client or another performer
+  ///     cannot be below a cache, because a credential that it adds would be unknown to the cache.
   public init(
     _ store: any ResponseStore, servesStaleIfError: Bool = false,
     on performer: some NetworkSendingPerformer = URLSession.shared
@@ -62,7 +62,7 @@ nonisolated extension ResponseCache: NetworkPerformer {
   /// The queue of the session.
   public var delegateQueue: OperationQueue { base.delegateQueue }
 
-  /// Those of the session.
+  /// The defaults of the session.
   public var defaults: NetworkDefaults {
     var defaults = base.defaults
     defaults.isCached = true
@@ -89,8 +89,8 @@ nonisolated extension ResponseCache: NetworkPerformer {
 }
 
 nonisolated extension ResponseCache {
-  /// An unsafe request invalidates the stored responses, unless its response is an error status (RFC 9111 §4.4), or it was
-  /// not sent.
+  /// An unsafe request invalidates the stored responses, unless its response is an error status (RFC 9111 §4.4), or it
+  /// was not sent.
   private func invalidate(_ url: String, after result: Swift.Result<NetworkResponse<Data>, NetworkError>) async {
     if case .failure(let error) = result {
       if case .invalidRequest = error { return }

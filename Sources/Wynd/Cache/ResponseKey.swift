@@ -22,6 +22,6 @@ nonisolated public struct ResponseKey: Hashable, Sendable, CustomStringConvertib
   /// The key of one of several responses to the same request.
   func withVariant(_ variant: String) -> ResponseKey { ResponseKey(url: url, scope: scope, variant: variant) }
 
-  /// The whole key as one text, for a hash. A URL contains no space, and a hash neither.
+  /// The whole key as one text, for a hash. Neither a URL nor a hash contains a space.
   var text: String { "\(url) \(scope) \(variant)" }
 }

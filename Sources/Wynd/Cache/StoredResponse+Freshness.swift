@@ -23,8 +23,8 @@ nonisolated extension StoredResponse {
     return ageAtRequest + sinceRequest
   }
 
-  /// The freshness lifetime in seconds, by the server's clock (RFC 9111 §4.2.1). It is not positive if the server states
-  /// none, or an Expires that is not a valid date.
+  /// The freshness lifetime in seconds, by the server's clock (RFC 9111 §4.2.1). It is not positive if the server
+  /// states none, or an Expires that is not a valid date.
   var lifetime: Double {
     if let maxAge = control.maxAge { return Double(maxAge) }
     guard let expires = seconds("Expires") else { return -.infinity }

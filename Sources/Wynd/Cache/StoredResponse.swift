@@ -16,8 +16,9 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   private var headers: [String: String] = [:]
   /// Whether the call that received the response failed with it, for example with a 404.
   private(set) var isFailure = false
-  /// Set if this is no response, but says by its Vary which header fields select one of several responses. Each of them
-  /// is stored for a key with its ``ResponseKey/variant``, and is found only with the index it was stored with.
+  /// Set if this is an index, not a response: its Vary says which header fields select one of several responses. Each
+  /// of these is stored for a key with its ``ResponseKey/variant``, and is found only with the index it was stored
+  /// with.
   private var indexID: String?
   var isVariantIndex: Bool { indexID != nil }
 
@@ -154,21 +155,20 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
 
   // MARK: Serving
 
-  /// The response as a caller receives it, or the error if it is one. `error` is why the server did not confirm it.
+  /// The response as a caller receives it. Throws the error if it is one. `error` is why the server did not confirm it.
   func served(
     as source: NetworkResponseSource, allowEmptyData: Bool, because error: NetworkError? = nil
-  ) -> Swift.Result<NetworkResponse<Data>, NetworkError>? {
+  ) throws(NetworkError) -> NetworkResponse<Data> {
     var fields = headers
     if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Foundation.Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
-    guard let head else { return nil }
-    if isFailure { return .failure(.endpointError(head, body)) }
+    guard let head else { throw .noResponse }
+    if isFailure { throw .endpointError(head, body) }
     let received = NetworkOutcome(data: body, response: head)
     // Another call may have accepted the empty body.
     if case .failure(.noResponseData(let head)) = received.result(isHead: false, allowEmptyData: allowEmptyData) {
-      return .failure(.noResponseData(head))
+      throw .noResponseData(head)
     }
-    return .success(
-      NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error))
+    return NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error)
   }
 }

@@ -12,7 +12,9 @@ public import Foundation
 /// that need it.
 ///
 /// ```swift
-/// let authentication = Authentication<SignIn>(for: baseURL, onSessionEnd: { _ in await showSignIn() }) { old, client in
+/// let authentication = Authentication<SignIn>(
+///   for: baseURL, onSessionEnd: { _ in await showSignIn() }
+/// ) { old, client in
 ///   try await client.load(.newToken(old.refreshToken))
 /// }
 /// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
@@ -25,7 +27,7 @@ public import Foundation
 /// ```swift
 /// let key = Authentication(for: baseURL, NetworkHeader("X-Api-Key", UserSettings.key))
 /// let client = NetworkClient(baseURL: baseURL, middleware: [key])
-/// key.signIn(NetworkHeader("X-Api-Key", newKey))        // for the calls that begin from now on
+/// key.signIn(NetworkHeader("X-Api-Key", newKey))        // for the calls that start from now on
 /// ```
 ///
 /// - Without a credential, requests are sent unauthenticated. To renew before the first request, start with an expired
@@ -39,14 +41,14 @@ public import Foundation
 ///   ``NetworkError/mappedError(_:_:)`` with the error of the renewal.
 /// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and not beyond its deadline.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
-/// - The client that is passed to the closure has neither this middleware nor a retry budget, unless they are those of a
-///   client that it is made on. All other requests of the closure, with any client, are sent without the credential and
-///   never wait for the renewal; a cache treats them as those of nobody. (Those of a detached task do wait, until their
-///   `timeoutInterval`.)
+/// - The client that is passed to the closure has neither this middleware nor a retry budget. A client that it is made
+///   on keeps both. All other requests of the closure, with any client, are sent without the credential and never wait
+///   for the renewal. A cache treats them as requests without a user. Only the requests of a detached task wait, until
+///   their `timeoutInterval`.
 /// - A request that already has the header field is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 /// - It belongs in the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
-///   ``cacheScope(of:)`` and ``secretFields``. The user of a call is then that of its first attempt, not of its start.
+///   ``cacheScope(of:)`` and ``secretFields``. The user of a call is then known at its first attempt, not at its start.
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
   private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential
 
@@ -82,8 +84,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - origin: A URL of the service. Only its scheme, host and port are used.
   ///   - credential: The credential, if the user is already signed in.
   ///   - account: The name of the user; see ``account``.
-  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of its
-  ///     own. Save it here: a renewal may end after the user has signed out, and has no effect then.
+  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of
+  ///     its own. Save it here: a renewal may end after the user has signed out, and has no effect then.
   ///   - onSessionEnd: Called with the error if a renewal is refused, after `onChange`, in a task of its own. Ask the
   ///     user to sign in: `{ _ in await showSignIn() }` calls a function of the main actor.
   ///   - renew: Receives the old credential and a client for the request, and returns the new credential.
@@ -132,16 +134,16 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// sign-in.
   public var account: String? { state.withLock { $0.account } }
 
-  /// Signs a user in, in place of another one. Calls that began with another user's credential are not sent again, but
-  /// fail with `URLError.userAuthenticationRequired`. A renewal for that user has no effect.
+  /// Signs a user in, in place of another one. Calls that started with another user's credential are not sent again,
+  /// but fail with `URLError.userAuthenticationRequired`. A renewal for that user has no effect.
   ///
   /// - Parameters:
   ///   - credential: The credential of the user.
-  ///   - account: The name of the user; see ``account``. It is set together with the credential, so that no call combines
-  ///     one user's credential with another user's name.
+  ///   - account: The name of the user; see ``account``. It is set together with the credential, so that no call
+  ///     combines one user's credential with another user's name.
   public func signIn(_ credential: Credential, as account: String? = nil) { change(to: credential, account) }
 
-  /// Removes the credential. Requests are then sent without one, and calls that began with it are not sent again, but
+  /// Removes the credential. Requests are then sent without one, and calls that started with it are not sent again, but
   /// fail with `URLError.userAuthenticationRequired`.
   public func signOut() { change(to: nil, nil) }
 
@@ -170,7 +172,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
     let current = known.currentSignIn
-    let signIn = call.plan.signIns?.number(of: ObjectIdentifier(self), current: current) ?? current
+    let signIn = call.plan.users?.signIn(of: ObjectIdentifier(self), current: current) ?? current
     if signIn == 0 { return try await next(request) }
     guard let credential = known.credential, signIn == known.signIn else {
       throw URLError(.userAuthenticationRequired)
@@ -183,7 +185,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     do {
       return try await next(signed(request, credential))
     } catch let error as NetworkError {
-      // Also if a middleware has thrown an error of its own in place of the response.
+      // Even if a middleware threw another error in place of the response.
       guard let response = error.errorResponse, mayRenew(credential, after: response, to: request, call)
       else { throw error }
       return try await sendRenewed(error)
@@ -262,18 +264,18 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
-  /// Waits for a renewal, but not longer than the limit: one that never ends, or that waits for this call, must not block
-  /// it.
+  /// Waits for a renewal, but not longer than the limit. A renewal that never ends, or that waits for this call, must
+  /// not block the call.
   private static func value(
     of renewal: _Concurrency.Task<Credential, any Error>, within limit: TimeInterval
   ) async throws -> Credential {
-    let reply = NetworkReply()
-    reply.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
+    let completion = NetworkAttemptCompletion()
+    completion.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
     _Concurrency.Task {
       _ = await renewal.result
-      reply.end(NetworkOutcome())
+      completion.end(NetworkOutcome())
     }
-    switch await reply.outcome().end {
+    switch await completion.outcome().end {
     case .finished: return try await renewal.value
     case .deadline: throw URLError(.timedOut)
     case .cancelled: throw NetworkError.cancelled
@@ -313,7 +315,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
-  /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it began.
+  /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it started.
   private func finish(_ signIn: Int, with new: Credential) -> Bool {
     let header = new.header
     let hasExpired = new.hasExpired
@@ -343,12 +345,12 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if endsSession { changes.async { [onSessionEnd] in _Concurrency.Task { await onSessionEnd(error) } } }
   }
 
-  /// Whether the service refuses to renew the credential: by its status, or the closure says so.
+  /// Whether the renewal was refused, by the status of the response or by the closure.
   private static func isRefused(_ error: any Error) -> Bool {
     if let error = error as? URLError { return error.code == .userAuthenticationRequired }
     guard let thrown = error as? NetworkError else { return false }
     let error = (thrown.failure?.lastError ?? thrown).unmapped
-    // An error that another `Authentication` threw is about its credential.
+    // An error that another `Authentication` threw is about another credential.
     switch error {
     case .middlewareError, .mappedError: return false
     default: break
@@ -370,7 +372,7 @@ nonisolated extension Authentication: NetworkUser {
     }
     if hasBeenSaid { return nil }
     return
-      "an Authentication for \(origin.scheme)://\(origin.host):\(origin.port) adds nothing to requests to other origins, "
-      + "such as the base URL of the client, \(baseURL.redactedForLog)"
+      "an Authentication for \(origin.scheme)://\(origin.host):\(origin.port) adds nothing to requests to other "
+      + "origins, such as the base URL of the client, \(baseURL.redactedForLog)"
   }
 }

@@ -4,8 +4,7 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-// A call of a client is a call of its performer, whose plan has the request completed, and the middleware put around
-// each attempt:
+// A client completes the request, puts its middleware around each attempt, and passes the call to its performer:
 //
 //     complete the plan ─ the performer: the retry loop ─ the middleware ─ the attempt
 
@@ -17,7 +16,7 @@ nonisolated extension NetworkClient {
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     do throws(NetworkError) {
       let defaults = defaults
-      var plan = plan.begun(on: self, defaults)
+      var plan = plan.started(on: self, defaults)
       plan.policy = plan.policy.inheriting(from: policy)
       if !middleware.isEmpty { plan.add(middleware, of: self, defaults.baseURL) }
       try complete(&plan.request, defaults.baseURL, plan.secretFields)
@@ -116,7 +115,7 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
     }
   }
 
-  /// The end of the middleware: sends a request.
+  /// The `next` of the last middleware: sends a request.
   private func sending(in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
       var outgoing = outgoing

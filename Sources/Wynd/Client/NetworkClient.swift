@@ -20,9 +20,9 @@ public import Foundation
 ///     caller ─ cache ─ retry loop ─ middleware ─ URLSession
 ///                           │ again and again │
 ///
-/// A client is made on any performer: a session, a ``ResponseCache``, a ``NetworkScript`` in a test, a performer of the app,
-/// or another client. The middleware and the header fields of that client are then used too, inside those of this one,
-/// and its base URL, its coders and the fields of its policy where this one has none.
+/// A client is made on any performer: a session, a ``ResponseCache``, a ``NetworkScript`` in a test, a performer of the
+/// app, or another client. The settings of that client then apply too: its middleware and its header fields inside
+/// those of this one, and its base URL, its coders and the fields of its policy where this one has none.
 nonisolated public struct NetworkClient: NetworkPerformer {
   /// Supplies the scheme, host and port for endpoints and request URLs that have no host. Its path is prepended to
   /// theirs.
@@ -34,11 +34,11 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// client.performer = NetworkScript([.status(503), .dropped, .ok("{}")])
   /// ```
   public var performer: any NetworkPerformer
-  /// Header fields for every request that does not already have them. If there is a ``baseURL``, its own or that of the
-  /// performer, fields that look like credentials are sent only to its origin.
+  /// Header fields for every request that does not already have them. If this client or its performer has a base URL,
+  /// fields that look like credentials are sent only to its origin.
   public var headers: NetworkHeaders
-  /// The retry policy of all calls, in which an endpoint or a call may set other fields. What it does not set is that
-  /// of the client that this one is made on, or the default.
+  /// The retry policy of all calls. The fields that an endpoint or a call sets take precedence. Fields that it does not
+  /// set are taken from the client that this one is made on.
   public var policy: RetryPolicy
   /// Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts the keys.
   public var encoder: JSONEncoder?
@@ -57,7 +57,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///   - policy: The retry policy of all calls.
   ///   - encoder: Encodes the JSON bodies of endpoints that specify no encoder. nil means a `JSONEncoder` that sorts
   ///     the keys.
-  ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means one that reads dates as ISO 8601.
+  ///   - decoder: Decodes the responses of endpoints that specify no decoder. nil means one that reads dates as ISO
+  ///     8601.
   ///   - middleware: The middleware of every call.
   public init(
     baseURL: URL? = nil, on performer: any NetworkPerformer = URLSession.shared, headers: NetworkHeaders = [],
@@ -98,17 +99,19 @@ nonisolated extension NetworkClient: CustomStringConvertible {
 }
 
 nonisolated extension NetworkClient: NetworkValueMiddleware {
-  /// The base URL and the coders of this client, and those of its performer where it has none.
+  /// The base URL and the coders of this client, or of its performer where the client has none.
   public var defaults: NetworkDefaults {
     var defaults = performer.defaults
-    // Not that of a script: a test should find a client whose base URL is missing.
+    // Not the base URL of a script: a test should find a client whose own is missing.
     defaults.baseURL = baseURL ?? (defaults.isOfScript ? nil : defaults.baseURL)
     defaults.isOfScript = false
     defaults.encoder = encoder ?? defaults.encoder
     defaults.decoder = decoder ?? defaults.decoder
     defaults.contentType = headers["Content-Type"] ?? defaults.contentType
     if !middleware.isEmpty { defaults.valueMiddleware = self }
-    for case let user as any NetworkUser in middleware { defaults.signIns[ObjectIdentifier(user)] = user.currentSignIn }
+    for case let user as any NetworkUser in middleware {
+      defaults.currentSignIns[ObjectIdentifier(user)] = user.currentSignIn
+    }
     return defaults
   }
 

@@ -7,8 +7,8 @@ public import Foundation
 /// Processes every attempt of the calls of a ``NetworkClient``. It may change the request, respond without sending it,
 /// inspect or replace the response or the error, or send the request again.
 ///
-/// What has to happen once per call, such as making an idempotency key, is the work of a ``NetworkPerformer`` around the
-/// client: a middleware would make a new key for each attempt.
+/// What has to happen once per call, such as making an idempotency key, is the work of a ``NetworkPerformer`` around
+/// the client: a middleware would make a new key for each attempt.
 ///
 /// ```swift
 /// struct Stopwatch: NetworkMiddleware {
@@ -28,9 +28,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An error that it throws reaches the caller as ``NetworkError/middlewareError(_:)``. If it throws it in place of an
-/// error of `next`, it is ``NetworkError/mappedError(_:_:)``, which keeps that error. A ``NetworkError`` reaches the
-/// caller as it is.
+/// An error that a middleware throws is wrapped in ``NetworkError/middlewareError(_:)``. An error in place of one of
+/// `next` is wrapped in ``NetworkError/mappedError(_:_:)``, together with that one. A ``NetworkError`` is not wrapped.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Responds to a request, usually by calling `next` once. It may also call `next` several times, or not at all.
   ///
@@ -78,8 +77,8 @@ nonisolated extension NetworkMiddleware {
 
 /// Passes a request on to the middleware that follows, and finally to the session. Throws a ``NetworkError``.
 ///
-/// A middleware that calls it in a closure of its own, such as the work of a `Task`, or passes it to another middleware,
-/// declares its parameter as `next: @escaping NetworkMiddlewareNext`.
+/// A middleware that calls it in a closure of its own, such as the work of a `Task`, or passes it to another
+/// middleware, declares its parameter as `next: @escaping NetworkMiddlewareNext`.
 public typealias NetworkMiddlewareNext = @Sendable (URLRequest) async throws -> NetworkResponse<Data>
 
 /// The call that a request belongs to.
@@ -88,8 +87,8 @@ nonisolated public struct NetworkCall: Sendable {
   public let client: NetworkClient
   /// The endpoint that is loaded, or nil for a `URLRequest`.
   public var endpoint: (any Endpoint)? { plan.endpoint as? any Endpoint }
-  /// Whether this is a download, an upload or a stream; also a call of an endpoint whose body is not in memory. The
-  /// ``NetworkResponse`` of an upload has the body of the response, that of a download or a stream has none.
+  /// Whether this is a download, an upload or a stream, including a call of an endpoint whose body is not in memory.
+  /// The ``NetworkResponse`` of an upload has the body of the response. The one of a download or a stream has none.
   public var isTransfer: Bool { plan.transfer != nil }
   /// The plan of the call, as it has reached the session.
   let plan: NetworkCallPlan
@@ -101,8 +100,8 @@ nonisolated public struct NetworkCall: Sendable {
     self.plan = plan
   }
 
-  /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal may
-  /// have added one since the call began.
+  /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal
+  /// may have added one since the start of the call.
   var secretFields: Set<String> { client.middleware.reduce(into: plan.secretFields) { $0.formUnion($1.secretFields) } }
 
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these

@@ -62,8 +62,8 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
     throw InvalidResponse(reason: text, response: response, shouldRetry: isRetryable)
   }
 
-  /// Whether the status follows from a condition of the request: a 304 to that of a cache, and a 416 to that of a
-  /// download, which is complete.
+  /// Whether the status follows from a condition of the request: a 304 for a cache, and a 416 for a download that is
+  /// complete.
   private static func isExpected(_ status: Int, of request: URLRequest, _ call: NetworkCall) -> Bool {
     let conditions = ["If-None-Match", "If-Modified-Since"]
     let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }

@@ -16,8 +16,8 @@ public import Foundation
 /// ```
 ///
 /// Each takes a path, which is plain text like ``Endpoint/path``, or a whole `URL`, such as that of the next page
-/// (``NetworkResponse/link(_:)``). `as:` is the type of the body of the response, and may be left out where the compiler
-/// knows it. If nothing receives the response, its body is ignored.
+/// (``NetworkResponse/link(_:)``). `as:` is the type of the body of the response, and may be left out where the
+/// compiler knows it. If nothing receives the response, its body is ignored.
 ///
 /// The query of a URL is sent as it is written, before that of `query:`. The base URL of the client applies to a URL
 /// without a host only. Header fields of the client that look like credentials are sent only to the origin of its base
@@ -67,8 +67,8 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   }
   /// The items of `query:`.
   public var queryItems: [URLQueryItem] { get throws { try query.items() } }
-  /// The query of the URL as it is written, and ``queryItems``, encoded. Encoded once more, a `+` or a signature of the URL
-  /// could mean something else.
+  /// The query of the URL as it is written, and ``queryItems``, encoded. Encoded once more, a `+` or a signature of the
+  /// URL could mean something else.
   public var percentEncodedQuery: String? {
     get throws {
       let items = try queryItems

@@ -11,8 +11,8 @@ public import Foundation
 nonisolated extension Endpoint {
   /// The URL without the base URL of a client, made from scheme, host, port, path and query.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if they do not form a valid URL, or there is no host, because it
-  ///   is that of the client.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if these do not form a valid URL, or there is no host, because
+  ///   the client supplies it.
   public var url: URL { get throws(NetworkError) { try url(baseURL: nil) } }
 
   /// The request that is sent, without what a client adds to it. A body that is not in memory, such as a file, is added
@@ -109,7 +109,7 @@ nonisolated enum NetworkEndpointURL {
     let origin = try "\(scheme)://\(self.host(host))" + (port.map { ":\($0)" } ?? "")
     try check(query?.contains("#") != true, "percentEncodedQuery contains a “#”, which ends the query")
     let path = try self.path(path, after: base?.path(percentEncoded: true) ?? "")
-    // Foundation encodes a character that does not belong in a path, or ends the path there.
+    // At a character that does not belong in a path, Foundation encodes it or ends the path.
     guard let url = URL(string: origin + path + (query.map { "?" + $0 } ?? "")), url.path(percentEncoded: true) == path
     else { throw .invalidRequest(reason: "percentEncodedPath contains a character that must be encoded") }
     return url
@@ -117,7 +117,7 @@ nonisolated enum NetworkEndpointURL {
 
   /// The host of a URL, or an empty string.
   static func host(of base: URL) -> String {
-    // `URL.host` removes brackets, also from a host that is not an IPv6 address.
+    // `URL.host` removes brackets, even from a host that is not an IPv6 address.
     let written = URLComponents(url: base, resolvingAgainstBaseURL: true)?.encodedHost ?? ""
     return written.hasPrefix("[") ? written : base.host ?? ""
   }
@@ -143,7 +143,7 @@ nonisolated enum NetworkEndpointURL {
       name = components.encodedHost ?? ""
     }
     var labels = name.split(separator: ".", omittingEmptySubsequences: false)
-    // The last label may be empty: that of the root.
+    // The last label may be empty: it is the root.
     if labels.last?.isEmpty == true { labels.removeLast() }
     let isName = 1...254 ~= name.utf8.count && !labels.contains("") && NetworkPercentEncoding.text(name) == name
     try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")

@@ -7,8 +7,8 @@ public import Foundation
 // All return types are written `Response`. If one were `Void`, the compiler would infer `Void` as the `Response` of a
 // generic `struct Call<Response: Decodable & Sendable>: Endpoint`, which would not compile.
 nonisolated extension Endpoint where Response: Decodable {
-  /// Returns the body for `Data`, and its text for `String`; any other type is decoded with `decoder`. If the body is empty,
-  /// the result is nil for an `Optional` and null for a ``JSONValue``, and any other type that has to be decoded fails with
+  /// Returns the body for `Data`, and its text for `String`. Any other type is decoded with `decoder`. If the body is
+  /// empty, an `Optional` is nil and a ``JSONValue`` is null, and any other type that has to be decoded fails with
   /// ``NetworkError/noResponseData(_:)``. For a type that has to be decoded, a body of white space is empty too.
   public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response {
     try Self.decoded(data, response, decoder)
@@ -26,7 +26,7 @@ nonisolated extension Endpoint where Response: Decodable {
     do {
       return try decoder.decode(Response.self, from: data)
     } catch DecodingError.dataCorrupted(var context) where context.codingPath.isEmpty && !decoder.allowsJSON5 {
-      // The decoder does not say it on every platform.
+      // The decoder does not give the reason on every platform.
       if let reason = response.reasonNotJSON(data) {
         context = .init(codingPath: [], debugDescription: context.debugDescription, underlyingError: reason)
       }
@@ -44,7 +44,7 @@ nonisolated extension Endpoint where Response == HTTPURLResponse {
 }
 
 nonisolated extension Endpoint {
-  /// Where the compiler finds no other `parse`, it says why.
+  /// If there is no other `parse`, the compiler says why.
   @available(
     *, unavailable,
     message:
@@ -76,7 +76,7 @@ nonisolated extension Endpoint {
     return own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
   }
 
-  /// The error with the service's own error in it.
+  /// The error, with the service's own error if the body is one.
   private func typed(_ error: NetworkError, _ decoder: JSONDecoder) -> NetworkError {
     switch error {
     case .endpointError(let response, let data?):
@@ -92,7 +92,7 @@ nonisolated extension Endpoint {
 }
 
 nonisolated extension NetworkError {
-  /// The service's own error, also after retries: the body of the error response, decoded as JSON.
+  /// The service's own error, even after retries: the body of the error response, decoded as JSON.
   ///
   /// ```swift
   /// struct Problem: Decodable { var title: String }
@@ -105,7 +105,8 @@ nonisolated extension NetworkError {
   ///
   /// - Parameters:
   ///   - type: The type of the body.
-  ///   - decoder: Decodes the body. The default reads dates as ISO 8601. Pass that of the client if it has another one.
+  ///   - decoder: Decodes the body. The default reads dates as ISO 8601. Pass the decoder of the client if it has
+  ///     another one.
   /// - Returns: The error; nil if there is no response with a status of 400 and up, or its body is not of this type.
   public func serviceError<E>(as type: E.Type, decoder: JSONDecoder? = nil) -> E? {
     if let error = known(as: type) { return error }
@@ -124,10 +125,9 @@ nonisolated extension NetworkError {
   }
 }
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension JSONDecoder {
   /// Reads what ``RequestBody/json(_:encoder:)`` writes by default: dates as ISO 8601, with or without fractions of a
-  /// second. As the decoder of an endpoint, it stands for that of the client, and is recognized by its identity.
+  /// second. As the decoder of an endpoint, it stands for the client's, and is recognized by its identity.
   static let networkDefault = {
     let json = JSONDecoder()
     // Not `.iso8601`, which accepts no fractions, and whose error does not name the member.

@@ -21,12 +21,12 @@ public import Foundation
 /// Only ``path`` and ``Response`` are required, and ``host`` if no client supplies a base URL. `Response` determines
 /// how the body is parsed. A `Decodable` type is decoded from JSON, and ``JSONValue`` is untyped JSON. `Data` is the
 /// body, and `String` its text. `Void` ignores the body, and `HTTPURLResponse` is the status code and header fields. An
-/// `Optional` is nil if the body is empty. Implement ``parse(data:response:decoder:)`` for anything else. ``AdHocEndpoint``
-/// needs no type of its own.
+/// `Optional` is nil if the body is empty. Implement ``parse(data:response:decoder:)`` for anything else.
+/// ``AdHocEndpoint`` needs no type of its own.
 ///
 /// Swift silently ignores a member whose type is not that of the requirement, such as `let port = 8080`, which is an
-/// `Int` and not an `Int?`; <doc:Endpoints> lists them. It warns about such a member of an extension that declares the conformance. Endpoints with
-/// more than a host, a path and a query are therefore best written this way:
+/// `Int` and not an `Int?`. <doc:Endpoints> lists such members. Swift warns about them in an extension that declares
+/// the conformance. Endpoints with more than a host, a path and a query are therefore best written this way:
 ///
 /// ```swift
 /// nonisolated struct Deletion {
@@ -50,7 +50,8 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// The type of ``headers``: ``NetworkHeaders``, `[NetworkHeader]` or `[String: String]`. The compiler infers it.
   associatedtype HeaderFields: NetworkHeadersConvertible = NetworkHeaders
   /// The type of the body of an error response (a status of 400 and up), if the service has a format for it. The call
-  /// fails with ``NetworkError/serviceError(_:_:_:)``, even if ``parse(data:response:decoder:)`` throws a value of this type.
+  /// fails with ``NetworkError/serviceError(_:_:_:)``, even if ``parse(data:response:decoder:)`` throws a value of this
+  /// type.
   associatedtype ServiceError: Error & Decodable = NoServiceError
 
   /// `https` (the default) or `http`.
@@ -90,12 +91,12 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with
   /// ``NetworkError/invalidRequest(reason:)``.
   var body: RequestBody { get throws }
-  /// Decodes a `Decodable` response and a ``ServiceError``. The default stands for that of the client, or one that reads
+  /// Decodes a `Decodable` response and a ``ServiceError``. The default stands for the client's, or one that reads
   /// dates as ISO 8601. For a format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as
   /// `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
-  /// The retry policy of this call. What it does not set is that of the client's policy. The `policy` argument of `load`
-  /// takes precedence. The default sets nothing.
+  /// The retry policy of this call. Fields that it does not set are taken from the client's policy. The `policy`
+  /// argument of a call takes precedence. The default sets nothing.
   var policy: RetryPolicy { get }
 
   /// Changes the finished request. If it throws, nothing is sent, and the call fails with
@@ -106,7 +107,7 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// - Parameters:
   ///   - data: The body.
   ///   - response: The status code and the header fields.
-  ///   - decoder: The ``decoder`` of the endpoint, or that of the client.
+  ///   - decoder: The ``decoder`` of the endpoint or of the client.
   /// - Returns: The value that the caller receives.
   /// - Throws: What the call fails with: a ``ServiceError`` becomes ``NetworkError/serviceError(_:_:_:)``, a
   ///   ``NetworkError`` stays as it is, and any other error becomes ``NetworkError/undecodable(_:_:_:)``.

@@ -33,7 +33,7 @@ nonisolated extension HTTPURLResponse {
       return nil
     } catch {
       let text = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
-      // Foundation also says so of a literal that is misspelled, such as `{"a": tru}`.
+      // Foundation reports the end of the file for a misspelled literal too, such as `{"a": tru}`.
       let isClosed = data.last(where: { !" \t\r\n".utf8.contains($0) }).map("}]".utf8.contains) ?? false
       if text.contains("end of file") {
         return isClosed ? nil : NetworkUnreadableText(description: "it ends in the middle")
@@ -67,7 +67,6 @@ nonisolated struct NetworkUnreadableText: NetworkLoggableError {
   }
 }
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension String.Encoding {
   /// The encoding with this name in the IANA registry, in lowercase; nil if Foundation does not know it.
   static func networkCharset(_ name: String) -> String.Encoding? {
@@ -83,7 +82,7 @@ nonisolated extension String.Encoding {
       return String.Encoding(rawValue: CFStringConvertEncodingToNSStringEncoding(encoding))
     #elseif compiler(>=6.3)
       let encoding = String.Encoding(ianaName: name)
-      // Foundation decodes other characters there.
+      // Foundation decodes some of its characters wrongly.
       return encoding == .macOSRoman ? nil : encoding
     #else
       return nil

@@ -94,7 +94,7 @@ nonisolated extension JSONValue: Codable {
   /// - Throws: A `DecodingError` if it has more levels, or a number is too large for a `Double`.
   public init(from decoder: any Decoder) throws { try self.init(from: decoder, after: .null) }
 
-  /// Tries the kind of the previous array element first. One that does not match costs an error, whose coding path
+  /// Tries the kind of the previous array element first. A kind that does not match costs an error, whose coding path
   /// is slow to make in nested JSON.
   private init(from decoder: any Decoder, after previous: JSONValue) throws {
     let json = try decoder.singleValueContainer()

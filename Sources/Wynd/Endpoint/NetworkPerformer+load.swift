@@ -16,7 +16,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
-  ///   - policy: What it does not set is that of the endpoint's policy, then that of the client's.
+  ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
   ///   - onProgress: Receives the progress of sending the body, on an internal queue. It starts at 0 for each attempt.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
@@ -81,8 +81,8 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - request: What to send.
-  ///   - type: The type to decode, as that of the response of an ``Endpoint``.
-  ///   - policy: What it does not set is that of the client's.
+  ///   - type: The type to decode, like the ``Endpoint/Response`` of an endpoint.
+  ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
   /// - Returns: The decoded body.
   /// - Throws: A ``NetworkError``.
   public func load<Value: Decodable & Sendable>(
@@ -112,11 +112,11 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let defaults = defaults
     if defaults.valueMiddleware == nil {
-      return begin(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
+      return start(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
     }
-    // Who is signed in, and the session's delegate, are those of now.
-    let plan = Swift.Result { () throws(NetworkError) in try makePlan(defaults).begun(on: self, defaults) }
-    return start(completionHandler) {
+    // Captured now: who is signed in, and the delegate of the session.
+    let plan = Swift.Result { () throws(NetworkError) in try makePlan(defaults).started(on: self, defaults) }
+    return startTask(completionHandler) {
       do throws(NetworkError) {
         return .success(try await response(of: plan.get(), endpoint, defaults))
       } catch { return .failure(error) }
@@ -127,7 +127,7 @@ nonisolated extension NetworkPerformer {
   func response<E: Endpoint>(
     of plan: NetworkCallPlan, _ endpoint: E, _ defaults: NetworkDefaults
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    var parsed = try endpoint.parsed(await begin(plan, defaults), defaults).get()
+    var parsed = try endpoint.parsed(await start(plan, defaults), defaults).get()
     try await defaults.valueMiddleware?.pass(&parsed, of: plan)
     return parsed
   }

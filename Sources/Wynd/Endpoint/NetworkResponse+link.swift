@@ -12,8 +12,8 @@ nonisolated extension NetworkResponse {
   /// let next = response.link("next")        // Link: <https://api.example.com/users?page=2>; rel="next"
   /// ```
   ///
-  /// A relative target is resolved against the URL of the response. A link with an `anchor`, which another resource may
-  /// have, is ignored.
+  /// A relative target is resolved against the URL of the response. A link with an `anchor` is ignored, because another
+  /// resource may have it.
   ///
   /// - Parameter relation: The relation type, such as `next`, `prev` or `last`. Case does not matter.
   /// - Returns: The absolute URL of the first such link.

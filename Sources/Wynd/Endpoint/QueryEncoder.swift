@@ -3,7 +3,9 @@ public import Foundation
 /// Encodes any `Encodable` as query items or form fields.
 ///
 /// ```swift
-/// var queryItems: [URLQueryItem] { get throws { try QueryEncoder().encode(["q": "dogs", "page": 2, "tags": ["a", "b"]]) } }
+/// var queryItems: [URLQueryItem] {
+///   get throws { try QueryEncoder().encode(["q": "dogs", "page": 2, "tags": ["a", "b"]]) }
+/// }
 /// // page=2&q=dogs&tags=a&tags=b
 /// ```
 ///

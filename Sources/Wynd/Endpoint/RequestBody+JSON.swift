@@ -1,8 +1,8 @@
 public import Foundation
 
 nonisolated extension RequestBody {
-  /// A value as JSON. The default encoder is that of the client, or else a `JSONEncoder` that sorts the keys, so that
-  /// equal values have equal bodies, and writes dates as ISO 8601 (`2026-11-21T16:00:00Z`), as a query does.
+  /// A value as JSON. The default encoder is the client's, or else a `JSONEncoder` that sorts the keys, so that equal
+  /// values have equal bodies, and writes dates as ISO 8601 (`2026-11-21T16:00:00Z`), as a query does.
   public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> RequestBody {
     let encode: @Sendable (JSONEncoder?) throws -> Data = { encoderOfClient in
       try (encoder ?? encoderOfClient ?? defaultEncoder()).encode(value)
@@ -11,8 +11,8 @@ nonisolated extension RequestBody {
   }
   /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
   public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: defaultEncoder()) }
-  /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is that of the
-  /// client, or else a `JSONEncoder` that sorts the keys and writes dates as ISO 8601.
+  /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is the client's, or
+  /// else a `JSONEncoder` that sorts the keys and writes dates as ISO 8601.
   public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> RequestBody {
     json(values.mapValues(NetworkEncodable.init), encoder: encoder)
   }

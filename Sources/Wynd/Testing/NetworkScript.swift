@@ -119,7 +119,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
       .start(on: delegateQueue, completion: completionHandler)
   }
 
-  /// Every request that was sent, in order, with the changes of all middleware. `httpBody` is the body, also if it was
+  /// Every request that was sent, in order, with the changes of all middleware. `httpBody` is the body, even if it was
   /// not in memory: a file, a stream or a multipart form.
   public var requests: [URLRequest] { log.withLock { $0.requests } }
   /// The simulated duration of all calls together: waits between attempts, and time-outs.
@@ -147,8 +147,8 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   }
 }
 
-/// Responds to one call with the steps of the script, and simulates its time, which advances only during waits and
-/// time-outs, and without delay.
+/// Responds to one call with the steps of the script, and simulates its time. The time advances only during waits and
+/// time-outs, without a delay.
 nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private struct Timer: Sendable {
     var due: Swift.Duration
@@ -164,35 +164,36 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
 
   func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.invalidReason(of: request) }
 
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     var outgoing = outgoing
     do {
       outgoing.request = try recorded(outgoing)
     } catch {
-      return reply.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
+      return completion.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
     }
     let request = outgoing.request
     let number = script.log.withLock { log in
       log.requests.append(request)
       return log.requests.count - 1
     }
-    carryOut(script.respond(request, number), outgoing, reply)
+    carryOut(script.respond(request, number), outgoing, completion)
   }
 
-  private func carryOut(_ step: NetworkScript.Step, _ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  private func carryOut(_ step: NetworkScript.Step, _ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion)
+  {
     switch step {
     case .response(let status, let headers, let body):
-      reply.end(outcome(outgoing, status, headers, [body]))
+      completion.end(outcome(outgoing, status, headers, [body]))
     case .chunks(let status, let headers, let chunks, let isCut):
       let error = isCut ? URLError(.networkConnectionLost) : nil
-      reply.end(outcome(outgoing, status, headers, chunks, error))
+      completion.end(outcome(outgoing, status, headers, chunks, error))
     case .failure(let error):
-      reply.end(NetworkOutcome(error: error))
+      completion.end(NetworkOutcome(error: error))
     case .held(let gate, let step):
-      gate.pass { carryOut(step, outgoing, reply) }
+      gate.pass { carryOut(step, outgoing, completion) }
     case .silence:
       pass(.bounded(seconds: outgoing.request.timeoutInterval)) {
-        reply.end(NetworkOutcome(error: URLError(.timedOut)))
+        completion.end(NetworkOutcome(error: URLError(.timedOut)))
       }
     }
   }
@@ -269,8 +270,8 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
     }
   }
 
-  /// Advances the clock by the delay and performs the action, or advances to the first timer that is due before that,
-  /// and fires it.
+  /// Advances the clock by the delay, and performs the action. If a timer is due before that, advances to the timer,
+  /// and fires it instead.
   private func pass(_ delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Swift.Duration, @Sendable () -> Void) in
       let before = state.now

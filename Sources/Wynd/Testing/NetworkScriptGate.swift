@@ -13,9 +13,9 @@ nonisolated public final class NetworkScriptGate: Sendable {
   private struct State: Sendable {
     var isOpen = false
     var isReached = false
-    /// What waits for the gate to be opened.
+    /// The requests that wait for the gate to be opened.
     var held: [@Sendable () -> Void] = []
-    /// Who waits for a request.
+    /// The tests that wait for a request.
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
   private let state = NetworkLock(State())

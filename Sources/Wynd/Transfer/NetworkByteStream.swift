@@ -41,7 +41,7 @@ nonisolated final class NetworkByteStream: Sendable {
   private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   private let startsWithHead: Bool
   /// Ends the attempt.
-  private let reply = NetworkReply()
+  private let completion = NetworkAttemptCompletion()
 
   /// `started` is set to the stream when the attempt succeeds.
   init(startsWithHead: Bool, _ started: NetworkLock<NetworkByteStream?>) {
@@ -63,7 +63,7 @@ nonisolated final class NetworkByteStream: Sendable {
       onHead: { [weak self] in self?.receive($0) },
       onData: { [weak self] in try self?.receive($0) },
       onTask: { [weak self] task in self?.state.withLock { $0.task = task } })
-    reply.onCancel { [weak self] in self?.cancel() }
+    completion.onCancel { [weak self] in self?.cancel() }
     let sending = _Concurrency.Task { [weak self, outgoing] in
       let outcome = await send(outgoing)
       self?.finished(outcome)
@@ -73,7 +73,7 @@ nonisolated final class NetworkByteStream: Sendable {
       return state.end != nil
     }
     if hasEnded { sending.cancel() }
-    return await reply.outcome()
+    return await completion.outcome()
   }
 
   func cancel() { end(.failure(.cancelled)) }
@@ -109,7 +109,7 @@ nonisolated final class NetworkByteStream: Sendable {
     // The stream of an earlier attempt is released outside the lock: that can cancel it.
     var stream: NetworkByteStream? = self
     started.withLock { swap(&$0, &stream) }
-    reply.end(NetworkOutcome(response: head, accepted: NetworkResponse(data: Data(), response: head)))
+    completion.end(NetworkOutcome(response: head, accepted: NetworkResponse(data: Data(), response: head)))
   }
 
   private func finished(_ outcome: NetworkOutcome) {
@@ -120,7 +120,7 @@ nonisolated final class NetworkByteStream: Sendable {
     var outcome = outcome
     outcome.data = state.withLock { $0.unread.first ?? Data() }
     // Has no effect after the start.
-    reply.end(outcome)
+    completion.end(outcome)
   }
 
   /// Ends the stream, and cancels the request after a failure. Data that arrived before can still be read, unless the

@@ -15,16 +15,16 @@ nonisolated extension NetworkPerformer {
   /// The request is retried like any other until the first byte of the body arrives. After that, a lost connection is
   /// an error, which the sequence throws after the data that arrived before it.
   ///
-  /// The reader may be 64 MB behind. Further data is ``NetworkError/responseTooLarge(limit:)``, which the sequence throws
-  /// after the data that arrived before it. On Apple's platforms the task is suspended before that, so that the server
-  /// waits; on Linux it cannot wait, and a download is the way to receive a large response slowly.
+  /// The reader may be 64 MB behind. Further data is ``NetworkError/responseTooLarge(limit:)``, which the sequence
+  /// throws after the data that arrived before it. On Apple's platforms, the task is suspended earlier, so that the
+  /// server waits. On Linux, it cannot be suspended, and a download is the way to receive a large response slowly.
   ///
   /// On Apple's platforms, a chunked body that is cut off between two chunks ends without an error (FB24495140). A
   /// download detects that, if the server supports ranges and sends a strong validator.
   ///
   /// - Parameters:
-  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. The response is
-  ///     not parsed.
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. The response
+  ///     is not parsed.
   ///   - policy: The retry policy. Its deadline applies only until the first byte.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the first byte.
@@ -46,7 +46,7 @@ nonisolated extension NetworkPerformer {
         return await stream.attempt(outgoing, send)
       }
     }
-    let result = await begin(plan, defaults)
+    let result = await start(plan, defaults)
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
     let stream = started.withLock { $0.take() }
     let response = try result.get().response

@@ -5,8 +5,8 @@ import Foundation
 #endif
 
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
-/// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed attempt,
-/// and the retry loop decides about the next one.
+/// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed
+/// attempt, and the retry loop decides about the next one.
 nonisolated struct NetworkDownloadCall: Sendable {
   private struct State: Sendable {
     /// Nil before the first attempt, after the file was moved, and after the end.
@@ -15,7 +15,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
     var response: HTTPURLResponse?
     /// Whether the call has ended. No file is opened any more.
     var hasEnded = false
-    /// The number of attempts so far, which is that of the current one.
+    /// The number of attempts so far, including the current one.
     var attempts = 0
     /// What the response of the current attempt means; nil until it has one, and after a body that contradicts it.
     var decision: NetworkDownloadDecision?
@@ -132,7 +132,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   private func open(
     for request: URLRequest, _ secretFields: Set<String>, _ state: inout State
   ) throws -> NetworkPartialFile {
-    // The call was canceled before the attempt began.
+    // The call was canceled before the attempt started.
     if state.hasEnded { throw NetworkError.cancelled }
     if let partial = state.partial { return partial }
     let partial = try NetworkPartialFile(for: destination, from: request, options, secretFields: secretFields)
@@ -192,7 +192,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
     }
   }
 
-  /// The state remains: the next response is compared with it, and the same version must have the same length.
+  /// Removes the bytes, but not the state: the next response is compared with it, because the same version must have
+  /// the same length.
   private func startOver(_ partial: NetworkPartialFile) throws {
     progress.report(0, of: nil)
     try partial.cut(to: 0)
@@ -235,8 +236,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
     try inAttempt(attempt) { _, partial in progress.report(partial.size, of: partial.size) }
   }
 
-  /// Moves a complete file to its destination. If that fails, so does the attempt, which is not retried, and the partial
-  /// file remains for the next call.
+  /// Moves a complete file to its destination. If that fails, so does the attempt, which is not retried, and the
+  /// partial file remains for the next call.
   private func move(_ attempt: Int, _ response: HTTPURLResponse) throws {
     try inAttempt(attempt) { state, partial in
       try partial.move(overwrites: options.overwrites)
@@ -246,8 +247,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
     }
   }
 
-  /// Starts over after a file that is not valid. If it was put together from several responses, an earlier part may have
-  /// been damaged: the file is downloaded again from the beginning, but only once.
+  /// Starts over after a file that is not valid. If it was put together from several responses, an earlier part may
+  /// have been damaged: the file is downloaded again from the beginning, but only once.
   private func rejected(_ state: inout State, _ partial: NetworkPartialFile) throws {
     try startOver(partial)
     if case .write(from: 0, _, _) = state.decision { return }
@@ -256,8 +257,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
     if isFirst { throw TransferError.changed(reason: "the whole is not valid") }
   }
 
-  /// Does nothing if the attempt is no longer the current one, or the call has ended: a canceled download must not leave
-  /// a file.
+  /// Does nothing if the attempt is no longer the current one, or the call has ended: a canceled download must not
+  /// leave a file.
   private func inAttempt(_ attempt: Int, _ body: (inout State, NetworkPartialFile) throws -> Void) throws {
     do {
       try state.withLock { state in

@@ -12,8 +12,8 @@ nonisolated struct NetworkDownloadState: Codable, Equatable, Sendable {
 
 /// What a response means for the partial file, according to RFC 9110 §§13–15.
 nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
-  /// The body is the file from this offset, which is at most that of the request. `end` is the offset of its own end;
-  /// nil if the response does not state it.
+  /// The body is the file from this offset, which is at most the requested one. `end` is where the body ends; nil if
+  /// the response does not state it.
   case write(from: Int64, end: Int64?, NetworkDownloadState)
   /// The partial file is complete.
   case complete
@@ -141,8 +141,8 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   /// Whether a validator is an entity tag. Otherwise it is a date.
   static func isTag(_ validator: String) -> Bool { validator.utf8.first == UInt8(ascii: "\"") }
 
-  /// Whether the response certainly belongs to the same version as what is known. That takes a validator: without one,
-  /// the file may have changed.
+  /// Whether the response certainly belongs to the same version as what is known. Without a validator, the file may
+  /// have changed.
   private static func isSame(_ known: NetworkDownloadState, _ field: (String) -> String?) -> Bool {
     guard let validator = known.validator else { return false }
     let isRepeated = field(isTag(validator) ? "ETag" : "Last-Modified") != nil

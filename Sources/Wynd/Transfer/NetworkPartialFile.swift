@@ -56,8 +56,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     return size <= total
   }
 
-  /// Whether a later call may resume the download. It may be that of another user, whose file can have the same date, but
-  /// not the same entity tag (RFC 9110 §8.8.1).
+  /// Whether a later call may resume the download. Another user may make that call. The file of that user can have the
+  /// same date, but not the same entity tag (RFC 9110 §8.8.1).
   private func mayOutliveCall(_ state: NetworkDownloadState) -> Bool {
     guard let validator = state.validator else { return true }
     return NetworkDownloadDecision.isTag(validator) || !hasCredential
@@ -129,7 +129,7 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// Removes the file if no later download can resume it.
   func close() {
-    // Only a download that resumes stores it.
+    // Only a download that resumes stores a state.
     let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
     let canBeResumed = hasStoredState && size > 0 && state.validator != nil
     if !canBeResumed { remove(url, stateURL) }

@@ -94,7 +94,7 @@ nonisolated extension NetworkPerformer {
     let defaults = defaults
     let download = NetworkDownloadCall(to: destination, options, onProgress)
     let plan = download.added(to: try transferPlan(for: request, policy, defaults))
-    return try download.end(await begin(plan, defaults)).get()
+    return try download.end(await start(plan, defaults)).get()
   }
 
   /// Like `performNetworkDownload(_:to:options:policy:onProgress:)`, with a completion handler that is called on the
@@ -106,7 +106,7 @@ nonisolated extension NetworkPerformer {
     completionHandler: @escaping @Sendable (Swift.Result<NetworkDownload, NetworkError>) -> Void
   ) -> NetworkTask {
     let download = NetworkDownloadCall(to: destination, options, onProgress)
-    return begin(completionHandler, end: { download.end($0) }) { defaults throws(NetworkError) in
+    return start(completionHandler, end: { download.end($0) }) { defaults throws(NetworkError) in
       download.added(to: try transferPlan(for: request, policy, defaults))
     }
   }

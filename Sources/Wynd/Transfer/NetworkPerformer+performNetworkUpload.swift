@@ -16,8 +16,8 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose response is not parsed. Its own body is
-  ///     ignored, and GET becomes PUT. Without a `Content-Type`, neither its own nor one of the body, the client or the
-  ///     session, the body is declared as `application/octet-stream`.
+  ///     ignored, and GET becomes PUT. If neither the request, the body, the client nor the session specifies a
+  ///     `Content-Type`, the body is sent as `application/octet-stream`.
   ///   - body: The body to send.
   ///   - policy: The retry policy.
   ///   - onProgress: Receives the progress, on an internal queue. It starts at 0 for each attempt.
@@ -29,18 +29,18 @@ nonisolated extension NetworkPerformer {
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
-    return try await begin(uploadPlan(request, body, policy, onProgress, defaults), defaults).get()
+    return try await start(uploadPlan(request, body, policy, onProgress, defaults), defaults).get()
   }
 
-  /// Like ``performNetworkUpload(_:from:policy:onProgress:)``, with a completion handler that is called on the session's
-  /// `delegateQueue`.
+  /// Like ``performNetworkUpload(_:from:policy:onProgress:)``, with a completion handler that is called on the
+  /// session's `delegateQueue`.
   @discardableResult
   public func performNetworkUpload(
     _ request: some NetworkRequestConvertible, from body: RequestBody, policy: RetryPolicy = .default,
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    begin(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
       try uploadPlan(request, body, policy, onProgress, defaults)
     }
   }

@@ -30,21 +30,22 @@ nonisolated extension NetworkPerformer {
   ///
   /// When the connection of a GET ends, the sequence waits for the time that the server asked for (at least 0.1 s), or
   /// for 3 s, and reconnects with `Last-Event-ID`, so that the server can continue from there. With any other method,
-  /// such as the POST of a chat, the sequence ends with the response, and a lost connection is an error. That is so with
-  /// an `Idempotency-Key`, too: it lets a server recognize a repetition, but does not say that it continues a stream.
+  /// such as the POST of a chat, the sequence ends with the response, and a lost connection is an error. An
+  /// `Idempotency-Key` does not change that: it lets a server recognize a repetition, but does not say that it
+  /// continues a stream.
   ///
   /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
   /// left, or when the iterating task is canceled. Each connection is made like any other call, with a
   /// ``NetworkEvent/callID`` of its own, so Retry-After is respected, and a 404 is final. When another user of an
-  /// ``Authentication`` signs in, or the user signs out, it does not reconnect, but fails with
+  /// ``Authentication`` signs in, or the user signs out, the sequence does not reconnect, but fails with
   /// `URLError.userAuthenticationRequired`. A response that is not an event stream is
   /// ``NetworkError/undecodable(_:_:_:)``, with its status and up to 1 MB of its body.
   ///
   /// Some systems deliver nothing until 512 bytes have arrived. A server can send a comment of that length first.
   ///
   /// - Parameters:
-  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory; `Accept` and `Last-Event-ID` are added. If it has a `Last-Event-ID`, the
-  ///     first connection starts from there.
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. `Accept` and
+  ///     `Last-Event-ID` are added. If it has a `Last-Event-ID`, the first connection starts from there.
   ///   - reconnects: Whether to reconnect. `nil` means only after a GET.
   ///   - policy: The retry policy of each connection.
   /// - Returns: A sequence. Each iteration opens its own connection.
@@ -90,7 +91,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     init(_ events: ServerSentEvents) {
       self.events = events
       call = Swift.Result { () throws(NetworkError) in
-        try events.makeCall().begun(on: events.performer, events.performer.defaults)
+        try events.makeCall().started(on: events.performer, events.performer.defaults)
       }
       let request = try? call.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
@@ -127,7 +128,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     private mutating func connect() async throws(NetworkError) {
       var call = try self.call.get()
       if response != nil {
-        call = call.asAnotherCall()
+        call = call.withNewID()
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryRule(.default).backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1

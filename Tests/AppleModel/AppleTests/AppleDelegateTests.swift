@@ -157,7 +157,7 @@ import WyndLoopbackServer
     for (pinning, expected) in rows {
       let session = URLSession(configuration: .ephemeral, delegate: pinning, delegateQueue: nil)
       let outgoing = NetworkOutgoing(request: URLRequest(url: url))
-      let delegate = AppleTaskDelegate(outgoing, for: session, pinning, NetworkReply())
+      let delegate = AppleTaskDelegate(outgoing, for: session, pinning, NetworkAttemptCompletion())
       let ours = URLSession(configuration: .ephemeral)
       let disposition = Box<URLSession.AuthChallengeDisposition>()
       delegate.urlSession(ours, task: ours.dataTask(with: url), didReceive: challenge) { choice, _ in

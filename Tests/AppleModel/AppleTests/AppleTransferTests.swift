@@ -125,7 +125,7 @@ import WyndLoopbackServer
         outgoing.bodies = NetworkBodies(stream: { InputStream(data: Data("body".utf8)) }, onData: { _ in })
       }
       let session = URLSession(configuration: .ephemeral)
-      let delegate = AppleTaskDelegate(outgoing, for: session, Provider(), NetworkReply())
+      let delegate = AppleTaskDelegate(outgoing, for: session, Provider(), NetworkAttemptCompletion())
       let task = session.dataTask(with: url)
       let provided = Box<[Bool]>([])
       for _ in row.expected {

@@ -41,7 +41,7 @@ final class Loader: @unchecked Sendable {
     let completion = task.complete(error)
     let (response, data) = (task.response, received)
     session.delegateQueue.addOperation { [self] in
-      // [hdr] didFinishCollecting: before didCompleteWithError. [seen] kean/Pulse#227: also for tasks with a handler.
+      // [hdr] didFinishCollecting: before didCompleteWithError. [seen] kean/Pulse#227: even for tasks with a handler.
       call { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
       // [hdr] Tasks with a completion handler: no delegate method is called for the response, the data and the end.
       if let completion {
@@ -74,7 +74,7 @@ final class Loader: @unchecked Sendable {
     }
   }
 
-  /// Calls on the delegate queue, and waits until the method has returned: the calls of one task are serial, also on a
+  /// Calls on the delegate queue, and waits until the method has returned: the calls of one task are serial, even on a
   /// concurrent queue.
   private func tell(_ method: @escaping (any URLSessionTaskDelegate) -> Void) throws {
     _ = try ask(false) { (reply: @escaping @Sendable (Bool) -> Void) in

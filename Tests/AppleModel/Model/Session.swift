@@ -116,7 +116,7 @@ open class URLSession: NSObject, @unchecked Sendable {
 
   // MARK: The end
 
-  // [doc] urlsession/finishtasksandinvalidate(): tasks that exist, also those that were not resumed yet, may finish.
+  // [doc] urlsession/finishtasksandinvalidate(): tasks that exist may finish, even if they were not resumed yet.
   open func finishTasksAndInvalidate() { invalidate(cancelsTasks: false) }
   open func invalidateAndCancel() { invalidate(cancelsTasks: true) }
 

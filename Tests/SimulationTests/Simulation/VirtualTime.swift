@@ -138,7 +138,9 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   init(_ respond: @escaping Respond) { self.respond = respond }
 
   func validationError(for request: URLRequest) -> String? { nil }
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) { respond(outgoing.request) { reply.end($0) } }
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+    respond(outgoing.request) { completion.end($0) }
+  }
 }
 
 /// Responses, made once: making one takes longer than a whole simulated call.

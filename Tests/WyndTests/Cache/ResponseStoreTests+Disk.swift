@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// A disk store returns complete files only, also those of an earlier process.
+/// A disk store returns complete files only, including those of an earlier process.
 extension ResponseStoreTests {
   @Test func diskStoreKeepsResponsesAndTheirOrderOfUse() async throws {
     let folder = try Folder()

@@ -99,7 +99,7 @@ extension AuthenticationTests {
     #expect(saved == BearerToken("a") && saved.expiresAt == nil)
   }
 
-  /// The last reported credential is the current one, also after a renewal that ended too late.
+  /// The last reported credential is the current one, even after a renewal that ended too late.
   @Test func reportsCredentialChangesInOrder() async throws {
     let (isRenewing, mayEnd) = (Gate(), Gate())
     let saved = Box<[String?]>([])

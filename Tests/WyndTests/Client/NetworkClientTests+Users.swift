@@ -108,7 +108,7 @@ extension NetworkClientTests {
     let other = try #require(URL(string: "https://b.example/next"))
     #expect(try await client.load(.get(other, as: String.self)) == "nobody")
     #expect(try await client.load(Item()) == "Bearer secret")
-    // A client without a base URL sends its fields everywhere, also on a script that has one.
+    // A client without a base URL sends its fields everywhere, even on a script that has one.
     let free = NetworkClient(on: script, headers: [.authorization(bearer: "secret")])
     #expect(try await free.load(.get(other, as: String.self)) == "Bearer secret")
   }

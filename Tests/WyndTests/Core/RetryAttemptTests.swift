@@ -19,10 +19,10 @@ import Testing
   /// Ends each attempt before `begin` returns.
   struct Hasty: NetworkTransport {
     func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       guard let url = URL(string: "https://a.example/") else { return }
       let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
-      reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
+      completion.end(NetworkOutcome(data: Data("x".utf8), response: response))
     }
   }
 
@@ -66,8 +66,8 @@ import Testing
     let outcomes: [NetworkOutcome]
     let prepared = Counter()
     func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
-      reply.end(outcomes[min(prepared.add(), outcomes.count) - 1])
+    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+      completion.end(outcomes[min(prepared.add(), outcomes.count) - 1])
     }
   }
 
@@ -99,7 +99,7 @@ import Testing
 
   @Test func runsTheTaskOfACanceledCallAsCanceled() async {
     for _ in 0..<2000 {
-      let task = NetworkTask(waitingFor: NetworkReply())
+      let task = NetworkTask(waitingFor: NetworkAttemptCompletion())
       task.cancel()
       let isCanceled = await withCheckedContinuation { continuation in
         task.run { continuation.resume(returning: Task.isCancelled) }
@@ -113,10 +113,10 @@ import Testing
     let response: HTTPURLResponse
     let cancellations = Counter()
     func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       withUnsafeCurrentTask { $0?.cancel() }
-      reply.onCancel { [cancellations] in cancellations.add() }
-      reply.end(NetworkOutcome(data: Data("x".utf8), response: response))
+      completion.onCancel { [cancellations] in cancellations.add() }
+      completion.end(NetworkOutcome(data: Data("x".utf8), response: response))
     }
   }
 
@@ -132,7 +132,7 @@ import Testing
   struct Silent: NetworkTransport {
     let onCancel: @Sendable () -> Void
     func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) { reply.onCancel(onCancel) }
+    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) { completion.onCancel(onCancel) }
   }
 
   /// The app may invalidate its session in the handler, when no request of the call may be left.
@@ -208,9 +208,9 @@ import Testing
   struct Noting: NetworkTransport {
     let usesPrivateSession = Box<[Bool]>([])
     func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       usesPrivateSession.update { $0.append(outgoing.usesPrivateSession) }
-      Hasty().start(outgoing, reply)
+      Hasty().start(outgoing, completion)
     }
   }
 

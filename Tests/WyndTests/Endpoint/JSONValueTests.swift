@@ -177,7 +177,7 @@ import Wynd
     #expect(try await script.load(Call(allowsJSON5: true)) == ["a"])
   }
 
-  /// Decoding takes a small multiple of the time of a concrete type, also for nested arrays.
+  /// Decoding takes a small multiple of the time of a concrete type, even for nested arrays.
   @Test func decodesUntypedJSONInLinearTime() throws {
     func time<Value: Decodable>(_ type: Value.Type, _ body: String) throws -> Duration {
       try [0, 1, 2].map { _ in

@@ -29,7 +29,7 @@ import Wynd
     (#"<https://a.example/n>; rel="prev  next""#, next), (#"<https://a.example/n>; rel="start next""#, next),
     (#"<https://a.example/x>; rel="nextpage next-1", <https://a.example/n>; rel=next"#, next),
     (#"<https://a.example/n>; rel="http://r.example/next", <https://a.example/m>; rel=prev"#, nil),
-    // A quoted string may contain anything, also a whole link.
+    // A quoted string may contain anything, even a whole link.
     (#"<https://a.example/p>; title="a, <https://evil.example>; rel=next"; rel=prev"#, nil),
     (#"<https://a.example/p>; title="a \", b"; rel=prev, <https://a.example/n>; title="x;y,z"; rel="next""#, next),
     (#"<https://a.example/n>; title="\\"; rel=next"#, next),

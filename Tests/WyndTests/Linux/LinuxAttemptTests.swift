@@ -12,11 +12,11 @@
       let server = try LoopbackServer(script: .ok("x"))
       let session = URLSession(configuration: .ephemeral)
       for _ in 0..<20 {
-        let reply = NetworkReply()
-        reply.cancel()
+        let completion = NetworkAttemptCompletion()
+        completion.cancel()
         NetworkSessionTransport(session: session).start(
-          NetworkOutgoing(request: URLRequest(url: server.url("/canceled"))), reply)
-        #expect(await reply.outcome().end == .cancelled)
+          NetworkOutgoing(request: URLRequest(url: server.url("/canceled"))), completion)
+        #expect(await completion.outcome().end == .cancelled)
       }
       _ = try await session.performNetworkRequest(server.url("/later"))
       #expect(server.requests.map(\.target) == ["/later"])

@@ -136,7 +136,7 @@ extension DownloadTests {
     let error = await download(server, to: folder.file()).error
     #expect(error?.data == Data(body[..<1_048_576]) && error?.statusCode == 422)
     #expect(error?.response?.value(forHTTPHeaderField: "X-One") == "1" && folder.names.isEmpty)
-    // That of the last attempt alone.
+    // The progress of the last attempt alone.
     let twice = try LoopbackServer(script: .status(503, body: "not now"), .status(404, body: "never"))
     #expect(await download(twice, to: folder.file()).error?.data == Data("never".utf8))
     let other = await #expect(throws: NetworkError.self) {

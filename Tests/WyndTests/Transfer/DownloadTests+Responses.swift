@@ -59,7 +59,7 @@ extension DownloadTests {
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old) && server.requests.count == 3)
   }
 
-  /// The first response comes in chunks, and only the second says how long the file is, also for a later process.
+  /// The first response comes in chunks, and only the second says how long the file is, even for a later process.
   @Test func remembersTheFileLengthFromAContentRange() async throws {
     let chunk = Array("4e20\r\n".utf8) + Self.old[..<20_000] + Array("\r\n5\r\n".utf8)
     let head = ScriptedResponse.head(

@@ -1,24 +1,25 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// A later attempt of a plain call, and every attempt of a client or a transfer. It runs on a private session with the
-  /// configuration of the caller's: creating a task on a session that was invalidated meanwhile would raise an exception.
+  /// A later attempt of a plain call, and every attempt of a client or a transfer. It runs on a private session with
+  /// the configuration of the caller's: creating a task on a session that was invalidated meanwhile would raise an
+  /// exception.
   nonisolated struct AppleLaterAttempt: Sendable {
     let outgoing: NetworkOutgoing
     /// The caller's session.
     let session: URLSession
-    /// The delegate of the caller's session when the call began. The session releases it when it is invalidated.
+    /// The delegate of the caller's session at the start of the call. The session releases it when it is invalidated.
     let callersDelegate: (any URLSessionDelegate)?
-    let reply: NetworkReply
+    let completion: NetworkAttemptCompletion
 
     func start() {
       // A canceled call must not create a task.
-      if reply.hasEnded { return }
+      if completion.hasEnded { return }
       let task = makeTask()
-      task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, reply)
-      // The session calls this method of its own delegate only, and at once.
+      task.delegate = AppleTaskDelegate(outgoing, for: session, callersDelegate, completion)
+      // URLSession calls this method at once, but only on a session's own delegate.
       (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, didCreateTask: task)
-      reply.onCancel { task.cancel() }
+      completion.onCancel { task.cancel() }
       outgoing.bodies?.onTask(task)
       task.resume()
     }

@@ -1,9 +1,9 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The private session of each session of the caller, with the same configuration and delegate queue. It has no delegate of
-  /// its own: the delegates of its tasks pass to that of the caller's session what it would be asked and told for a task
-  /// with a completion handler.
+  /// A private session for each session of the caller, with the same configuration and delegate queue. It has no
+  /// delegate of its own. The delegates of its tasks call the delegate of the caller's session as URLSession would for
+  /// a task with a completion handler.
   nonisolated struct ApplePrivateSession: Sendable {
     private static let known = NetworkLock<[ApplePrivateSession]>([])
 

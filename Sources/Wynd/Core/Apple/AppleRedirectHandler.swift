@@ -1,8 +1,9 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, keeps the metrics, and passes
-  /// both to the session's delegate, which is not asked if the delegate of the task implements the method.
+  /// The delegate of a task on the caller's session. It rewrites the requests of redirects, and keeps the metrics. It
+  /// passes both to the session's delegate, because URLSession calls only the delegate of the task if that implements
+  /// the method.
   nonisolated final class AppleRedirectHandler: NSObject, URLSessionTaskDelegate, Sendable {
     private struct State: Sendable {
       /// The request after the latest redirect.
@@ -36,7 +37,7 @@
 
     func outcome(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) -> NetworkOutcome {
       var outcome = NetworkOutcome(data: data, response: response, error: error)
-      // Without the task it is not known, and a POST must not be sent twice.
+      // Without the task, this is not known, and a POST must not be sent twice.
       let mayHaveSent = task.map(mayHaveSent) ?? true
       outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: hasFollowed)
       return outcome
@@ -78,9 +79,8 @@
     }
   }
 
-  // This extends a type of Foundation, so the name must not collide with one of the app.
   nonisolated extension URLSessionTaskMetrics {
-    /// Whether a connection existed on which the header fields of a request were sent, or began to be.
+    /// Whether URLSession had a connection, and started to send the header fields of a request on it.
     var networkHasSentRequest: Bool { transactionMetrics.contains { $0.requestStartDate != nil } }
   }
 #endif

@@ -1,17 +1,18 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task on a private session, or of one with a body stream on the caller's session. It receives the
-  /// response, and passes what the session's delegate would be asked to the delegate of the caller's session, with that
-  /// session as argument. URLSession calls the methods for one task serially, even on a concurrent delegate queue.
+  /// The delegate of a task on a private session, or of a task with a body stream on the caller's session. It receives
+  /// the response. Other calls are passed to the delegate of the caller's session, with that session as argument.
+  /// URLSession calls the methods for one task serially, even on a concurrent delegate queue.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State: Sendable {
       /// The body of the response, unless the closures of a transfer receive it.
       var data = Data()
-      /// An error of those closures.
+      /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
       var failure: (any Error)?
-      /// Whether the next body that URLSession asks for is not that of a repetition of its own: it is the first one of an
-      /// upload, or follows a challenge or a redirect. The first one of an `httpBodyStream` is not asked for.
+      /// Whether the next body that URLSession asks for is not for a repetition of its own: it is the first body of an
+      /// upload, or follows a challenge or a redirect. URLSession does not ask for the first body of an
+      /// `httpBodyStream`.
       var mayProvideBody: Bool
       /// The number of bytes that were sent of the latest body.
       var bytesSent = Int64(0)
@@ -23,11 +24,11 @@
     private let redirects: AppleRedirectHandler
     private let caller: URLSession
     private let callersDelegate: (any URLSessionDelegate)?
-    private let reply: NetworkReply
+    private let completion: NetworkAttemptCompletion
 
     init(
       _ outgoing: NetworkOutgoing, for caller: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
-      _ reply: NetworkReply
+      _ completion: NetworkAttemptCompletion
     ) {
       bodies = outgoing.bodies
       state = NetworkLock(State(mayProvideBody: outgoing.bodies?.stream != nil))
@@ -36,7 +37,7 @@
       redirects = AppleRedirectHandler(outgoing, callersDelegate)
       self.caller = caller
       self.callersDelegate = callersDelegate
-      self.reply = reply
+      self.completion = completion
     }
 
     // Below, `asked` is nil if there is no delegate, or if it does not implement the method.
@@ -63,7 +64,7 @@
 
     private var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
-    /// Calls a closure of the transfer. Its error becomes that of the attempt.
+    /// Calls a closure of the transfer, and keeps its error.
     private func keepError(_ call: () throws -> Void) {
       do { try call() } catch { state.withLock { $0.failure = error } }
     }
@@ -72,7 +73,7 @@
       let (data, failure) = state.withLock { ($0.data, $0.failure) }
       var outcome = NetworkOutcome(data: data, response: task.response, error: failure ?? error)
       outcome.note(mayHaveSent: redirects.mayHaveSent(task), hasFollowedRedirect: redirects.hasFollowed)
-      reply.end(outcome)
+      completion.end(outcome)
     }
 
     // MARK: The body of the request
@@ -140,7 +141,7 @@
     ) {
       // The request was rejected, and may be sent again with a credential.
       if challenge.failureResponse != nil { state.withLock { $0.mayProvideBody = true } }
-      // A challenge of the connection goes to the method of the session first, as URLSession does it.
+      // As with URLSession, a challenge of the connection goes to the method of the session first.
       if challenge.isOfConnection {
         let asked: Void? = callersDelegate?.urlSession?(
           caller, didReceive: challenge, completionHandler: completionHandler)

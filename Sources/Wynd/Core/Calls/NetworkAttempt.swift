@@ -1,16 +1,16 @@
-// Calls: what an app calls and what it receives: the performers with their methods, the request, the response, the error
-// and the events. Nothing here decides about a retry or touches the network.
+// Calls: what an app calls and receives, which is the performers with their methods, the request, the response, the
+// error and the events. Nothing here decides about a retry or touches the network.
 // Start with NetworkPerformer+performNetworkRequest.swift.
 
 #if !canImport(FoundationNetworking)
   public import Foundation
 #endif
 
-/// One attempt of a call that succeeded or failed: its time, its error, and the wait after it.
+/// One attempt of a call: its time, its error, and the wait after it.
 nonisolated public struct NetworkAttempt: Sendable {
   /// The number of the attempt, counted from 1.
   public internal(set) var number: Int
-  /// When it began, measured from the start of the call.
+  /// When it started, measured from the start of the call.
   public internal(set) var startedAt: Swift.Duration
   /// The time from its start to its response or error.
   public internal(set) var duration: Swift.Duration
@@ -19,12 +19,12 @@ nonisolated public struct NetworkAttempt: Sendable {
   /// The wait after it, or its full length if the wait was canceled; nil if there was none.
   public internal(set) var delay: Swift.Duration?
   #if !canImport(FoundationNetworking)
-    /// What URLSession has measured of the attempt: its redirects, connections and durations. Nil if it sent nothing, or
-    /// ended before URLSession did: at the first byte of a stream, at a deadline or after a cancellation. On Linux,
-    /// URLSession measures nothing, and there is no such property.
+    /// What URLSession measured: redirects, connections and durations. Nil if the attempt sent nothing, or ended before
+    /// URLSession did: at the first byte of a stream, at a deadline or after a cancellation. Linux has no such
+    /// property, because URLSession measures nothing there.
     public internal(set) var metrics: URLSessionTaskMetrics?
-    /// Whether there was a connection to the server of the latest request, which after a redirect is not the first one. On
-    /// Linux, an attempt that had one does not fail with an error that says that no server was reached.
+    /// Whether there was a connection to the server of the latest request. After a redirect, that is not the first
+    /// server. On Linux, an attempt with a connection does not fail with an error that means “no server was reached”.
     var hasReachedServer: Bool { metrics?.transactionMetrics.last?.requestStartDate != nil }
   #else
     var hasReachedServer: Bool { false }

@@ -36,23 +36,23 @@ nonisolated public struct NetworkCallPlan: Sendable {
 
   // MARK: From the start of the call
 
-  /// The session of the call with its delegate, as they are when the call begins; nil until then.
+  /// The session and its delegate at the start of the call; nil until then.
   var transport: NetworkSessionTransport?
-  /// Who is signed in when the call begins; nil until then, and without an ``Authentication``.
-  var signIns: NetworkSignIns?
-  /// Whether every request runs on a private session, because the app may have invalidated its own since the call began.
+  /// Who is signed in at the start of the call; nil until then, and without an ``Authentication``.
+  var users: NetworkSignedInUsers?
+  /// Whether every request runs on a private session, because the app may have invalidated its own since the start.
   var usesPrivateSession = false
 
   // MARK: From the clients that the call passes
 
-  /// What they put around each attempt: their middleware, which may send several requests. It receives the plan as it has
+  /// The middleware of the clients, around each attempt. It may send several requests. It receives the plan as it has
   /// reached the session, with what each client has added.
   var middleware: (@Sendable (NetworkCallPlan, @escaping NetworkSend) -> NetworkSend)?
-  /// The names of the header fields in which they send a secret.
+  /// The names of the header fields in which the clients send a secret.
   var secretFields: Set<String> = []
-  /// Identify the users whose credentials they add to a request.
+  /// Identify the users whose credentials the clients add to a request.
   var cacheScopes: [@Sendable (URLRequest) -> String?] = []
-  /// What the app should know about their settings.
+  /// What the app should know about the settings of the clients.
   var notices: [String] = []
 
   /// Where the completion handlers of performers are called that have no queue of their own.
@@ -69,25 +69,25 @@ nonisolated extension NetworkCallPlan: CustomStringConvertible {
 }
 
 nonisolated extension NetworkCallPlan {
-  /// The plan of another call with the same settings, such as the next connection of an event stream. Its events must
-  /// not be taken for those of the first call, and the retry budget counts calls.
-  func asAnotherCall() -> NetworkCallPlan {
+  /// The plan of another call with the same settings, such as the next connection of an event stream. It has events of
+  /// its own, and the retry budget counts it as another call.
+  func withNewID() -> NetworkCallPlan {
     var plan = self
     plan.id = Self.nextID()
     return plan
   }
 
-  /// The plan of a call that begins now.
-  func begun(on performer: some NetworkPerformer, _ defaults: NetworkDefaults) -> NetworkCallPlan {
+  /// The plan of a call that starts now.
+  func started(on performer: some NetworkPerformer, _ defaults: NetworkDefaults) -> NetworkCallPlan {
     var plan = self
-    // A client, or a performer of the app, may send the first request later.
+    // A client or a performer of the app may send the first request later.
     if !(performer is URLSession) { plan.usesPrivateSession = true }
     if transport == nil { plan.transport = defaults.session.map(NetworkSessionTransport.init) }
-    if signIns == nil, !defaults.signIns.isEmpty { plan.signIns = NetworkSignIns(defaults.signIns) }
+    if users == nil, !defaults.currentSignIns.isEmpty { plan.users = NetworkSignedInUsers(defaults.currentSignIns) }
     return plan
   }
 
-  /// Sends the requests of this call on a session, with the delegate that it had when the call began.
+  /// Sends the requests of this call on a session, with the delegate that the session had at the start of the call.
   func transport(on session: URLSession) -> NetworkSessionTransport {
     if let transport, transport.session === session { return transport }
     return NetworkSessionTransport(session: session)
@@ -104,7 +104,7 @@ nonisolated extension NetworkCallPlan {
   /// Whether something is put around each request or attempt.
   var isWrapped: Bool { transfer != nil || middleware != nil }
 
-  /// What carries out an attempt: `send`, inside everything that is put around it.
+  /// Carries out an attempt: `send`, inside everything that is put around it.
   func attempt(through send: @escaping NetworkSend) -> NetworkSend {
     let request = transfer?(send) ?? send
     return middleware?(self, request) ?? request
@@ -119,15 +119,15 @@ nonisolated extension NetworkCallPlan {
 
 /// Who is signed in for a call. All its attempts and connections share it, so that none is sent with the credential of
 /// another user.
-nonisolated struct NetworkSignIns: Sendable {
+nonisolated struct NetworkSignedInUsers: Sendable {
   /// For each `Authentication`, the number of the sign-in whose credential the call uses; 0 without a credential.
   private let numbers: NetworkLock<[ObjectIdentifier: Int]>
 
   /// A middleware may still sign in a user where nobody is.
   init(_ current: [ObjectIdentifier: Int]) { numbers = NetworkLock(current.filter { $0.value != 0 }) }
 
-  /// The number that the call uses. With the first request, it is the current one, even if that is 0.
-  func number(of authentication: ObjectIdentifier, current: Int) -> Int {
+  /// The number of the sign-in that the call uses. With the first request, it is the current one, even if that is 0.
+  func signIn(of authentication: ObjectIdentifier, current: Int) -> Int {
     numbers.withLock { numbers in
       let number = numbers[authentication] ?? current
       numbers[authentication] = number

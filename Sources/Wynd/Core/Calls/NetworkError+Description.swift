@@ -38,8 +38,8 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     return ", \(url.redactedForLog)"
   }
 
-  /// The text of an error of the app may contain anything, also a token, so only its type, case and code are printed,
-  /// and of a `DecodingError` the place and the types: "users[3].email: expected String, found null".
+  /// The text of an app's error may contain anything, even a token, so only its type, case and code are printed. Of a
+  /// `DecodingError`, the place and the types are printed: "users[3].email: expected String, found null".
   private static func reason(_ error: any Error) -> String {
     switch error as? DecodingError {
     case .typeMismatch(let type, let info), .valueNotFound(let type, let info):
@@ -53,15 +53,15 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     default:
       if let error = error as? any NetworkLoggableError { return error.description }
       let name = caseName(of: error).map { ".\($0)" } ?? ""
-      // On Linux, `as NSError` would ask for its text.
+      // On Linux, `as NSError` would ask the error for its text.
       return "\(type(of: error))\(name), \(error._domain) \(error._code)"
     }
   }
 
-  /// The name of an enumeration's case, which is a part of the code. Its associated values may contain anything. Nil for
-  /// other types, and where only code of the app could tell the name.
+  /// The name of an enumeration's case, which is a part of the code. Its associated values may contain anything. Nil
+  /// for other types, and where only code of the app could tell the name.
   private static func caseName(of error: any Error) -> String? {
-    // Its type is asked, because on Apple's platforms the error itself can always be cast, to an NSError.
+    // Not the error itself: on Apple's platforms, it can always be cast, because it becomes an NSError.
     let type: Any.Type = type(of: error)
     if type is any CustomReflectable.Type { return nil }
     let mirror = Mirror(reflecting: error)
@@ -89,8 +89,8 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     return line.joined(separator: " ") + (text.unicodeScalars.count > limit ? "…" : "")
   }
 
-  /// A sentence for the person in front of the screen, without codes, and what to do. On Apple's platforms the sentence
-  /// for a `URLError` is the system's own, in the person's language.
+  /// A sentence for people, without codes, and what to do. On Apple's platforms, the sentence for a `URLError` is the
+  /// system's own, in the user's language.
   public var errorDescription: String? { sentence + advice }
 
   private var sentence: String {
@@ -102,7 +102,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     return summary
   }
 
-  /// The error inside that people read about: the one that a middleware threw in place of another, if it has a text.
+  /// The wrapped error whose sentence people read. A `URLError` that a middleware threw takes precedence.
   private var shown: Self? {
     if case .mappedError(let error as URLError, _) = self { return .urlError(error) }
     return inner
@@ -126,7 +126,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   }
 
   private var mayGoAway: Bool {
-    // Another text contains the advice of its author.
+    // The author of that text has given the advice.
     if ownText != nil { return false }
     if let thrown = thrown as? any RetryableError { return thrown.shouldRetry }
     return inner?.mayGoAway ?? shouldRetry
@@ -172,7 +172,6 @@ nonisolated protocol NetworkLoggableError: Error, CustomStringConvertible {}
 /// A ``NetworkLoggableError`` about a response.
 nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse<Data> { get } }
 
-// These extend types of Foundation, so the names must not collide with those of the app.
 nonisolated extension URLRequest {
   /// The method, and the URL without what may be secret.
   var redactedForLog: String {
@@ -201,7 +200,7 @@ nonisolated extension URL {
     return parts.string ?? "…"
   }
 
-  /// Whether it has a scheme, and the rest is not a place: "data:text/plain,secret", "user:secret@host".
+  /// Whether the URL has a scheme, and the rest is not a place: "data:text/plain,secret", "user:secret@host".
   private var isOpaque: Bool {
     let path = path(percentEncoded: true)
     return host == nil && scheme != nil && (!path.hasPrefix("/") || path.contains("@"))

@@ -16,12 +16,12 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The properties look through ``inaccessible(_:)``, ``mappedError(_:_:)`` and ``middlewareError(_:)``: ask for
-/// ``statusCode``, ``urlError`` or ``serviceError(as:decoder:)`` rather than for a case. ``statusCode``, ``response`` and ``data``
-/// are never those of another request, such as the one that renews a credential.
+/// The properties unwrap ``inaccessible(_:)``, ``mappedError(_:_:)`` and ``middlewareError(_:)``. So ask for
+/// ``statusCode``, ``urlError`` or ``serviceError(as:decoder:)`` rather than for a case. ``statusCode``, ``response``
+/// and ``data`` never belong to another request, such as the renewal of a credential.
 ///
-/// A minor version may add cases. A `switch` over the cases therefore needs a `default`, or better an `@unknown default`,
-/// with which the compiler lists the cases that are missing.
+/// A minor version may add cases. A `switch` over the cases therefore needs a `default`, or better an
+/// `@unknown default`, with which the compiler lists the cases that are missing.
 #if hasAttribute(nonexhaustive)
   @nonexhaustive
 #endif
@@ -29,8 +29,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   /// URLSession's error. On Linux it has the code that Apple's platforms give for the same failure, with the original
   /// error as `NSUnderlyingErrorKey`.
   case urlError(URLError)
-  /// An error of another type: URLSession reported one that is not a `URLError`, or ``Endpoint/prepare(request:)`` threw
-  /// it.
+  /// An error of another type, from URLSession or from ``Endpoint/prepare(request:)``.
   case generalError(any Error)
   /// URLSession reported neither an error nor a response.
   case noResponse
@@ -40,7 +39,8 @@ nonisolated public enum NetworkError: Error, Sendable {
   case noResponseData(HTTPURLResponse)
   /// A status of 400 and up, with the response and its body.
   case endpointError(HTTPURLResponse, Data?)
-  /// A retry might help, but no further one was made: the last error, every attempt, and the reason.
+  /// The call gave up: a retry might help, but no further one was made. It wraps the last error, with every attempt and
+  /// the reason.
   indirect case inaccessible(RetryFailure)
   /// The caller canceled the call. Do not show this as a failure.
   case cancelled
@@ -52,13 +52,13 @@ nonisolated public enum NetworkError: Error, Sendable {
   case serviceError(any Error, HTTPURLResponse, Data)
   /// Thrown by a middleware, for example by the renewal of a credential.
   case middlewareError(any Error)
-  /// A middleware threw the first error in place of the second one, which is that of the request. The second one has the
-  /// response and the attempts, and decides whether a retry may help, unless the first is a ``RetryableError``. If the
-  /// first is a ``NetworkError``, it is that of the renewal that an ``Authentication`` was refused after the second one.
+  /// A middleware threw the first error in place of the second one, the error of the request. The second one has the
+  /// response and the attempts. It decides whether a retry may help, unless the first one is a ``RetryableError``. A
+  /// first one that is a ``NetworkError`` says why the renewal of an ``Authentication`` was refused.
   indirect case mappedError(any Error, NetworkError)
   /// A failure of a download or upload that concerns the file: a ``TransferError``.
   case transferFailed(any Error)
-  /// A line or an event of a stream is larger than the limit, in bytes, or its reader is further behind.
+  /// A line or an event of a stream is larger than this limit in bytes, or the reader is further behind.
   case responseTooLarge(limit: Int)
 
   /// Whether a retry may help. Whether the request is safe to repeat is a separate decision (``RepeatSafety``).
@@ -92,18 +92,18 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
     if let error = thrown as? any NetworkResponseError { return (error.response.response, error.response.data) }
     if case .mappedError(_, let cause) = self { return cause.received }
-    // Not of a `NetworkError` inside another case: it may be that of another request.
+    // A `NetworkError` inside another case may belong to another request.
     return failure?.lastError.received
   }
 
-  /// Every attempt of the call, in order, if the error is ``inaccessible(_:)``. An error that is returned directly has none;
+  /// Every attempt of the call, in order. An error that is not wrapped in a ``RetryFailure`` has none;
   /// ``RetryPolicy/onEvent`` receives them.
   public var attempts: [NetworkAttempt] { failure?.attempts ?? [] }
 
-  /// Why no further attempt was made; nil for an error that is returned directly.
+  /// Why no further attempt was made; nil for an error that is not wrapped in a ``RetryFailure``.
   public var stopReason: RetryFailure.StopReason? { failure?.stopReason }
 
-  /// The `URLError` behind it, if there is one. If a middleware threw one in place of another error, it is that one.
+  /// The wrapped `URLError`, if there is one. One that a middleware threw in place of another error takes precedence.
   public var urlError: URLError? {
     switch self {
     case .urlError(let error): error
@@ -141,14 +141,14 @@ nonisolated public enum NetworkError: Error, Sendable {
     }
   }
 
-  /// The error of the request, whatever a middleware threw in its place. After a refused renewal it is the whole error,
-  /// so that the rejection has no further consequences.
+  /// The error of the request, unwrapped from ``mappedError(_:_:)``. After a refused renewal it remains wrapped, so
+  /// that the rejection has no further consequences.
   var unmapped: Self {
     if case .mappedError(let error, let cause) = self, !(error is NetworkError) { cause.unmapped } else { self }
   }
 
-  /// The response with a status of 400 and up that the request failed with, whatever a middleware threw in its place.
-  /// Not that of another request, such as one that renews a credential.
+  /// The response with a status of 400 and up that the request failed with, unwrapped. It never belongs to another
+  /// request, such as the renewal of a credential.
   var errorResponse: HTTPURLResponse? {
     if case .endpointError(let response, _) = unmapped { response } else { nil }
   }
@@ -168,7 +168,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   }
 }
 
-/// The end of a call that was retried, or that was not retried for a reason that its error does not show.
+/// The last error of a call that gave up, with every attempt and the reason.
 nonisolated public struct RetryFailure: Sendable {
   /// Why no further attempt was made.
   public enum StopReason: Sendable, Equatable {
@@ -194,12 +194,10 @@ nonisolated public struct RetryFailure: Sendable {
     /// The caller canceled the call.
     case cancelled
 
-    /// Whether the call ends with the error of its last attempt, without this reason.
+    /// Whether the error of the last attempt is not wrapped, because it explains itself: no retry can help, or a limit
+    /// of the policy allows none after a single attempt. The error alone does not show the other reasons.
     ///
-    /// An error that no retry can help explains itself. So does that of a single attempt after which a limit of the policy
-    /// allows no retry. The other reasons are reported even after a single attempt, because the error alone does not show
-    /// them.
-    func isReportedDirectly(attempts: Int) -> Bool {
+    func leavesErrorUnwrapped(attempts: Int) -> Bool {
       switch self {
       case .notRetryable: true
       case .maxRetries, .maxRetryTime, .maxUnreachableTime: attempts < 2
@@ -216,7 +214,8 @@ nonisolated public struct RetryFailure: Sendable {
   public internal(set) var stopReason: StopReason
 }
 
-/// An error of a middleware or a transfer that says whether a retry may help. Other errors of theirs are not retried.
+/// An error of a middleware or a transfer that says whether a retry may help. Any other error that they throw is not
+/// retried.
 nonisolated public protocol RetryableError: Error {
   /// Whether a retry may help.
   var shouldRetry: Bool { get }

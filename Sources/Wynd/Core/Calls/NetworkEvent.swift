@@ -15,22 +15,22 @@
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public enum Kind: Sendable {
-    /// A setting of the client has no effect, probably by mistake. Said once.
+    /// A setting of the client has no effect, probably by mistake. Reported once.
     case notice(String)
     /// An attempt has started: its request has been handed to the session, or to the middleware around it.
     case attemptStarted
-    /// The attempt failed; whether it is safe to repeat, and why.
+    /// The attempt failed. The second value says whether it is safe to repeat, and why.
     case attemptFailed(NetworkError, RepeatSafety)
     /// Another attempt will be made after a wait.
     case willRetry(after: Swift.Duration, DelaySource)
-    /// The call has a response with this status code, of the server or of a middleware, and no further attempt is made. A
-    /// `load` can still fail, because it parses the body after this event.
+    /// The call has a response with this status code, from the server or a middleware, and no further attempt is made.
+    /// A `load` can still fail, because it parses the body after this event.
     case succeeded(statusCode: Int)
     /// The call ended without success.
     case gaveUp(RetryFailure.StopReason)
   }
 
-  /// What the length of a wait follows from.
+  /// What determines the length of a wait.
   public enum DelaySource: Sendable, Equatable {
     /// ``RetryPolicy/backoff``.
     case backoff
@@ -42,12 +42,12 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
 
   /// Identifies the call: all its events have the same number. No two calls of a process share one.
   public let callID: Int
-  /// The request of the call, with what a client adds to it. It may hold credentials: `description` prints none, a log
-  /// should not either.
+  /// The request of the call, with what a client adds to it. It may hold credentials. `description` prints none, and a
+  /// log should not either.
   public let request: URLRequest
   /// The number of the attempt, counted from 1; 0 before the first.
   public let attempt: Int
-  /// Time since the call began.
+  /// The time since the start of the call.
   public let elapsed: Swift.Duration
   /// What happened.
   public let kind: Kind

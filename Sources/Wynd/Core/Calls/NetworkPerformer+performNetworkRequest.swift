@@ -26,10 +26,10 @@ nonisolated extension NetworkPerformer {
   ///     (seconds) is the time without any data after which one attempt ends; the whole call is limited by the policy.
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. If not, the call fails with
-  ///     ``NetworkError/noResponseData(_:)``, although the server has carried out the request. The body of a response to
-  ///     HEAD, and of one with status 204, 205 or 3xx, may always be empty.
-  ///   - policy: The retry rule. What it does not set is that of the endpoint's policy, then that of the client's, or the
-  ///     default.
+  ///     ``NetworkError/noResponseData(_:)``, although the server has carried out the request. The body of a response
+  ///     to HEAD, and of one with status 204, 205 or 3xx, may always be empty.
+  ///   - policy: The retry rule. Fields that it does not set are taken from the endpoint's policy, then from the
+  ///     client's.
   ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
     _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default, completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    begin(completionHandler, end: { $0.map(\.data) }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { $0.map(\.data) }) { defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }
@@ -52,7 +52,7 @@ nonisolated extension NetworkPerformer {
   /// completion handler.
   ///
   /// - Returns: The body of the response.
-  /// - Throws: ``NetworkError``; nothing else, `.cancelled` in place of `CancellationError`.
+  /// - Throws: Only ``NetworkError``, with `.cancelled` in place of `CancellationError`.
   public func performNetworkRequest(
     _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default
@@ -69,7 +69,7 @@ nonisolated extension NetworkPerformer {
     policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    begin(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }
@@ -77,14 +77,14 @@ nonisolated extension NetworkPerformer {
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   ///
   /// - Returns: The response with its body, and every attempt.
-  /// - Throws: ``NetworkError``; nothing else.
+  /// - Throws: Only ``NetworkError``.
   public func networkResponse(
     for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
     let plan = try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
-    return try await begin(plan, defaults).get()
+    return try await start(plan, defaults).get()
   }
 
   private func plan(

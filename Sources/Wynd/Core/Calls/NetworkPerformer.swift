@@ -49,7 +49,7 @@ nonisolated public protocol NetworkPerformer: Sendable {
   var delegateQueue: OperationQueue { get }
 
   /// What the calls on this performer use where they name nothing themselves. The default is nothing. A performer that
-  /// contains another one returns those of that performer, so that endpoints find the base URL of a client in it.
+  /// contains another one returns the defaults of that one, so that endpoints find the base URL of a client.
   var defaults: NetworkDefaults { get }
 }
 
@@ -58,14 +58,14 @@ nonisolated public protocol NetworkPerformer: Sendable {
 nonisolated public protocol NetworkSendingPerformer: NetworkPerformer {}
 
 nonisolated extension NetworkPerformer {
-  /// Runs the async form in a task, after this has returned.
+  /// Runs the async form in a task, after this method has returned.
   public func perform(
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
     var plan = plan
     plan.usesPrivateSession = true
-    return start(completionHandler) { [plan] in await perform(plan) }
+    return startTask(completionHandler) { [plan] in await perform(plan) }
   }
 
   /// A background queue.
@@ -74,7 +74,7 @@ nonisolated extension NetworkPerformer {
   /// Nothing.
   public var defaults: NetworkDefaults { NetworkDefaults() }
 
-  /// The call of a request, with what the method that makes it specifies.
+  /// The plan of a call, with the policy of the method that makes it.
   func plan(
     for request: some NetworkRequestConvertible, _ policy: RetryPolicy, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> NetworkCallPlan {
@@ -83,36 +83,36 @@ nonisolated extension NetworkPerformer {
     return plan
   }
 
-  /// Begins a call of the app.
-  func begin(
+  /// Starts a call of the app.
+  func start(
     _ plan: NetworkCallPlan, _ defaults: NetworkDefaults
   ) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
-    let result = await perform(plan.begun(on: self, defaults))
+    let result = await perform(plan.started(on: self, defaults))
     plan.onEnd?()
     return result
   }
 
-  /// The same with a completion handler, which receives the error if there is no valid call. `end` makes the result of the
-  /// method from that of the call.
-  func begin<Value: Sendable>(
+  /// The same with a completion handler, which receives the error if there is no valid call. `end` turns the result of
+  /// the call into the result of the method.
+  func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void,
     end: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Swift.Result<Value, NetworkError>,
     _ makePlan: (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
   ) -> NetworkTask {
     let defaults = defaults
     do throws(NetworkError) {
-      let plan = try makePlan(defaults).begun(on: self, defaults)
+      let plan = try makePlan(defaults).started(on: self, defaults)
       return perform(plan) { [onEnd = plan.onEnd] result in
         onEnd?()
         completion(end(result))
       }
     } catch {
-      return start(completion) { .failure(error) }
+      return startTask(completion) { .failure(error) }
     }
   }
 
   /// Runs async work, and calls the completion handler with its result on the delegate queue.
-  func start<Value: Sendable>(
+  func startTask<Value: Sendable>(
     _ completion: @escaping @Sendable (Value) -> Void, _ work: @escaping @Sendable () async -> Value
   ) -> NetworkTask {
     NetworkTask { [delegateQueue] in
@@ -132,7 +132,7 @@ nonisolated public struct NetworkDefaults: Sendable {
   public var decoder: JSONDecoder?
   /// The `Content-Type` among the header fields of the client.
   var contentType: String?
-  /// The session that sends the calls. Its configuration is read only if it is needed, because it is copied each time.
+  /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
   var session: URLSession?
   /// Whether the base URL is that of a script.
   var isOfScript = false
@@ -141,7 +141,7 @@ nonisolated public struct NetworkDefaults: Sendable {
   /// Receives the values that endpoints parse.
   var valueMiddleware: (any NetworkValueMiddleware)?
   /// For each `Authentication`, the number of the sign-in; 0 if nobody is signed in.
-  var signIns: [ObjectIdentifier: Int] = [:]
+  var currentSignIns: [ObjectIdentifier: Int] = [:]
 
   /// Makes defaults.
   public init(baseURL: URL? = nil, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
@@ -150,7 +150,7 @@ nonisolated public struct NetworkDefaults: Sendable {
     self.decoder = decoder
   }
 
-  /// The type of a body that names none.
+  /// The Content-Type of a body that names none.
   var defaultContentType: String {
     if let contentType { return contentType }
     let fields = session?.configuration.httpAdditionalHeaders
@@ -176,8 +176,8 @@ nonisolated extension URLSession: NetworkSendingPerformer {
     return defaults
   }
 
-  /// Carries out a call with the configuration and the delegate of this session. On Apple's platforms, its first request
-  /// runs on the session.
+  /// Carries out a call with the configuration and the delegate of this session. On Apple's platforms, the first
+  /// request of a plain call runs on the session itself.
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     await RetryLoop(plan, on: plan.transport(on: self)).run()
   }

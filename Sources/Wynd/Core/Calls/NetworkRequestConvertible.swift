@@ -6,7 +6,7 @@ public import Foundation
 
 /// What a call sends: a `URL`, which is a GET, a `URLRequest`, or an ``Endpoint``.
 ///
-/// A type of your own can conform too. It makes its call from that of a request:
+/// A type of your own can conform too. It makes its call from a request:
 ///
 /// ```swift
 /// struct Ping: NetworkRequestConvertible {

@@ -6,7 +6,7 @@ public import Foundation
 
 /// A successful response: its value, its header fields, and the attempts of the call.
 ///
-/// The value of a plain call is the body, that of an endpoint is its ``Endpoint/Response``.
+/// The value of a plain call is the body. The value of an endpoint is its ``Endpoint/Response``.
 nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   /// What the body was parsed into; the body itself in a `NetworkResponse<Data>`.
   public internal(set) var value: Value
@@ -25,8 +25,8 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   }
   /// The value of a header field, whose case does not matter; nil if the response does not have it.
   public func value(forHTTPHeaderField name: String) -> String? { response.value(forHTTPHeaderField: name) }
-  /// Every attempt, in order. The last one succeeded and has no `error`. Empty for a response that a cache served without
-  /// a response of the server.
+  /// Every attempt, in order. The last one succeeded and has no `error`. Empty if a cache served the response without
+  /// the server.
   public var attempts: [NetworkAttempt] { failures + (success.map { [$0] } ?? []) }
   /// Where the response came from. It is the server unless a client has a cache.
   public internal(set) var source = NetworkResponseSource.network

@@ -1,8 +1,8 @@
 /// A handle to a call with a completion handler. Releasing it does not end the call.
 nonisolated public struct NetworkTask: Sendable {
   private enum Progress: Sendable {
-    /// The call waits for the reply to its first request.
-    case waiting(NetworkReply)
+    /// The call waits for the completion of its first attempt.
+    case waiting(NetworkAttemptCompletion)
     /// The call continues in a task.
     case running(_Concurrency.Task<Void, Never>)
     case cancelled
@@ -14,14 +14,14 @@ nonisolated public struct NetworkTask: Sendable {
   init() { progress = NetworkLock(.ended) }
 
   /// A call whose first request has been sent.
-  init(waitingFor reply: NetworkReply) { progress = NetworkLock(.waiting(reply)) }
+  init(waitingFor completion: NetworkAttemptCompletion) { progress = NetworkLock(.waiting(completion)) }
 
   /// A call that is async work.
   init(_ work: @escaping @Sendable () async -> Void) {
     progress = NetworkLock(.running(_Concurrency.Task { await work() }))
   }
 
-  /// Cancels the call, also while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
+  /// Cancels the call, even while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
   /// further request is sent, but one that is in flight may still reach the server. Does nothing after the end of the
   /// call.
   public func cancel() {
@@ -30,7 +30,7 @@ nonisolated public struct NetworkTask: Sendable {
       return progress
     }
     switch before {
-    case .waiting(let reply): reply.cancel()
+    case .waiting(let completion): completion.cancel()
     case .running(let task): task.cancel()
     case .cancelled, .ended: break
     }
@@ -45,7 +45,7 @@ nonisolated public struct NetworkTask: Sendable {
     progress.withLock { progress in
       let isCanceled = if case .cancelled = progress { true } else { false }
       let task = _Concurrency.Task {
-        // Not from outside, because the work may have begun then.
+        // Not from outside, because the work may have started by then.
         if isCanceled { withUnsafeCurrentTask { $0?.cancel() } }
         await work()
       }
@@ -53,7 +53,7 @@ nonisolated public struct NetworkTask: Sendable {
     }
   }
 
-  /// A handle that is kept does not keep the call in memory.
+  /// Lets go of the call, so that a handle that is kept does not keep it in memory.
   func end() {
     // Released outside the lock: a deinit of what the call captured may cancel another call.
     _ = progress.withLock { progress in

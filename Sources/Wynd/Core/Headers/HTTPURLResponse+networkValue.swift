@@ -1,5 +1,5 @@
-// Headers: the header fields and URLs of requests and responses: which are valid, which are secret, what a redirect keeps,
-// and how dates, numbers and lists are read. Text of a server goes through one function for each kind.
+// Headers: the header fields and URLs of requests and responses: which are valid, which are secret, what a redirect
+// keeps, and how dates, numbers and lists are read. Text of a server goes through one function for each kind.
 // Start with NetworkHeader.swift, or with NetworkRedirect.swift for what is sent after a redirect.
 
 import Foundation
@@ -8,7 +8,6 @@ import Foundation
   import FoundationNetworking
 #endif
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension HTTPURLResponse {
   /// The value of a header field that may occur once; nil if the response does not have it.
   ///

@@ -6,7 +6,7 @@ nonisolated enum NetworkDigits {
     !text.isEmpty && text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
   }
 
-  /// The number; nil if the text is not one, or it does not fit.
+  /// The number; nil if the text is not a number, or the number does not fit.
   static func number(_ text: some StringProtocol) -> Int64? {
     isNumber(text) ? Int64(text) : nil
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Dates in header fields (RFC 9110 §5.6.7).
 nonisolated enum NetworkHTTPDate {
-  /// A date in one of its three forms → seconds since 1970. `now` is for the two-digit year only.
+  /// The seconds since 1970 of a date in one of the three forms. `now` is for the two-digit year only.
   ///
   /// The day of the week may be wrong. Letters may have any case, as RFC 9111 §4.2 recommends for caches. Unlike in the
   /// RFC, a year before 1900 is not accepted, because calendars differ there.
@@ -14,7 +14,7 @@ nonisolated enum NetworkHTTPDate {
     formatter.locale = Locale(identifier: "en_US_POSIX")
     formatter.timeZone = TimeZone(secondsFromGMT: 0)
     formatter.dateFormat = format
-    // "94" is the last year of that ending which is not more than 50 years ahead.
+    // "94" is the last year with that ending that is at most 50 years ahead.
     formatter.twoDigitStartDate = Calendar(identifier: .gregorian).date(byAdding: .year, value: -50, to: now + 1)
     // "Nov  6" becomes "Nov 06".
     let date = text[text.index(after: space)...].replacingOccurrences(of: "  ", with: " 0")
@@ -30,8 +30,8 @@ nonisolated enum NetworkHTTPDate {
   }
   private static let years1900To9999 = -2_208_988_799..<253_402_300_800.0
 
-  /// The day and the month begin with a capital letter, and GMT consists of them. Not for text that is not ASCII: other
-  /// letters could become ASCII letters.
+  /// Capitalizes the day and the month, and writes GMT in capital letters. Text that is not ASCII is not changed,
+  /// because other letters could become ASCII letters.
   private static func usualCase(_ date: String) -> String {
     guard date.utf8.allSatisfy({ $0 < 128 }) else { return date }
     return date.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")

@@ -28,7 +28,7 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, ExpressibleByArra
   public init(dictionaryLiteral values: (String, String)...) { fields = values.map { .init($0.0, $0.1) } }
 
   /// The value of the field of this name, whose case does not matter. The values of several such fields are joined by
-  /// “, ” (RFC 9110 §5.3). Nil means that there is none, and removes them.
+  /// “, ” (RFC 9110 §5.3). Nil means that there is no such field. Setting nil removes the fields.
   public subscript(name: String) -> String? {
     get {
       let values = fields.filter { $0.isNamed(name) }.map(\.value)

@@ -19,7 +19,7 @@ nonisolated enum NetworkListField {
     /// Whether the element is a token (§5.6.2), such as a field name.
     var isToken: Bool { value == nil && NetworkRequestValidation.isToken(name) }
 
-    /// Whether a quote or a `<` remains, which begins or ends in the middle. Where the element ends is then a guess.
+    /// Whether a quote or a `<` remains in the middle, so that the end of the element is a guess.
     var isMalformed: Bool { (Self.unquoted(name) + (value ?? "")).utf8.contains { "\"<".utf8.contains($0) } }
 
     /// The text without the quotes if it is one quoted string. Escaped quotes and backslashes are omitted, because no

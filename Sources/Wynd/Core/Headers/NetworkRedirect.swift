@@ -11,7 +11,7 @@
 nonisolated enum NetworkRedirect {
   /// `next` with the credentials of `previous` if both have the same origin, otherwise without any (RFC 9110 §15.4).
   /// http and https are different origins. `additional` are the fields that the session adds to every request, and
-  /// `secretFields` the names of those that a client knows to be secret.
+  /// `secretFields` the names of the fields that a client knows to be secret.
   static func request(
     _ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?, secretFields: Set<String> = []
   ) -> URLRequest {
@@ -27,7 +27,7 @@ nonisolated enum NetworkRedirect {
     where NetworkSensitiveHeader.matches(name, value, known: secretFields) || name.lowercased() == "host" {
       next.setValue(nil, forHTTPHeaderField: name)
     }
-    // The session would add these again to a request without them; a blank value is not sent.
+    // The session would add a removed field again. A blank value is not sent.
     for case (let name as String, let value as String) in additional ?? [:]
     where NetworkSensitiveHeader.matches(name, value, known: secretFields) {
       next.setValue(" ", forHTTPHeaderField: name)

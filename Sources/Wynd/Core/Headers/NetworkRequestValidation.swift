@@ -10,7 +10,7 @@ nonisolated enum NetworkRequestValidation {
   /// Why the request cannot be sent; nil if it can.
   static func invalidReason(of request: URLRequest) -> String? {
     guard let url = request.url else { return "it has no URL" }
-    // Other schemes may be those of a URLProtocol of the app.
+    // A URLProtocol of the app may handle other schemes.
     if let scheme = url.scheme?.lowercased(), ["ftp", "ftps", "ws", "wss"].contains(scheme) {
       return "the scheme is \(scheme), not http or https"
     }
@@ -33,7 +33,8 @@ nonisolated enum NetworkRequestValidation {
     return value.utf8.contains(where: forbidden.contains) ? "the header field \(name) holds a line break or NUL" : nil
   }
 
-  /// With a wrong length, the server would read the rest of the body as the next request.
+  /// Why the length of the body cannot be sent; nil if it can. With a wrong length, the server would read the rest of
+  /// the body as the next request.
   static func invalidReason(ofFraming request: URLRequest) -> String? {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
     guard let length = request.value(forHTTPHeaderField: "Content-Length"), request.httpBodyStream == nil
@@ -67,7 +68,6 @@ nonisolated enum NetworkRequestValidation {
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8)
 }
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URLRequest {
   /// The method: GET if the request has none.
   var networkMethod: String { httpMethod ?? "GET" }

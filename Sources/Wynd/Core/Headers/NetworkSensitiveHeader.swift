@@ -3,7 +3,7 @@ import Foundation
 /// The header fields that must not be sent to another origin, and must not be logged.
 nonisolated enum NetworkSensitiveHeader {
   /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
-  /// scheme. `known` are the names of fields that hold one, whatever they are called.
+  /// scheme. `known` are the names of fields that hold a secret, whatever they are called.
   static func matches(_ name: String, _ value: String = "", known: Set<String> = []) -> Bool {
     let lowercased = name.lowercased()
     if known.contains(where: { $0.lowercased() == lowercased }) { return true }
@@ -23,7 +23,7 @@ nonisolated enum NetworkSensitiveHeader {
     }
   }
 
-  // With a hyphen, only the whole word matches; without, also the end of a word (authtoken).
+  // With a hyphen, only the whole word matches. Without one, the end of a word matches too (authtoken).
   private static let secrets = [
     "-authorization", "-authentication", "-authenticate", "-key", "-sig", "-sid", "-pin", "-pwd", "-otp", "-assertion",
     "auth", "cookie", "token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "session",

@@ -1,6 +1,5 @@
 import Foundation
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URL {
   /// The URL without its fragment, which is not sent, and without the user name and password, which must not be stored
   /// or logged. The scheme is in lowercase, because URLSession may write it so in the URL of a response.

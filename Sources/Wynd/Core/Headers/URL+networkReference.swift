@@ -1,8 +1,8 @@
 import Foundation
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URL {
-  /// The absolute URL that a server refers to, for example in Location; nil if the text is no reference (RFC 3986 §4.1).
+  /// The absolute URL that a server refers to, for example in Location; nil if the text is no reference (RFC 3986
+  /// §4.1).
   ///
   /// Characters that a URL cannot have are encoded, and escapes remain as they are. `URL(string:)` encodes the `%` of
   /// an escape again if it stands beside such a character, and a signature in the URL would no longer be valid.

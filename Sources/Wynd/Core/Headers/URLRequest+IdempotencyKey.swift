@@ -6,7 +6,7 @@ public import Foundation
 
 nonisolated extension URLRequest {
   /// Makes a POST safe to repeat, if the server supports the key: the header field `Idempotency-Key`
-  /// (draft-ietf-httpapi-idempotency-key-header). Each request that places the same order has the same key, also in a
+  /// (draft-ietf-httpapi-idempotency-key-header). Each request that places the same order has the same key, even in a
   /// later call.
   ///
   /// ```swift

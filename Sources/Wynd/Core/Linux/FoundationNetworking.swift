@@ -1,5 +1,6 @@
-// Linux: how one attempt runs on the URLSession of swift-corelibs-foundation, which is built on libcurl: always on a private
-// session, and with workarounds for its defects. OnLinux.md lists them. Apple's platforms compile nothing of it.
+// Linux: how one attempt runs on the URLSession of swift-corelibs-foundation, which is built on libcurl: always on a
+// private session, and with workarounds for its defects. OnLinux.md lists them. Apple's platforms compile nothing of
+// it.
 // Start with LinuxAttempt.swift.
 
 #if canImport(FoundationNetworking)

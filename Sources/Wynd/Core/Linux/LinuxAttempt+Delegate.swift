@@ -4,7 +4,7 @@
 
   // Called by URLSession. A method whose signature differs slightly is never called, without a warning.
   nonisolated extension LinuxAttempt {
-    /// As many as there can be redirects.
+    /// The same limit as for redirects.
     private static let mostChallenges = 20
 
     func urlSession(
@@ -31,10 +31,10 @@
       }
     }
 
-    /// libcurl has reused a dead connection, or the server has refused an HTTP/2 stream, and libcurl wants to send the
-    /// body again, without regard to the retry rule. The completion handler must be called, because otherwise every
-    /// session is blocked for 7 s. Nil would send an empty body, which the server may accept, so libcurl gets a stream
-    /// that cannot be read. The attempt ends before any response to such a request can arrive.
+    /// libcurl wants to send the body again, without regard to the retry rule: it has reused a dead connection, or the
+    /// server has refused an HTTP/2 stream. The attempt ends before a response to such a request can arrive. The
+    /// completion handler must be called, because otherwise every session is blocked for 7 s. Nil would send an empty
+    /// body, which the server may accept, so libcurl gets a stream that cannot be read.
     func urlSession(
       _: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
@@ -51,7 +51,7 @@
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       guard let hop = hop(of: task) else { return }
-      // A delegate that always gives the same credential would send the request again and again, without an end.
+      // A delegate that always gives the same credential would send the request again and again.
       let isLastChallenge = state.withLock { state in
         state.challenges += 1
         return state.challenges > Self.mostChallenges
@@ -86,7 +86,7 @@
   }
 
   nonisolated extension URLSessionTask {
-    /// Whether a task that waits for its delegate was canceled by it.
+    /// Whether the delegate canceled a task that waits for it.
     fileprivate var isCanceledByDelegate: Bool { [.canceling, .completed].contains(state) }
   }
 #endif

@@ -3,22 +3,22 @@
   import FoundationNetworking
 
   /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects. It always completes, can
-  /// be canceled at any time, fails at once on a dead connection, and follows redirects as in RFC 9110. OnLinux.md lists
-  /// the defects.
+  /// be canceled at any time, fails at once on a dead connection, and follows redirects as in RFC 9110. OnLinux.md
+  /// lists the defects.
   nonisolated final class LinuxAttempt: NSObject, URLSessionTaskDelegate, Sendable {
     /// All tasks are canceled, and all challenges completed, on this serial queue: `cancel()` on URLSession's own
     /// queues deadlocks every session, and completing a challenge after a cancellation crashes. It is not a global
-    /// queue, because completion handlers of the app can block the threads of those.
+    /// queue, because completion handlers of the app can block the threads of global queues.
     static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
 
-    /// The caller's session, and its delegate when the call began.
+    /// The caller's session, and its delegate at the start of the call.
     let session: URLSession
     let callersDelegate: (any URLSessionDelegate)?
     let transfer: NetworkBodies?
     private let handlesCookies: Bool
     let secretFields: Set<String>
     private let isReadOnly: Bool
-    private let reply: NetworkReply
+    private let completion: NetworkAttemptCompletion
 
     struct State: Sendable {
       var request: URLRequest
@@ -51,11 +51,11 @@
 
     init(
       _ outgoing: NetworkOutgoing, for session: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
-      _ reply: NetworkReply
+      _ completion: NetworkAttemptCompletion
     ) {
       self.session = session
       self.callersDelegate = callersDelegate
-      self.reply = reply
+      self.completion = completion
       transfer = outgoing.bodies
       handlesCookies = outgoing.request.httpShouldHandleCookies
       secretFields = outgoing.secretFields
@@ -65,7 +65,7 @@
     }
 
     func start() {
-      reply.onCancel { [self] in end(URLError(.cancelled)) }
+      completion.onCancel { [self] in end(URLError(.cancelled)) }
       sendRequest()
     }
 
@@ -99,7 +99,7 @@
         return false
       }
       if hasEnded { return Self.queue.async { task.cancel() } }
-      // At once, because it is slow if URLSession works on the task on another thread before that.
+      // At once, because resuming is slow after URLSession has worked on the task on another thread.
       task.resume()
     }
 
@@ -147,7 +147,8 @@
 
     func end(_ error: URLError, hop: Int? = nil) { end(NetworkOutcome(error: error), hop: hop) }
 
-    /// The state at the end, for the one who ends the attempt; nil for all others. A `hop` of nil is the current one.
+    /// Ends the attempt, and returns its last state. Nil if it has ended already, or has followed a redirect after this
+    /// `hop`. A `hop` of nil is the current one.
     private func endState(ofHop hop: Int?) -> State? {
       state.withLock { state in
         let isCurrent = hop == nil || hop == state.hop
@@ -159,18 +160,18 @@
       }
     }
 
-    /// Passes the outcome to the reply, with what is known about the request.
+    /// Completes the attempt with the outcome, and with what is known about the request.
     private func report(_ outcome: NetworkOutcome, _ ended: State) {
       var outcome = outcome
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
-      // If a server has closed a kept-alive connection, libcurl tries another one. The error is that of the last one, such
-      // as that it was refused. A body that was read may have been sent on the first one.
+      // If a server has closed a kept-alive connection, libcurl tries another one, and reports the error of the last
+      // one, such as a refusal. A body that was read may have been sent on the first one.
       let mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? true
       outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: ended.hop > 0)
-      reply.end(outcome)
+      completion.end(outcome)
     }
 
-    /// Nil if the attempt has ended, or if the task is that of a request before a redirect.
+    /// Nil if the attempt has ended, or if the task sent a request before a redirect.
     func hop(of task: URLSessionTask) -> Int? { state.withLock { $0.task === task ? $0.hop : nil } }
   }
 #endif

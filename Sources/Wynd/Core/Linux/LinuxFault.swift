@@ -14,11 +14,11 @@
 
     /// Nil if the code is right, or if the text is not known.
     static func code(_ code: URLError.Code, _ text: String) -> URLError.Code? {
-      // These are right whatever the text says, which may be that of an earlier connection.
+      // These are right whatever the text says. It may belong to an earlier connection.
       if [.timedOut, .networkConnectionLost].contains(code) || text.isEmpty { return nil }
       let fault = faults.first { $0.texts.contains(where: text.contains) }
-      // URLSession also reports it if one address of the host refused, and a later failure concerns another one. So a text
-      // that is not known does not prove that nothing was sent.
+      // URLSession reports `.cannotConnectToHost` even if one address of the host refused, and the failure concerns
+      // another one. So a text that is not known does not prove that nothing was sent.
       let codeWithoutRow: URLError.Code = code == .cannotConnectToHost ? .unknown : code
       let known = fault?.code ?? codeWithoutRow
       return known == code ? nil : known
@@ -26,11 +26,11 @@
 
     /// Texts of libcurl 7.88, and some of later versions. The first row that matches applies.
     private static let faults: [(texts: [String], code: URLError.Code)] = [
-      // libcurl keeps the text of a connection that it replaced by another one, so this one never proves that nothing was
-      // sent.
+      // libcurl keeps the text of a connection that it replaced by another one, so this text never proves that nothing
+      // was sent.
       (["Recv failure", "Send failure"], .networkConnectionLost),
       (["Could not resolve host"], .cannotFindHost),
-      // No address was reached: also without a route, or without a socket.
+      // No address was reached. Without a route or a socket, the text is the same.
       (["Couldn't connect to server"], .cannotConnectToHost),
       // There is no connection through the proxy, so no server received anything.
       (["CONNECT tunnel", "after CONNECT", "Proxy CONNECT", "CONNECT to proxy", "CONNECT resp"], .cannotConnectToHost),
@@ -56,7 +56,7 @@
       (["Failed sending", "Failed receiving", "Failure when receiving"], .networkConnectionLost),
       (["Connection died", "data rewind", "data stream failed"], .networkConnectionLost),
       (["HTTP/2", "HTTP2", "nghttp2"], .networkConnectionLost),
-      // Only a failed handshake proves that it has not.
+      // Only a failed handshake proves that the server has read nothing.
       (["SSL", "TLS", "gnutls_handshake"], .secureConnectionFailed),
     ]
   }

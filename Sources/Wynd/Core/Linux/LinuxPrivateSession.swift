@@ -2,19 +2,20 @@
   import Foundation
   import FoundationNetworking
 
-  /// A private session that carries out the requests of a session of the caller, with its configuration. No request runs on
-  /// the caller's own session: a task that is created there crashes if that session has been invalidated, and its cache
-  /// and its delegate queue can crash a task that is canceled.
+  /// A private session that carries out the requests of a session of the caller, with its configuration. No request
+  /// runs on the caller's own session: a task that is created there crashes if that session has been invalidated, and
+  /// its cache and its delegate queue can crash a task that is canceled.
   nonisolated struct LinuxPrivateSession: Sendable {
     /// What the requests of a private session have in common.
     nonisolated struct Kind: Sendable, Equatable {
       /// URLSession ignores the `httpShouldHandleCookies` of a request, so a request that handles none needs a session
       /// without a cookie storage.
       let handlesCookies: Bool
-      /// Each request asks the server to close its connection, so none is kept that could be dead when it is used again.
+      /// Each request asks the server to close its connection, so none is kept that could be dead when it is used
+      /// again.
       let closesConnections: Bool
-      /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open occupies a
-      /// connection.
+      /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open
+      /// occupies a connection.
       let isForTransfers: Bool
     }
     private nonisolated struct Known: Sendable {
@@ -27,8 +28,8 @@
     let urlSession: URLSession
     private let receiver = LinuxReceiver()
 
-    /// Always the same for the same session and kind. A session for each call would need a handshake for each, and one that
-    /// is released early can crash (swift-corelibs-foundation#5203).
+    /// Always the same for the same session and kind. A session for each call would need a handshake for each, and one
+    /// that is released early can crash (swift-corelibs-foundation#5203).
     static func of(_ caller: URLSession, _ kind: Kind) -> LinuxPrivateSession {
       known.withLock { known in
         known.removeAll { entry in
@@ -46,8 +47,8 @@
 
     private init(like caller: URLSession, _ kind: Kind) {
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
-      // With a cache, a task that is canceled can crash, and URLSession keeps every body in memory, although it does not
-      // store it.
+      // With a cache, a task that is canceled can crash, and URLSession keeps every body in memory, although it does
+      // not store it.
       configuration.urlCache = nil
       if !kind.handlesCookies { configuration.httpCookieStorage = nil }
       // On the caller's queue, a completion handler is called without a detour. On one that is not serial, URLSession
@@ -57,8 +58,8 @@
       urlSession = URLSession(configuration: configuration, delegate: receiver, delegateQueue: queue)
     }
 
-    /// Makes a task whose delegate handles redirects, challenges and new bodies. The delegate of the session receives the
-    /// response, in chunks.
+    /// Makes a task whose delegate handles redirects, challenges and new bodies. The delegate of the session receives
+    /// the response, in chunks.
     func transferTask(with request: URLRequest, for attempt: LinuxAttempt) -> URLSessionTask {
       let task = urlSession.dataTask(with: request)
       task.delegate = attempt
@@ -72,7 +73,7 @@
 
     private func attempt(_ task: URLSessionTask) -> LinuxAttempt? { attempts.withLock { $0[task.taskIdentifier] } }
 
-    /// Calls a closure of the transfer, unless the task is that of a request before a redirect. An error ends the attempt.
+    /// Calls a closure of the transfer, unless the task sent a request before a redirect. An error ends the attempt.
     private func pass(_ task: URLSessionTask, to call: (NetworkBodies) throws -> Void) {
       guard let attempt = attempt(task), let hop = attempt.hop(of: task), let bodies = attempt.transfer else { return }
       do { try call(bodies) } catch { attempt.end(NetworkOutcome(error: error), hop: hop) }

@@ -6,13 +6,12 @@
     /// The body as it is sent; nil if there is none.
     var linuxBody: LinuxBodyStream? { httpBodyStream as? LinuxBodyStream }
 
-    /// Whether libcurl could send the request twice if a kept-alive connection turns out to be dead: one without a body,
-    /// because nothing can be made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent
-    /// twice.
+    /// Whether libcurl could send the request twice if a kept-alive connection is dead. Without a body, nothing can be
+    /// made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent twice.
     var needsNewConnection: Bool { linuxBody?.length == 0 || url?.scheme?.lowercased() == "http" }
 
-    /// URLSession declares the body of a POST without a type to be form fields, even if the session names another type, and
-    /// even if the body is empty. A blank field is not sent.
+    /// URLSession declares the body of a POST without a type to be form fields, even if the session names another type,
+    /// and even if the body is empty. A blank field is not sent.
     mutating func setContentType(from additionalFields: [AnyHashable: Any]?) {
       guard httpMethod == "POST", let body = linuxBody, value(forHTTPHeaderField: "Content-Type") == nil else { return }
       let type = NetworkAdditionalField.value(of: "Content-Type", in: additionalFields)
@@ -20,8 +19,8 @@
       if let type = type ?? typeOfNoBody { setValue(type, forHTTPHeaderField: "Content-Type") }
     }
 
-    /// Sets the time-out in whole seconds, rounded up: URLSession drops a fraction, so 0.4 s would fail at once. 60 is the
-    /// default of a request, so it means the value of the session.
+    /// Sets the time-out in whole seconds, rounded up: URLSession drops a fraction, so 0.4 s would fail at once. 60 is
+    /// the default of a request, so it means the value of the session.
     mutating func setTimeout(from configuration: URLSessionConfiguration) {
       let sessionTimeout = configuration.timeoutIntervalForRequest
       let wanted = timeoutInterval == 60 ? sessionTimeout : timeoutInterval
@@ -56,11 +55,11 @@
       return isRepeatable ? nil : .data(Data())
     }
 
-    /// Replaces the body by a stream, which shows whether it was read, and which is unreadable when libcurl wants to send it
+    /// Replaces the body by a stream. It shows whether it was read, and is unreadable when libcurl wants to send it
     /// again. URLSession's own upload of a file crashes if the connection is lost meanwhile.
     ///
     /// A request that is not safe to repeat has an empty stream in place of no body. Over HTTP/2, the server receives a
-    /// complete request only when that was read.
+    /// complete request only after the stream was read.
     mutating func streamBody(of transfer: NetworkBodies?, isRepeatable: Bool) throws {
       guard let body = body(of: transfer, isRepeatable: isRepeatable) else { return }
       let length: Int?
@@ -112,7 +111,8 @@
 
     /// The next request after a 3xx (RFC 9110 §15.4). After 301 and 302, POST becomes GET; after 303, every method but
     /// HEAD. A request that keeps its method keeps its body. Nil if Location is not an http or https URL, or if
-    /// URLSession would send a secure cookie without TLS. `secretFields` are the fields that a client knows to be secret.
+    /// URLSession would send a secure cookie without TLS. `secretFields` are the fields that a client knows to be
+    /// secret.
     func following(
       _ response: HTTPURLResponse, in configuration: URLSessionConfiguration, secretFields: Set<String> = []
     ) -> URLRequest? {
@@ -170,14 +170,14 @@
       first = nil
       left = length ?? .max
       hasEnded = false
-      // One that was read before would be sent empty.
+      // A stream that was read before would be sent empty.
       if let base, [.atEnd, .closed, .error].contains(base.streamStatus) { self.base = nil }
       base?.open()
     }
     override func close() { base?.close() }
     override var streamStatus: Stream.Status { base?.streamStatus ?? .notOpen }
     private var hasFailed: Bool { base.map { $0.streamStatus == .error } ?? true }
-    // Even where `base` has none: URLSession would take a stream that has no bytes for a moment for one at its end.
+    // Even if `base` has none for a moment: URLSession would take that for the end.
     override var hasBytesAvailable: Bool { true }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {

@@ -20,9 +20,9 @@ nonisolated struct NetworkOutcome: Sendable {
   var response: URLResponse?
   var error: (any Error)?
   var end = End.finished
-  /// The error or response is that of the last server after a redirect.
+  /// Whether the error or the response comes from the last server after a redirect.
   var hasFollowedRedirect = false
-  /// A server may have applied a request of the attempt, whatever the error says.
+  /// Whether a server may have applied a request of the attempt, whatever the error says.
   var mayBeApplied = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
   var accepted: NetworkResponse<Data>?
@@ -35,7 +35,7 @@ nonisolated struct NetworkOutcome: Sendable {
   /// Notes what is known of the request. `mayHaveSent`: a server may have received it whole.
   mutating func note(mayHaveSent: Bool, hasFollowedRedirect: Bool) {
     self.hasFollowedRedirect = hasFollowedRedirect
-    // A POST may have been applied before the redirect, and no error proves that nothing was sent if something was.
+    // A POST may have been applied before the redirect. If something was sent, no error proves the opposite.
     mayBeApplied = hasFollowedRedirect || (mayHaveSent && error != nil)
   }
 
@@ -59,7 +59,7 @@ nonisolated struct NetworkOutcome: Sendable {
     return .generalError(error)
   }
 
-  /// The `URLError` with the same meaning, which is the one that the retry policy knows. On Apple's platforms,
+  /// The `URLError` with the same meaning, because the retry policy knows no other errors. On Apple's platforms,
   /// URLSession reports errors of other domains too.
   static func urlError(_ error: any Error) -> URLError? {
     if let error = error as? URLError { return error }
@@ -84,7 +84,6 @@ nonisolated struct NetworkOutcome: Sendable {
   }
 }
 
-// This extends a type of Foundation, so the name must not collide with one of the app.
 nonisolated extension URLError {
   /// An error with another code, and the original one as the underlying error.
   init(_ code: Code, causedBy original: any Error, _ userInfo: [String: Any]) {

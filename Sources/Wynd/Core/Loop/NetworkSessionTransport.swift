@@ -7,8 +7,8 @@ import Foundation
 /// Sends requests on a session.
 nonisolated struct NetworkSessionTransport: NetworkTransport {
   let session: URLSession
-  /// Captured when the call begins, because a session releases its delegate when it is invalidated. Without it, a retry
-  /// would be made without the certificate pinning of the app.
+  /// Captured at the start of the call, because a session releases its delegate when it is invalidated. A retry without
+  /// the delegate would skip the certificate pinning of the app.
   ///
   /// A session that was invalidated before the call looks like one that never had a delegate. So a call that runs on a
   /// private session from its start has no delegate then.
@@ -24,17 +24,21 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
       ?? NetworkRequestValidation.invalidReason(of: session.configuration)
   }
 
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply) {
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     var outgoing = outgoing
     outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
     if outgoing.bodies?.isUpload == true { setDefaultContentType(of: &outgoing.request) }
     #if canImport(FoundationNetworking)
-      LinuxAttempt(outgoing, for: session, callersDelegate, reply).start()
+      LinuxAttempt(outgoing, for: session, callersDelegate, completion).start()
     #else
       if outgoing.usesPrivateSession {
-        AppleLaterAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).start()
+        AppleLaterAttempt(
+          outgoing: outgoing, session: session, callersDelegate: callersDelegate, completion: completion
+        ).start()
       } else {
-        AppleFirstAttempt(outgoing: outgoing, session: session, callersDelegate: callersDelegate, reply: reply).start()
+        AppleFirstAttempt(
+          outgoing: outgoing, session: session, callersDelegate: callersDelegate, completion: completion
+        ).start()
       }
     #endif
   }
@@ -48,7 +52,7 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
     request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
   }
 
-  /// Zero, negative and NaN mean the session's timeout, infinite and huge values mean none. On Linux, URLSession would
+  /// Zero, negative and NaN mean the session's timeout. Infinite and huge values mean none. On Linux, URLSession would
   /// fail at once with such a value, or crash; on Apple's platforms, what it does is not documented.
   private func usableTimeout(_ seconds: TimeInterval) -> TimeInterval {
     let seconds = seconds > 0 ? seconds : session.configuration.timeoutIntervalForRequest

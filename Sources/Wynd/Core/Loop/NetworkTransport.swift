@@ -18,8 +18,8 @@ nonisolated struct NetworkOutgoing: Sendable {
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
   var secretFields: Set<String> = []
-  /// Whether the request runs on a private session, because the app may have invalidated its own. On Linux, every request
-  /// does.
+  /// Whether the request runs on a private session, because the app may have invalidated its own. On Linux, every
+  /// request does.
   var usesPrivateSession = true
   /// Whether the request may be repeated whatever has happened to it.
   var isSafeToRepeat: Bool { RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe }
@@ -45,9 +45,9 @@ nonisolated struct NetworkOutgoing: Sendable {
 nonisolated protocol NetworkTransport: Sendable {
   /// Why the request cannot be sent; nil if it can.
   func validationError(for request: URLRequest) -> String?
-  /// Sends the request, unless the reply has ended already, and ends the reply with its outcome. When this returns, the
-  /// app may invalidate its session.
-  func start(_ outgoing: NetworkOutgoing, _ reply: NetworkReply)
+  /// Sends the request, unless the attempt has ended already, and ends the attempt with the outcome. When this returns,
+  /// the app may invalidate its session.
+  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion)
 }
 
 nonisolated extension NetworkTransport {
@@ -57,8 +57,8 @@ nonisolated extension NetworkTransport {
       return NetworkOutcome(error: NetworkError.invalidRequest(reason: reason))
     }
     if _Concurrency.Task.isCancelled { return .cancelled }
-    let reply = NetworkReply()
-    return await reply.outcome { start(outgoing, reply) }
+    let completion = NetworkAttemptCompletion()
+    return await completion.outcome { start(outgoing, completion) }
   }
 }
 

@@ -4,28 +4,30 @@
 
 /// The progress of a call.
 nonisolated struct RetryCallState: Sendable {
-  /// When the call began, on its clock.
+  /// When the call started, on its clock.
   var callStart = Swift.Duration.zero
   /// Whether the request only reads, although its method does not say so.
   var isReadOnly = false
   /// The number of attempts so far, including the current one.
   var attempts = 0
-  /// When the current attempt began, measured from `callStart`, like all times below.
+  /// When the current attempt started, measured from `callStart`, like all times below.
   var attemptStart = Swift.Duration.zero
   #if !canImport(FoundationNetworking)
-    /// Those of the current attempt. Not part of its outcome, which a middleware or a transfer may replace.
+    /// The metrics of the current attempt. They are not part of its outcome, because a middleware or a transfer may
+    /// replace that.
     var metrics = NetworkLock<URLSessionTaskMetrics?>(nil)
   #endif
   /// The attempts that failed.
   var history: [NetworkAttempt] = []
   /// The time from the start of the call to the latest decision about it.
   var elapsed = Swift.Duration.zero
-  /// Since when no server is reached: when the first of the latest consecutive attempts began that reached none, or when
-  /// the first of them ended, if the network was lost after it had reached one.
+  /// Since when no server is reached: the start of the first attempt of the outage. If that attempt had reached a
+  /// server before it lost the network, its end.
   var unreachableSince: Swift.Duration?
 
   // MARK: Since the last progress
-  // Retries, failures, backoff and time are counted from there, so a download fails when it stalls, not because it is long.
+  // Retries, failures, backoff and time are counted from then on, so a download fails when it stalls, not because it is
+  // long.
 
   /// The number of attempts before the last one that made progress.
   var attemptsBeforeProgress = 0
@@ -43,7 +45,7 @@ nonisolated struct RetryCallState: Sendable {
   /// A server may still be processing the request of an attempt before the latest one.
   var mayBeInProgress: Bool { history.dropLast().contains { $0.delivery == .maybeApplied } }
 
-  /// Keeps since when no server is reached, after a failure at `elapsed`.
+  /// Updates `unreachableSince` after a failure at `elapsed`.
   mutating func noteReachability(after error: NetworkError, hasReachedServer: Bool) {
     if !error.isUnreachable {
       unreachableSince = nil
@@ -55,7 +57,7 @@ nonisolated struct RetryCallState: Sendable {
     }
   }
 
-  /// Counts from now on. The attempt that made progress is the first one that counts.
+  /// Starts to count again. The attempt that made progress is the first one that counts.
   mutating func startOver() {
     attemptsBeforeProgress = attempts - 1
     progressedAt = elapsed

@@ -33,9 +33,9 @@ nonisolated struct ContinuousRetryClock: RetryClock {
 
   func timer(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let timer = Timer(source: DispatchSource.makeTimerSource(queue: Self.queue))
-    // Dispatch has two clocks. This one stops while the device sleeps, so after that the timer is late, by `delay` at
-    // most. The other is the time of day: if somebody sets that an hour back, a deadline would be an hour late. A sleep
-    // usually breaks the connection, and after each attempt the call looks at `now`, which includes the sleep.
+    // Dispatch has two clocks. This one stops while the device sleeps, so after a sleep the timer is late, by `delay`
+    // at most. The other is the time of day: if somebody sets that an hour back, a deadline would be an hour late. A
+    // sleep usually breaks the connection, and after each attempt the call looks at `now`, which includes the sleep.
     let seconds = min(max(delay.secondsAsDouble, 0), 1e9)
     timer.source.schedule(deadline: .now() + seconds, leeway: .milliseconds(1))
     // On a queue of its own: the end of a call may have to wait for URLSession, and must not delay other calls.

@@ -65,29 +65,29 @@ nonisolated final class RetryLoop: Sendable {
 
   private func startWithAttempt(_ stateBefore: RetryCallState, _ deliver: Delivery) -> NetworkTask {
     var state = stateBefore
-    let reply = NetworkReply()
-    let task = NetworkTask(waitingFor: reply)
-    startAttempt(reply, &state)
-    let earlyOutcome = reply.onEnd { [self, state] outcome in
-      // A cancellation ends the reply inside `cancel()`, in which the app may hold a lock that the handler needs.
-      proceed(after: outcome, state, task, deliver, isInsideApp: outcome.end == .cancelled)
+    let completion = NetworkAttemptCompletion()
+    let task = NetworkTask(waitingFor: completion)
+    startAttempt(completion, &state)
+    let earlyOutcome = completion.onEnd { [self, state] outcome in
+      // A cancellation ends the attempt inside `cancel()`, in which the app may hold a lock that the handler needs.
+      proceed(after: outcome, state, task, deliver, isOnCallersStack: outcome.end == .cancelled)
     }
-    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isInsideApp: true) }
+    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isOnCallersStack: true) }
     return task
   }
 
-  /// Continues a call after its first attempt. `isInsideApp`: whether the app may still be inside the call, or inside
-  /// `cancel()`.
+  /// Continues a call after its first attempt. `isOnCallersStack`: whether the app may still be inside the call, or
+  /// inside `cancel()`.
   private func proceed(
     after outcome: NetworkOutcome, _ stateBefore: RetryCallState, _ task: NetworkTask, _ deliver: Delivery,
-    isInsideApp: Bool
+    isOnCallersStack: Bool
   ) {
     var state = stateBefore
     let next = stepAfterAttempt(outcome, &state)
-    // The end needs no `Task`, so that it does not depend on threads that the app may have blocked.
+    // Without a `Task`, because the app may have blocked the threads that run tasks.
     if case .end(let result) = next {
       task.end()
-      return deliver(result, isInsideApp: isInsideApp)
+      return deliver(result, isOnCallersStack: isOnCallersStack)
     }
     task.run { [self, state] in
       let result = await runSteps(from: next, state)
@@ -102,11 +102,11 @@ nonisolated final class RetryLoop: Sendable {
     let events: DispatchQueue?
     let completion: @Sendable (CallResult) -> Void
 
-    /// Where the session calls back, the handler is called at once: the session has chosen the queue.
-    func callAsFunction(_ result: CallResult, isInsideApp: Bool = true) {
+    /// On the queue on which the session calls back, the handler is called at once.
+    func callAsFunction(_ result: CallResult, isOnCallersStack: Bool = true) {
       if let events {
         events.async { [queue, completion] in queue.addOperation { completion(result) } }
-      } else if !isInsideApp, OperationQueue.current === queue {
+      } else if !isOnCallersStack, OperationQueue.current === queue {
         completion(result)
       } else {
         queue.addOperation { [completion] in completion(result) }
@@ -133,8 +133,8 @@ nonisolated final class RetryLoop: Sendable {
       state.callStart = clock.now
       return stepAfterWait(state)
     case .attempt:
-      let reply = NetworkReply()
-      let outcome = await reply.outcome { startAttempt(reply, &state) }
+      let completion = NetworkAttemptCompletion()
+      let outcome = await completion.outcome { startAttempt(completion, &state) }
       return stepAfterAttempt(outcome, &state)
     case .consultApp(let error):
       let verdict = await verdict(about: error)
@@ -165,21 +165,21 @@ nonisolated final class RetryLoop: Sendable {
     _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : attemptIfAllowed(state)
   }
 
-  private func startAttempt(_ reply: NetworkReply, _ state: inout RetryCallState) {
+  private func startAttempt(_ completion: NetworkAttemptCompletion, _ state: inout RetryCallState) {
     state.attempts += 1
     state.attemptStart = elapsed(state)
-    if rule.deadline < .noLimit { reply.setDeadline(timeUntilDeadline(state), clock) }
+    if rule.deadline < .noLimit { completion.setDeadline(timeUntilDeadline(state), clock) }
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics
     #endif
     if plan.isWrapped {
-      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, reply)
+      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, completion)
     } else {
       let isAtCallStart = state.attempts == 1 && plan.delay == nil
       outgoing.usesPrivateSession = plan.usesPrivateSession || !isAtCallStart
-      transport.start(outgoing, reply)
+      transport.start(outgoing, completion)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
     emit(.attemptStarted, state, at: state.attemptStart)
@@ -187,11 +187,11 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Starts an attempt that middleware or a transfer carries out, perhaps with several requests.
   private func startWrapped(
-    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ reply: NetworkReply
+    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion
   ) {
     // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-    let work = _Concurrency.Task { reply.end(await attempt(outgoing)) }
-    reply.onCancel { work.cancel() }
+    let work = _Concurrency.Task { completion.end(await attempt(outgoing)) }
+    completion.onCancel { work.cancel() }
   }
 
   // MARK: - After an attempt
@@ -243,8 +243,8 @@ nonisolated final class RetryLoop: Sendable {
     }
   }
 
-  /// The server that the failure concerns. After a redirect, or in a request of a middleware's own, that is not the one
-  /// that the request names. Without a response it is not known.
+  /// The server that the failure concerns. After a redirect, or a request of a middleware's own, it is not the one that
+  /// the request names. Without a response, that one is assumed.
   private func server(of error: NetworkError?) -> URL? { error?.response?.url ?? request.url }
 
   /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
@@ -297,7 +297,7 @@ nonisolated final class RetryLoop: Sendable {
 
   private func isPastDeadline(_ state: RetryCallState) -> Bool { timeUntilDeadline(state) <= .zero }
 
-  /// The time since the call began.
+  /// The time since the start of the call.
   private func elapsed(_ state: RetryCallState) -> Swift.Duration { clock.now - state.callStart }
 
   // MARK: - The end
@@ -317,7 +317,7 @@ nonisolated final class RetryLoop: Sendable {
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.
   private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
     let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
-    if reason.isReportedDirectly(attempts: state.history.count) {
+    if reason.leavesErrorUnwrapped(attempts: state.history.count) {
       return fail(error, reason, state)
     }
     let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
@@ -331,7 +331,7 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - Events
 
-  /// `time`: the time since the call began; nil is now.
+  /// `time`: measured from the start of the call; nil means now.
   private func emit(_ kind: NetworkEvent.Kind, _ state: RetryCallState, at time: Swift.Duration? = nil) {
     guard let events, let onEvent = rule.onEvent else { return }
     let event = NetworkEvent(

@@ -19,7 +19,7 @@ nonisolated struct NetworkErrorMeaning: Sendable {
   enum Server {
     /// No server was reached.
     case unreachable
-    /// It has probably failed because it is overloaded.
+    /// The server has probably failed because it is overloaded.
     case overloaded
     /// The failure has nothing to do with the load.
     case unrelatedToLoad
@@ -46,8 +46,6 @@ nonisolated struct NetworkErrorMeaning: Sendable {
   static let unknown = Self("The request failed.")
 }
 
-// The tables.
-
 nonisolated extension NetworkErrorMeaning {
   static func of(_ response: HTTPURLResponse) -> Self {
     switch response.statusCode {
@@ -63,7 +61,7 @@ nonisolated extension NetworkErrorMeaning {
     case 413: Self(tooLarge, .never, .refused)
     // The wrong one of several servers · too early, before the TLS handshake is complete.
     case 421, 425: Self(rejected, .mayHelp, .refused, .unrelatedToLoad)
-    // Too many.
+    // Too many requests.
     case 429: Self(busy, .mayHelp, .refused)
     // nginx: it closed the connection · the client did.
     case 444, 499: Self(rejected, .mayHelp)
@@ -113,13 +111,13 @@ nonisolated extension NetworkErrorMeaning {
 }
 
 nonisolated extension NetworkError {
-  /// The meaning of the error of the request, whatever a middleware threw in its place.
+  /// The meaning of the error of the request, unwrapped.
   private var meaning: NetworkErrorMeaning {
     if let code = unmapped.urlError?.code { return .of(code) }
     return response.map { .of($0) } ?? .unknown
   }
 
-  /// No server was reached: the user's connection, or a host that does not exist or does not listen.
+  /// No server was reached: the user is offline, or the host does not exist or does not listen.
   var isUnreachable: Bool { meaning.server == .unreachable }
 
   /// The origin received the request, and probably failed to process it because it is overloaded.

@@ -57,17 +57,17 @@ nonisolated enum NetworkRetryAfter {
     let number = thousandths / 1000
     // A number of seconds.
     if number < 1_000_000_000 { return .milliseconds(thousandths) }
-    // The milliseconds since 1970 have reached 10¹² in 2001.
+    // The milliseconds since 1970 reached 10¹² in 2001.
     if number >= 1_000_000_000_000 {
       let isRoundedUp = thousandths % 1000 > 0
       return timeLeft(until: .milliseconds(isRoundedUp ? number + 1 : number), response, now)
     }
-    // The seconds since 1970 have reached 10⁹ in 2001.
+    // The seconds since 1970 reached 10⁹ in 2001.
     return timeLeft(until: .milliseconds(thousandths), response, now)
   }
 
-  /// The time from the server's time to `end`, which is measured from 1970; not negative. A device whose clock is an
-  /// hour off would otherwise wait an hour in place of 2 s.
+  /// The time from the server's time to `end`, which is measured from 1970. It is never negative. A device whose clock
+  /// is an hour off would otherwise wait an hour in place of 2 s.
   private static func timeLeft(until end: Swift.Duration, _ response: HTTPURLResponse, _ now: Foundation.Date)
     -> Swift.Duration
   {

@@ -2,14 +2,15 @@ import Foundation
 
 /// Skips retries while an origin fails for several calls.
 ///
-/// In an outage, each call alone would send up to eleven requests, and multiply the load that the server could not
-/// carry. With a budget, a retry is skipped if several calls to its origin have failed since the origin last responded,
-/// the last one less than a second ago. A skipped retry counts as a retry: the call waits its next backoff step instead, at
-/// least half of it. Its last retry is always sent. So a call never takes longer than its own retries could have taken,
-/// and never sends more than it would have sent alone.
+/// In an outage, one call in a while tests the server, and the others wait. Without a budget, each call would send up
+/// to eleven requests, and multiply the load that the server could not carry. A retry is skipped if several calls to
+/// its origin have failed since the origin last responded, the last one less than a second ago. A skipped retry counts
+/// as a retry: the call waits its next backoff step instead, at least half of it. The last retry of a call is always
+/// sent. So a call never takes longer than its own retries could have taken, and never sends more than it would have
+/// sent alone.
 ///
-/// Any response that does not indicate overload counts, also a 404. After one that comes between failures, no retry is
-/// skipped for a second, so a server that responds to some calls is not down. First attempts are never skipped. Neither
+/// Any response that does not indicate overload counts, even a 404. After a response between failures, no retry is
+/// skipped for a second: a server that responds to some calls is not down. First attempts are never skipped. Neither
 /// are retries after a failure that reached no server, nor those of the only call to an origin.
 ///
 /// ``RetryPolicy/default`` uses ``shared``. A policy can have a budget of its own, or none:
@@ -94,7 +95,8 @@ nonisolated public final class RetryBudget: Sendable {
     }
   }
 
-  /// Whether several calls to the origin have failed, the last one within a second, and it has not responded since.
+  /// Whether several calls to the origin have failed, the last one within a second, and the origin has not responded
+  /// since.
   func isFailing(_ url: URL?, now: Swift.Duration) -> Bool {
     origins.withLock { origins in
       guard let failing = origins[NetworkOrigin(url)], case .several = failing.calls else { return false }

@@ -10,9 +10,9 @@
 /// safe to repeat (``RepeatSafety``), **and** its body can be sent again (an `httpBodyStream` cannot), **and** the
 /// limits allow it.
 ///
-/// A call can have a policy, and so can its endpoint and its client. A field that is nil in the policy of the call is that
-/// of the endpoint's policy, then that of the client's, and finally the default. `.noLimit` removes a limit. ``onEvent``
-/// of each of them receives the events.
+/// A call, its endpoint and its client can each have a policy. A field that is nil in the policy of the call is taken
+/// from the endpoint's policy, then from the client's, and finally from the default. `.noLimit` removes a limit.
+/// ``onEvent`` of each policy receives the events.
 nonisolated public struct RetryPolicy: Sendable {
   /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one.
   /// A retry that the ``budget`` skips counts.
@@ -29,15 +29,15 @@ nonisolated public struct RetryPolicy: Sendable {
   public var maxRetryAfter: Swift.Duration?
 
   /// No retry starts later than this after the start of the call, so that time-outs do not add up. For a download, it
-  /// is measured from the end of the last attempt that added 16 KB or more to the file. The default is 120 s. There is one
-  /// exception: if the first attempt ends later with a lost connection, as after a suspension of the app, one retry is
-  /// made.
+  /// is measured from the end of the last attempt that added 16 KB or more to the file. The default is 120 s. There is
+  /// one exception: if the first attempt ends later with a lost connection, as after a suspension of the app, one retry
+  /// is made.
   public var maxRetryTime: Swift.Duration?
 
   /// No retry starts later than this while no server is reached (offline, host not found, refused). It is measured from
-  /// the start of the first of the consecutive attempts that failed so, or from its end if it lost the network after it
-  /// had reached the server. The default is 10 s, because a person may be waiting, in airplane mode or after mistyping
-  /// the host. With `.noLimit`, only the other limits apply.
+  /// the start of the first attempt of the outage. If that attempt had reached the server before it lost the network,
+  /// it is measured from its end. The default is 10 s, because a person may be waiting, in airplane mode or after
+  /// mistyping the host. With `.noLimit`, only the other limits apply.
   public var maxUnreachableTime: Swift.Duration?
 
   /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight, with
@@ -55,13 +55,13 @@ nonisolated public struct RetryPolicy: Sendable {
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. It is not called after a cancellation,
   /// and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
   /// case. A slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`,
-  /// whatever it decides about a failure that is usually retried. For the ``budget``, a response that only this closure
+  /// whatever the closure decides about a failure that is usually retried. For the ``budget``, a response that only the closure
   /// retries is a sign that the server is up.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
 
-  /// Receives the events of a call, one at a time and before its result, on a queue of its own. It does not replace that
-  /// of the client or of the endpoint, which receives the events too. So assign your own closure only: one that is copied
-  /// from the policy of the client receives each event twice.
+  /// Receives the events of a call, one at a time and before its result, on a queue of its own. The closures of the
+  /// endpoint and the client receive them too. So do not copy one from the policy of the client: it would receive each
+  /// event twice.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
 
   /// Makes a policy that sets the fields that are passed.
@@ -107,7 +107,7 @@ nonisolated extension RetryPolicy {
   /// A type of your own that conforms to ``NetworkPerformer`` gives its calls a policy with it, as a client does.
   ///
   /// - Parameter other: The policy of the endpoint, the client or the performer.
-  /// - Returns: A policy whose ``onEvent`` calls that of both.
+  /// - Returns: A policy whose ``onEvent`` calls both closures.
   public func inheriting(from other: RetryPolicy) -> RetryPolicy {
     RetryPolicy(
       maxRetries: maxRetries ?? other.maxRetries,

@@ -14,8 +14,8 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 nonisolated extension RetryRule {
   /// What follows this failure.
   ///
-  /// `request` is that of the call: after a redirect, the last request may be a GET, although a POST before it was
-  /// applied. `verdict` is the result of the app's `shouldRetry`, nil without it. `random` is uniform in 0 ..< 1.
+  /// `request` is the request of the call. After a redirect, the last request may be a GET, although a POST before it
+  /// was applied. `verdict` is the result of the app's `shouldRetry`, nil without it. `random` is uniform in 0 ..< 1.
   func decision(
     _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, verdict: Bool?, now: Foundation.Date,
     random: Double
@@ -88,7 +88,7 @@ nonisolated extension RetryRule {
       of: request, isReadOnly: state.isReadOnly, after: state.delivery, retriesNonIdempotent: retriesNonIdempotent)
   }
 
-  /// The next wait if the budget skips this retry, which counts all the same; nil if the retry is to be sent.
+  /// The next wait if the budget skips this retry; nil if the retry is to be sent.
   ///
   /// The last retry is never skipped, nor one after which there is no time for another: a budget ends no call. The wait
   /// is at least half of its step, or many calls would have used up their retries before the end of an outage.
@@ -115,7 +115,6 @@ nonisolated extension RetryRule {
     return timeWithoutProgress + delay > maxRetryTime
   }
 
-  /// The time until the first limit.
   private func timeUntilFirstLimit(_ state: RetryCallState) -> Swift.Duration {
     min(deadline, maxRetryTime + state.progressedAt) - state.elapsed
   }

@@ -1,6 +1,6 @@
-/// The one place where an attempt ends: with the outcome of its request, at the deadline, or when it is canceled. The
-/// first of them counts. Copies are the same reply.
-nonisolated struct NetworkReply: Sendable {
+/// Completes an attempt once: with the outcome of its request, at the deadline, or when it is canceled. The first of
+/// these counts. Copies share the state.
+nonisolated struct NetworkAttemptCompletion: Sendable {
   private struct State: Sendable {
     var outcome: NetworkOutcome?
     var waiting: CheckedContinuation<NetworkOutcome, Never>?
@@ -32,7 +32,7 @@ nonisolated struct NetworkReply: Sendable {
     ended.onEnd?(outcome)
   }
 
-  /// Sets what a cancellation does, and does it now if the reply has ended already.
+  /// Sets what a cancellation does, and does it at once if the attempt has ended already.
   func onCancel(_ cancelRequest: @escaping @Sendable () -> Void) {
     let hasEnded = state.withLock { state in
       if state.outcome == nil { state.cancelRequest = cancelRequest }
@@ -41,7 +41,8 @@ nonisolated struct NetworkReply: Sendable {
     if hasEnded { cancelRequest() }
   }
 
-  /// Calls the closure with the outcome, where the reply ends. If it has ended already, returns the outcome instead.
+  /// Calls the closure with the outcome, on the thread that ends the attempt. If that has ended already, returns the
+  /// outcome instead.
   func onEnd(_ action: @escaping @Sendable (NetworkOutcome) -> Void) -> NetworkOutcome? {
     state.withLock { state in
       if state.outcome == nil { state.onEnd = action }
@@ -49,7 +50,7 @@ nonisolated struct NetworkReply: Sendable {
     }
   }
 
-  /// Ends the attempt at the deadline of its call, when this time has passed.
+  /// Ends the attempt after this time, at the deadline of its call.
   func setDeadline(_ timeLeft: Swift.Duration, _ clock: any RetryClock) {
     let cancelTimer = clock.timer(after: timeLeft) { cancel(.deadline) }
     let hasEnded = state.withLock { state in
@@ -59,8 +60,8 @@ nonisolated struct NetworkReply: Sendable {
     if hasEnded { cancelTimer() }
   }
 
-  /// Waits for the outcome, once, after `start`. Canceling the task cancels the request, also while it starts, and does
-  /// not wait for its end.
+  /// Calls `start`, and waits for the outcome, once. Canceling the task cancels the request, even while it starts, and
+  /// does not wait for its end.
   func outcome(after start: () -> Void = {}) async -> NetworkOutcome {
     await withTaskCancellationHandler {
       start()
