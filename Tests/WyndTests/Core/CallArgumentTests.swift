@@ -68,6 +68,12 @@ import WyndLoopbackServer
     Form(name: "loadResponse { }", hasLimit: false) { on, _, _, _, policy in
       await fails { on.loadResponse(Item(), policy: policy, completionHandler: $0) }
     },
+    Form(name: "load(as:)", hasLimit: false) { on, request, _, _, policy in
+      await fails { _ = try await on.load(request, as: Int.self, policy: policy) }
+    },
+    Form(name: "load(as:) { }", hasLimit: false) { on, request, _, _, policy in
+      await fails { on.load(request, as: Int.self, policy: policy, completionHandler: $0) }
+    },
     Form(name: "performNetworkDownload", hasLimit: false) { on, request, file, _, policy in
       await fails { _ = try await on.performNetworkDownload(request, to: file, policy: policy) }
     },
