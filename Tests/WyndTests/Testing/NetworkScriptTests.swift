@@ -283,4 +283,12 @@ import Wynd
     }
     #expect(timedOut?.urlError?.code == .timedOut)
   }
+
+  @Test func respondsWithTheStatusAndTheFieldsOfAJSONStep() async throws {
+    let script = NetworkScript([try .json(["code": 1], status: 409, headers: ["X-A": "1"])])
+    let url = try #require(URL(string: "https://a.example/"))
+    let error = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url) }
+    #expect(error?.statusCode == 409 && error?.data == Data(#"{"code":1}"#.utf8))
+    #expect(error?.response?.value(forHTTPHeaderField: "X-A") == "1")
+  }
 }
