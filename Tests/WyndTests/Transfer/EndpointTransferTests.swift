@@ -109,6 +109,43 @@ import WyndLoopbackServer
     #expect(server.requests.last?.value("Content-Type") == "application/json")
   }
 
+  @Test func loadReportsTheProgressOfTheBodyInBothForms() async throws {
+    let script = NetworkScript([.ok("x")])
+    let reported = Box<[TransferProgress]>([])
+    let onProgress: @Sendable (TransferProgress) -> Void = { now in reported.update { $0.append(now) } }
+    let call = AdHocEndpoint.put("/film", body: .text("body"), as: String.self)
+    #expect(try await script.load(call, onProgress: onProgress) == "x")
+    #expect(reported.value?.last == TransferProgress(completed: 4, total: 4))
+    reported.value = []
+    let handled = await withCheckedContinuation { continuation in
+      script.load(call, onProgress: onProgress) { continuation.resume(returning: $0) }
+    }
+    #expect(try handled.get() == "x")
+    #expect(reported.value?.last == TransferProgress(completed: 4, total: 4))
+  }
+
+  /// Without a body, there is no progress to report, and nothing to upload.
+  @Test func callWithoutABodyTakesAProgressHandler() async throws {
+    let script = NetworkScript([.ok("")])
+    let count = Counter()
+    #expect(try await script.load(.head("/film"), onProgress: { _ in count.add() }).statusCode == 200)
+    try await script.load(.get("/film"), onProgress: { _ in count.add() })
+    #expect(count.value == 0 && script.requests.map(\.httpMethod) == ["HEAD", "GET"])
+  }
+
+  @Test func uploadSendsTheBodyThatPrepareHasChanged() async throws {
+    struct Signed: Endpoint {
+      typealias Response = Void
+      let path = "/film"
+      let method = NetworkMethod.put
+      let body = RequestBody.text("body")
+      func prepare(request: inout URLRequest) { request.httpBody?.append(Data(" and signature".utf8)) }
+    }
+    let script = NetworkScript([.ok("")])
+    try await script.load(Signed(), onProgress: { _ in })
+    #expect(script.requests.map(\.httpBody) == [Data("body and signature".utf8)])
+  }
+
   @Test func uploadPassesTheValueThroughTheMiddleware() async throws {
     let server = try Self.server { _ in .ok(#"{"file_size":1}"#) }
     var client = Self.client(server)
@@ -209,6 +246,7 @@ import WyndLoopbackServer
       { try await script.performNetworkDownload(lost, to: folder.file()) },
       { _ = try await script.load(lost, onProgress: { _ in }) }, { _ = try await script.networkBytes(for: lost) },
       { for try await _ in script.serverSentEvents(for: lost) {} },
+      { try await NetworkTransfers.download(file, client, folder.file()) },
       { try await NetworkTransfers.download(lost, script, folder.file()) },
       { try await NetworkTransfers.upload(lost, script) },
     ]
