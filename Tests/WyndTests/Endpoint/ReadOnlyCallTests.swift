@@ -51,6 +51,15 @@ import WyndLoopbackServer
     }
   }
 
+  @Test func readOnlyCallOfAnyMethodIsRepeated() async throws {
+    let script = NetworkScript { _, number in number.isMultiple(of: 2) ? .dropped : .ok("1") }
+    try await script.load(.request(.patch, "/search", isReadOnly: true))
+    #expect(try await script.load(.request(.patch, "/search", isReadOnly: true, as: Int.self)) == 1)
+    try await script.load(.post("/search", isReadOnly: true))
+    #expect(try await script.load(.post("/search", isReadOnly: true, as: Int.self)) == 1)
+    #expect(script.requests.count == 8)
+  }
+
   static let plans: [(String, RepeatSafety)] = [("POST", .readOnly), ("PATCH", .readOnly), ("GET", .idempotentMethod)]
 
   @Test func readOnlyPlanOfAPlainRequestIsRepeated() async throws {
