@@ -151,6 +151,16 @@ import Wynd
     #expect(bodies.first?.contains(#""age":3"#) == true)
   }
 
+  @Test func encoderOfABodyTakesPrecedenceOverThatOfTheClient() async throws {
+    let script = NetworkScript([.ok("")])
+    var client = EndpointTests.client(script)
+    let (ofBody, ofClient) = (JSONEncoder(), JSONEncoder())
+    ofClient.keyEncodingStrategy = .convertToSnakeCase
+    client.encoder = ofClient
+    try await client.load(.post("/users", body: .json(User(firstName: "B"), encoder: ofBody)))
+    #expect(script.requests.first?.httpBody == Data(#"{"firstName":"B"}"#.utf8))
+  }
+
   @Test func usesTheCodersOfTheClient() async throws {
     let script = NetworkScript([.ok(#"{"first_name":"B"}"#)])
     var client = EndpointTests.client(script)
