@@ -31,7 +31,7 @@ import Wynd
   }
 
   /// A call that names no type: the body of the error is decoded when it is asked for.
-  @Test(arguments: [409, 503]) func decodesTheBodyOfAnErrorWhenItIsAsked(_ status: Int) async throws {
+  @Test(arguments: [400, 409, 503]) func decodesTheBodyOfAnErrorWhenItIsAsked(_ status: Int) async throws {
     let client = Self.client([.status(status, Self.body)])
     let error = try #require(
       await #expect(throws: NetworkError.self) { try await client.load(.get("/a", as: String.self)) })
