@@ -94,6 +94,19 @@ import Wynd
     #expect(error?.serviceError(as: JSONValue.self)?["code"]?.integer == 1 && script.requests.count == 4)
   }
 
+  @Test func loadDecodesTheResponseToAnyRequestWithTheDecoderOfTheClient() async throws {
+    struct User: Decodable { var firstName: String }
+    let decoder = JSONDecoder()
+    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let client = NetworkClient(on: NetworkScript([.ok(#"{"first_name":"B"}"#)]), decoder: decoder)
+    let url = try #require(URL(string: "https://a.example/"))
+    #expect(try await client.load(url, as: User.self).firstName == "B")
+    let handled = await withCheckedContinuation { end in
+      client.load(url, as: User.self) { end.resume(returning: $0) }
+    }
+    #expect(try handled.get().firstName == "B")
+  }
+
   @Test func valueOfALoadedRequestPassesTheMiddleware() async throws {
     let values = Box<[String]>([])
     let client = NetworkClient(
