@@ -11,6 +11,18 @@ import Testing
 extension DownloadTests {
   // MARK: The destination
 
+  @Test func handlerFormUsesItsOptions() async throws {
+    let folder = try Folder()
+    try Data("old".utf8).write(to: folder.file())
+    let url = try #require(URL(string: "https://a.example/file"))
+    let result = await withCheckedContinuation { continuation in
+      NetworkScript([.ok("new")]).performNetworkDownload(
+        url, to: folder.file(), options: DownloadOptions(overwrites: true)
+      ) { continuation.resume(returning: $0) }
+    }
+    #expect(try result.get().file == folder.file() && folder.text() == "new")
+  }
+
   /// The old file stays unchanged until the new one is complete.
   @Test(arguments: [
     [.status(404, body: "no")], [.truncated], [.resetInBody], [.status(500)], [.garbage], [.badGzip],
