@@ -65,6 +65,10 @@ import WyndLoopbackServer
       ) { continuation.resume(returning: $0) }
     }
     #expect(try result.get().isEmpty && ofAHandler.isOver)
+    let response = await withCheckedContinuation { continuation in
+      session.networkResponse(for: server.url(), allowEmptyData: true) { continuation.resume(returning: $0) }
+    }
+    #expect(try response.get().data.isEmpty)
   }
 
   @Test func endsAtTheDeadlineWithoutARetry() async throws {
