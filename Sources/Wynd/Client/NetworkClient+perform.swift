@@ -36,7 +36,9 @@ nonisolated extension NetworkClient {
       request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: baseURL)
     }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
-    for field in headers.fields where request.value(forHTTPHeaderField: field.name) == nil {
+    // Chosen before, so that several fields of the same name are all added.
+    let missing = headers.fields.filter { request.value(forHTTPHeaderField: $0.name) == nil }
+    for field in missing {
       // A credential for this service must not be sent to another origin.
       let isSecret = NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields)
       if isSameOrigin || !isSecret { try field.add(to: &request) }

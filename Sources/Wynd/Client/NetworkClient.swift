@@ -108,6 +108,7 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     defaults.encoder = encoder ?? defaults.encoder
     defaults.decoder = decoder ?? defaults.decoder
     defaults.contentType = headers["Content-Type"] ?? defaults.contentType
+    defaults.accept = headers["Accept"] ?? defaults.accept
     if !middleware.isEmpty { defaults.valueMiddleware = self }
     for case let user as any NetworkUser in middleware {
       defaults.currentSignIns[ObjectIdentifier(user)] = user.currentSignIn

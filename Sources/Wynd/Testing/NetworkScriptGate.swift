@@ -9,6 +9,8 @@
 /// gate.open()
 /// let users = try await loading.value
 /// ```
+///
+/// The simulated time stands still while a request is held, so a deadline does not end it; a cancellation does.
 nonisolated public final class NetworkScriptGate: Sendable {
   private struct State: Sendable {
     var isOpen = false

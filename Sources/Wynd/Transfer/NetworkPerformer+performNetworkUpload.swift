@@ -50,7 +50,6 @@ nonisolated extension NetworkPerformer {
     _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> NetworkCallPlan {
     var plan = try plan(for: request, policy, defaults)
-    plan.allowEmptyData = true
     if plan.request.networkMethod == "GET" { plan.request.httpMethod = "PUT" }
     try body.addContentType(to: &plan.request)
     let data = try body.encoded(with: defaults.encoder)

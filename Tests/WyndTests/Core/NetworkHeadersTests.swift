@@ -36,6 +36,27 @@ import WyndLoopbackServer
     #expect(sent[1].value(forHTTPHeaderField: "User-Agent") == "App/1")
   }
 
+  @Test func clientSendsAllFieldsOfAName() async throws {
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(baseURL: script.baseURL, on: script, headers: [.init("X-C", "4"), .init("x-c", "5")])
+    try await client.load(.get("/"))
+    try await client.load(.get("/", headers: ["X-C": "6"]))
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-C") } == ["4,5", "6"])
+  }
+
+  /// `Accept: application/json` is only the default of an endpoint that is decoded.
+  @Test func acceptOfTheClientPrecedesTheDefaultOfAnEndpoint() async throws {
+    let script = NetworkScript([.ok("7")])
+    let client = NetworkClient(baseURL: script.baseURL, on: script, headers: ["accept": "application/vnd.a+json"])
+    let outer = NetworkClient(on: client)
+    _ = try await client.load(.get("/", as: Int.self))
+    _ = try await outer.load(.get("/", as: Int.self))
+    _ = try await client.load(.get("/", headers: [.accept("a/b")], as: Int.self))
+    _ = try await script.load(.get("/", as: Int.self))
+    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Accept") }
+    #expect(sent == ["application/vnd.a+json", "application/vnd.a+json", "a/b", "application/json"])
+  }
+
   @Test func readsTheFieldsOfAResponse() async throws {
     let server = try LoopbackServer(script: .status(200, [("X-Total", "7"), ("x-other", "a b")]))
     let response = try await URLSession.shared.networkResponse(for: server.url(), allowEmptyData: true)

@@ -139,7 +139,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     }
     if isCancellation { return "The request was canceled." }
     if let urlError { return NetworkErrorMeaning.of(urlError.code).sentence }
-    return response.map { NetworkErrorMeaning.of($0).sentence } ?? NetworkErrorMeaning.unknown.sentence
+    return response.map { NetworkErrorMeaning.of($0).sentence } ?? NetworkErrorMeaning.other.sentence
   }
 }
 

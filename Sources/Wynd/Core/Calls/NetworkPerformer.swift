@@ -132,6 +132,8 @@ nonisolated public struct NetworkDefaults: Sendable {
   public var decoder: JSONDecoder?
   /// The `Content-Type` among the header fields of the client.
   var contentType: String?
+  /// The `Accept` among the header fields of the client.
+  var accept: String?
   /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
   var session: URLSession?
   /// Whether the base URL is that of a script.

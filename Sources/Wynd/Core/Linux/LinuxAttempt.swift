@@ -65,6 +65,7 @@
     }
 
     func start() {
+      if completion.hasEnded { return }
       completion.onCancel { [self] in end(URLError(.cancelled)) }
       sendRequest()
     }

@@ -22,7 +22,8 @@ nonisolated struct NetworkOutcome: Sendable {
   var end = End.finished
   /// Whether the error or the response comes from the last server after a redirect.
   var hasFollowedRedirect = false
-  /// Whether a server may have applied a request of the attempt, whatever the error says.
+  /// Whether a server may have applied a request of the attempt, whatever the error says. A middleware may send several
+  /// requests in one attempt: one of them is enough.
   var mayBeApplied = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
   var accepted: NetworkResponse<Data>?

@@ -43,7 +43,7 @@ nonisolated struct NetworkErrorMeaning: Sendable {
   }
 
   /// For an error with neither a code nor a response.
-  static let unknown = Self("The request failed.")
+  static let other = Self("The request failed.")
 }
 
 nonisolated extension NetworkErrorMeaning {
@@ -74,7 +74,7 @@ nonisolated extension NetworkErrorMeaning {
     case 500...: Self(notProcessed)
     case 400...: Self(rejected)
     case 1...: Self(unusable)
-    default: .unknown
+    default: .other
     }
   }
 
@@ -98,7 +98,7 @@ nonisolated extension NetworkErrorMeaning {
       Self("The certificate of the server is not trusted.")
     case .badURL, .unsupportedURL: Self("The URL is not valid.")
     case .httpTooManyRedirects: Self("There were too many redirects.")
-    default: .unknown
+    default: .other
     }
   }
 
@@ -114,7 +114,7 @@ nonisolated extension NetworkError {
   /// The meaning of the error of the request, unwrapped.
   private var meaning: NetworkErrorMeaning {
     if let code = unmapped.urlError?.code { return .of(code) }
-    return response.map { .of($0) } ?? .unknown
+    return response.map { .of($0) } ?? .other
   }
 
   /// No server was reached: the user is offline, or the host does not exist or does not listen.

@@ -46,7 +46,7 @@ nonisolated enum NetworkRetryAfter {
   private static func retryAfter(
     _ value: String, _ response: HTTPURLResponse, _ now: Foundation.Date
   ) -> Swift.Duration? {
-    if let seconds = NetworkDigits.thousandths(value) { return .milliseconds(seconds) }
+    if let milliseconds = NetworkDigits.thousandths(value) { return .milliseconds(milliseconds) }
     guard let end = NetworkHTTPDate.seconds(value, now: now) else { return nil }
     return timeLeft(until: .seconds(end), response, now)
   }

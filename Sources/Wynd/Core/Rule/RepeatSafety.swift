@@ -10,13 +10,13 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
   case idempotentMethod
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
   case idempotencyKey
-  /// The request is declared to only read, although its method does not say so (``NetworkCallPlan/isReadOnly``).
-  case readOnly
   /// The failure proves that no server received the request.
   case nothingSent
   /// The server refused the request before processing it (413, 421, 425, 429, and 403 with Retry-After or with a reset
   /// field and `X-RateLimit-Remaining: 0`).
   case refusedBeforeProcessing
+  /// The request is declared to only read, although its method does not say so (``NetworkCallPlan/isReadOnly``).
+  case readOnly
   /// ``RetryPolicy/retriesNonIdempotent`` allows it.
   case allowedByPolicy
   /// The server may have applied the request: a repetition could place an order twice.
