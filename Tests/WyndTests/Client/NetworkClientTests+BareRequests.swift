@@ -99,7 +99,7 @@ extension NetworkClientTests {
     let headers: NetworkHeaders = [.init("X-App", "ours"), .init("X-Two", "1"), .init("X-Two", "2")]
     _ = try await Self.client(script, headers: headers).performNetworkRequest(request)
     let sent = try #require(script.requests.first)
-    // Of two with one name, the first is sent.
+    // Both of one name are sent.
     #expect(["X-App", "X-Two"].map { sent.value(forHTTPHeaderField: $0) } == ["own", "1,2"])
   }
 
