@@ -14,15 +14,13 @@ let package = Package(
   dependencies: [.package(name: "Wynd", path: "..")],
   targets: [
     .target(name: "AllocationCounter", path: "AllocationCounter"),
-    .target(name: "Measurement", dependencies: ["AllocationCounter"], path: "Measurement"),
     // The sources of WyndLoopbackServer, which is not a product. Two packages cannot have a target of the same name.
     .target(name: "LoopbackServer", path: "LoopbackServer"),
     // These sources are also a part of WyndSimulationTests.
     .target(name: "Simulation", dependencies: ["Wynd"], path: "SimulationTests/Simulation"),
     .executableTarget(
-      name: "Benchmarks", dependencies: ["AllocationCounter", "LoopbackServer", "Measurement", "Wynd"],
+      name: "Benchmarks", dependencies: ["AllocationCounter", "LoopbackServer", "Wynd"],
       path: "Benchmarks"),
-    .executableTarget(
-      name: "Simulator", dependencies: ["AllocationCounter", "Measurement", "Simulation", "Wynd"], path: "Simulator"),
+    .executableTarget(name: "Simulator", dependencies: ["Simulation"], path: "Simulator"),
   ]
 )

@@ -1,5 +1,4 @@
 import Foundation
-import Measurement
 import Wynd
 
 #if canImport(FoundationNetworking)

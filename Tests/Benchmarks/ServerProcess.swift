@@ -36,14 +36,11 @@ final class ServerProcess {
     return process.out
   }
 
-  /// Runs in the child process until its parent ends. The path names the number of bytes and the share of faults:
-  /// `/BYTES/PERCENT`, or `/BYTES/PERCENT/STATUS`; or it is one of those for large files.
+  /// Runs in the child process until its parent ends. The path names the number of bytes, or it is one of those for
+  /// large files.
   static func serve() throws {
     let json = #"{"id":12345,"name":"an item","ok":true}"#
-    let bodies = [40: Array(json.utf8)].merging(
-      [1, 1_000_000, 10_000_000, 100_000_000].map { ($0, [UInt8](repeating: 65, count: $0)) }
-    ) { $1 }
-    let faults: [ScriptedResponse] = [.reset, .close, .status(503), .truncated]
+    let bodies = [40: Array(json.utf8), 1_000_000: [UInt8](repeating: 65, count: 1_000_000)]
     let film = Transfers.film
     let sent = Bytes()
     let server = try LoopbackServer(isRecording: false) { request in
@@ -55,11 +52,7 @@ final class ServerProcess {
       case "/upload": return .ok("\(request.body.count)")
       default: break
       }
-      let numbers = request.target.split(separator: "/").compactMap { Int($0) }
-      if numbers.count > 1, request.index % 100 < numbers[1] {
-        return numbers.count > 2 ? .status(numbers[2]) : faults[request.index % faults.count]
-      }
-      return .ok(bodies[numbers.first ?? 40] ?? [], [("Content-Type", "application/json")])
+      return .ok(bodies[Int(request.target.dropFirst()) ?? 40] ?? [], [("Content-Type", "application/json")])
     }
     FileHandle.standardOutput.write(Data("\(server.url())\n".utf8))
     while readLine() != nil {}

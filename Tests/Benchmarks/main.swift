@@ -7,10 +7,7 @@ let seed = arguments.dropFirst(2).first.flatMap { UInt64($0) }
 switch arguments.first {
 case nil: try Overhead.run(rounds: 40)
 case "overhead": try Overhead.run(rounds: number ?? 40)
-case "faults": try await Faults.run(calls: number ?? 10_000)
-case "growth": try await Growth.run(rounds: number ?? 10)
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
-case "soak": exit(await Soak.run(calls: number ?? 200_000))
 case "transfers": exit(try await Transfers.run())
 // For child processes of the benchmarks and for scripts.
 case "serve": try ServerProcess.serve()
@@ -20,12 +17,11 @@ case "transfer": exit(try await Transfers.one(Array(arguments.dropFirst())))
 case "limited": exit(await Limited.run(Array(arguments.dropFirst())))
 case "upload": exit(await Upload.run(Array(arguments.dropFirst())))
 case "http2": exit(await HTTP2.run(Array(arguments.dropFirst())))
-case "one": await Growth.one(Array(arguments.dropFirst()))
 default:
   print(
     """
     usage: swift run --package-path Tests -c release Benchmarks
-             [overhead [ROUNDS] | faults [CALLS] | growth [ROUNDS] | chaos [CALLS [SEED]] | soak [CALLS] | transfers]
+             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers]
     """)
 }
 

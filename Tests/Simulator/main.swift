@@ -9,13 +9,11 @@ case "calls": exit(randomCalls(number, seed: seed))
 case "storm":
   stormTable()
   outageTable()
-case "parts": await Parts.run()
-case "waiting": try await Waiting.run()
 default:
   print(
     """
     usage: swift run --package-path Tests -c release -Xswiftc -enable-testing Simulator
-             calls [CALLS [SEED]] | storm | parts | waiting
+             calls [CALLS [SEED]] | storm
     """)
 }
 

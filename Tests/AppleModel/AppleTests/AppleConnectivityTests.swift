@@ -234,22 +234,4 @@ import WyndLoopbackServer
     for _ in 0..<2 { #expect(try await session.networkResponse(for: request).attempts.count == 1) }
     #expect(server.requests.count == 3)
   }
-
-  @Test func doesNotRepeatAPOSTOnAClosedConnection() async throws {
-    let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok() }
-    let session = URLSession(configuration: .ephemeral)
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("body".utf8)
-    #expect(await session.result(of: request).error == nil)
-    #expect(await session.result(of: request).error?.urlError?.code == .networkConnectionLost)
-    #expect(server.requests.count == 2)
-  }
-
-  @Test func repetitionsOfURLSessionHaveTheWholeBody() async throws {
-    let server = try LoopbackServer { $0.connection == 0 && $0.indexOnConnection == 1 ? .close : .ok() }
-    let session = URLSession(configuration: .ephemeral)
-    let request = URLRequest(url: server.url(), method: "PUT")
-    for _ in 0..<2 { _ = try await AppleDelegateTests.run("upload", session, request) }
-    #expect(server.requests.map(\.text) == ["body", "body", "body"])
-  }
 }

@@ -169,17 +169,6 @@ import WyndLoopbackServer
     #expect(rejection.sessions.value == callers)
   }
 
-  @Test func delegateSeesTheProgressOfARequestAndTheMetricsOfEachAttempt() async throws {
-    let server = try LoopbackServer(script: .status(503), .status(503), .ok())
-    let delegate = Delegate()
-    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
-    var request = URLRequest(url: server.url(), method: "PUT")
-    request.httpBody = Data("body".utf8)
-    #expect(try await Self.run("request", session, request) == 200)
-    #expect(delegate.calls.value == ["created", "sent", "metrics"])
-    #expect(delegate.metrics.value?.count == 3)
-  }
-
   @Test(arguments: [true, false]) func eachAttemptHasItsMetrics(_ isClient: Bool) async throws {
     let server = try LoopbackServer(script: .status(503), .redirect(to: "/there"), .ok())
     let session = URLSession(configuration: .ephemeral)
@@ -197,18 +186,6 @@ import WyndLoopbackServer
     #expect(error?.attempts.map { $0.metrics?.redirectCount } == [0, 0])
   }
 
-  @Test(arguments: kinds) func returnsARedirectRefusedByTheDelegate(_ kind: String) async throws {
-    let server = try LoopbackServer { $0.target == "/" ? .redirect(to: "/there") : .ok() }
-    let session = URLSession(
-      configuration: .ephemeral, delegate: Delegate(followsRedirects: false), delegateQueue: nil)
-    if kind == "download" {
-      await #expect(throws: NetworkError.self) { try await Self.run(kind, session, URLRequest(url: server.url())) }
-    } else {
-      #expect(try await Self.run(kind, session, URLRequest(url: server.url())) == 302)
-    }
-    #expect(server.requests.map(\.target) == ["/"])
-  }
-
   /// URLSession drops Authorization on every redirect, but sends a token in another field to any origin.
   @Test(arguments: kinds) func credentialsStayWithTheirOrigin(_ kind: String) async throws {
     let other = try LoopbackServer(script: .ok("the response"))
@@ -223,25 +200,5 @@ import WyndLoopbackServer
     #expect(server.requests.map { $0.value("X-Api-Key") } == ["K", "K"])
     #expect(other.requests.map { $0.value("Authorization") } == [nil])
     #expect(other.requests.map { $0.value("X-Api-Key") } == [nil])
-  }
-
-  @Test(arguments: kinds) func usesCookiesOfTheSession(_ kind: String) async throws {
-    let server = try LoopbackServer {
-      $0.target == "/"
-        ? .redirect(307, to: "/there", [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2; Secure")]) : .ok("the response")
-    }
-    let session = URLSession(configuration: .ephemeral)
-    #expect(try await Self.run(kind, session, URLRequest(url: server.url())) == 200)
-    #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1"])
-  }
-
-  /// The URL of an error and the error below it would put the query into logs.
-  @Test func errorTextsHideTheQuery() async throws {
-    let server = try LoopbackServer(script: .close)
-    let request = URLRequest(url: server.url("/?token=SECRET"), method: "POST")
-    let error = try #require(await URLSession(configuration: .ephemeral).result(of: request).error)
-    #expect(error.urlError?.userInfo[NSURLErrorFailingURLErrorKey] as? URL == server.url("/?token=SECRET"))
-    #expect(error.urlError?.userInfo[NSUnderlyingErrorKey] is NSError)
-    for text in ["\(error)", error.localizedDescription, "\(error as NSError)"] { #expect(!text.contains("SECRET")) }
   }
 }

@@ -132,22 +132,6 @@ import WyndLoopbackServer
 
   // MARK: A session that ends. A task that is created afterwards raises an exception.
 
-  @Test(arguments: [true, false]) func sessionCanBeInvalidatedDuringAWait(_ cancelsTasks: Bool) async throws {
-    let server = try LoopbackServer(script: .status(503), .ok("the response"))
-    let delegate = Delegate()
-    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
-    let policy = RetryPolicy(
-      backoff: .constant(.milliseconds(50)), budget: .unlimited,
-      onEvent: { event in
-        guard case .willRetry = event.kind else { return }
-        if cancelsTasks { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
-      })
-    // The retry runs on another session, where neither can be seen.
-    let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
-    #expect(try result.get() == Data("the response".utf8) && server.requests.count == 2)
-    await delegate.ends.reaches(1)
-  }
-
   /// A middleware that does not notice that its call has been canceled.
   struct Deaf: NetworkMiddleware {
     let isReached = Gate()

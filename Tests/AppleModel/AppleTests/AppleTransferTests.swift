@@ -177,13 +177,6 @@ import WyndLoopbackServer
     }
   }
 
-  @Test func sharedSessionRunsTransfers() async throws {
-    let server = try LoopbackServer { _ in .ok("the response") }
-    for kind in AppleDelegateTests.kinds {
-      #expect(try await AppleDelegateTests.run(kind, .shared, URLRequest(url: server.url())) == 200)
-    }
-  }
-
   // MARK: Back pressure
 
   /// Every suspension has its resumption and no more: one too many would cancel the next suspension.

@@ -54,23 +54,6 @@ import WyndLoopbackServer
     withExtendedLifetime((call, load)) {}
   }
 
-  /// The publishers of a client are built in the same way.
-  @Test func publishesCallsOfAClient() async throws {
-    let server = try LoopbackServer { $0.target == "/item" ? .ok(#"{"id":7}"#) : .status(404) }
-    let client = NetworkClient(baseURL: server.url(), on: session, policy: Self.quick)
-    let seen = Seen<String>()
-    let load = Self.watch(NetworkTask.publisher { client.load(Item(server: server), completionHandler: $0) }, seen)
-    await seen.reaches(2)
-    #expect(seen.all == ["\(Item.Response(id: 7))", "finished"])
-    let failed = Seen<String>()
-    let call = Self.watch(client.networkPublisher(for: URLRequest(url: server.url("/gone"))), failed)
-    await failed.reaches(1)
-    #expect(failed.all == ["failed 404"] && server.requests.count == 2)
-    let item: Item.Response = try await client.load(Item(server: server))
-    #expect(item.id == 7)
-    withExtendedLifetime((load, call)) {}
-  }
-
   @Test func publishesTheFailureAfterRetries() async throws {
     let server = try LoopbackServer(script: .status(503))
     let seen = Seen<String>()
@@ -145,15 +128,5 @@ import WyndLoopbackServer
     }
     func receive(completion: Subscribers.Completion<NetworkError>) {}
     func demand(_ count: Int) { subscription?.request(.max(count)) }
-  }
-
-  @Test func chainsOperatorsOnALoad() async throws {
-    let item = Item(server: try LoopbackServer { _ in .ok(#"{"id":7}"#) })
-    let seen = Seen<Int>()
-    let call = NetworkTask.publisher { session.load(item, completionHandler: $0) }.map(\.id)
-      .sink(receiveCompletion: { _ in }, receiveValue: { seen.add($0) })
-    await seen.reaches(1)
-    #expect(seen.all == [7])
-    withExtendedLifetime(call) {}
   }
 }

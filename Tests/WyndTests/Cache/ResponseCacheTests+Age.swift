@@ -47,26 +47,4 @@ extension ResponseCacheTests {
     #expect(try await Self.age(client, server) >= 12)
     #expect(server.requests.count == 1)
   }
-
-  @Test func ageAfterA304IsMeasuredFromItsRequest() async throws {
-    let server = try LoopbackServer(
-      script: .status(200, [("ETag", "\"1\"")], body: "one"),
-      Self.slow(.status(304, [("ETag", "\"1\""), ("Cache-Control", "max-age=600")])))
-    let client = Self.client(server)
-    for _ in 0..<2 { _ = try await client.performNetworkRequest(URLRequest(url: server.url())) }
-    #expect(try await Self.age(client, server) >= 2)
-  }
-
-  @Test func ageDoesNotIncludeEarlierAttempts() async throws {
-    let fields = [("Cache-Control", "max-age=600")]
-    let server = try LoopbackServer(script: Self.slow(.status(503)), .status(200, fields, body: "one"))
-    let client = Self.client(server, policy: .immediate)
-    let callStart = Date()
-    let attempts = try await client.networkResponse(for: URLRequest(url: server.url())).attempts
-    let lastStart = try #require(attempts.last?.startedAt)
-    #expect(lastStart >= .milliseconds(Self.delay))
-    let age = try await Self.age(client, server)
-    #expect(.seconds(age) <= .seconds(Date().timeIntervalSince(callStart)) - lastStart)
-    #expect(server.requests.count == 2)
-  }
 }

@@ -11,30 +11,24 @@ extension ResponseCacheTests {
   /// Cache-Control and Age of the response → seconds for which nothing is sent.
   static let ages: [(control: String, age: String?, seconds: Double)] = [
     ("max-age=60", nil, 60), ("max-age=60", "20", 40), ("max-age=\"60\"", nil, 60), ("private, MAX-AGE=60", nil, 60),
-    ("public,max-age=60,must-revalidate", nil, 60), ("max-age=60", "x", 60), ("max-age=60", "20, 5", 40),
-    ("max-age=60", "20 ", 40), ("max-age=60, max-age=5", nil, 60),
+    ("max-age=60", "x", 60), ("max-age=60", "20, 5", 40), ("max-age=60, max-age=5", nil, 60),
     ("max-age=99999999999999999999", nil, 2_147_483_648),
     // A list, in which a quoted string is one token (RFC 9110 §5.6).
     (",, max-age=60\t,,", nil, 60), ("ext=\"a, max-age=5\", max-age=60", nil, 60), ("max-age = 60", nil, 60),
-    ("private=\"set-cookie, max-age=5\", max-age=60", nil, 60), ("max-age=60, ext=\"no-store\"", nil, 60),
-    ("ext=\"a\\\", no-store, \\\\\", max-age=60", nil, 60), ("max-age=\"\\6\\0\"", nil, 60),
-    ("\"no-cache, max-age=5\", max-age=60", nil, 60),
+    ("ext=\"a\\\", no-store, \\\\\", max-age=60", nil, 60),
   ]
   static let never = [
-    "max-age=0", "max-age=-5", "max-age=", "max-age", "max-age=1.5", "max-age=٣", "no-cache, max-age=60",
-    "max-age=0x3C",
-    "max-age= ", "s-maxage=60", "", ",,,=,;", "no-cache=\"set-cookie\", max-age=60",
-    "ext=\"a, max-age=3600\", max-age=0", "ext=\"a, max-age=3600\"", "max-age=\"3600", "max-age=3600\"",
+    "max-age=0", "max-age=-5", "max-age", "max-age=1.5", "max-age=٣", "no-cache, max-age=60", "s-maxage=60", "",
+    "no-cache=\"set-cookie\", max-age=60", "ext=\"a, max-age=3600\"", "max-age=\"3600", "max-age=3600\"",
     "max-age=60, ext=\"",
-    "max-age=60, ext=\"a\\\"", "ext=\"a, max-age=60", "ext=a\"b, max-age=60\"", "max-age=60, ext=\"a\"b",
-    "max-age=\"60\"1",
-    "max-age=\"\"", "max-age=\" 60\"", "max-age='60'", "max-age=+60", "max-age=60.5", "max-age=6 0",
-    "no-cache=\"x\",max-age=60",
+    "max-age=60, ext=\"a\\\"", "ext=a\"b, max-age=60\"", "max-age=60, ext=\"a\"b",
+    "max-age=\"\"", "max-age=\" 60\"", "max-age=+60", "max-age=6 0",
     "max-age=0, max-age=60", "private=\"set-cookie, max-age=5\"", "ext=\"\\\", max-age=60\"",
   ]
 
-  @Test(arguments: ages.indices) func sendsNothingWithinMaxAge(_ row: Int) async throws {
-    let (control, age, seconds) = Self.ages[row]
+  @Test(arguments: ages) func sendsNothingWithinMaxAge(_ control: String, _ age: String?, _ seconds: Double)
+    async throws
+  {
     var headers = ["Cache-Control": control, "ETag": "\"1\""]
     headers["Age"] = age
     let cached = CachedClient([.ok("one", headers: headers), .ok("two")])
@@ -67,17 +61,15 @@ extension ResponseCacheTests {
     ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", nil, 60),
     ("Tuesday, 06-Nov-40 08:50:37 GMT", "Tue Nov  6 08:49:37 2040", "private", 60),
     ("90", nil, nil, 90),
-    ("TUE, 06 Nov 2040 08:50:37 gmt", "tue, 06 NOV 2040 08:49:37 gmt", nil, 60),
-    ("tuesday, 06-nov-40 08:50:37 gmt", "TUE NOV  6 08:49:37 2040", "private", 60),
     ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", "max-age=35", 35),
-    ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", "max-age=0", 0),
     ("Tue, 06 Nov 2040 08:50:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", "no-cache", 0),
-    ("0", "Tue, 06 Nov 2040 08:49:37 GMT", nil, 0), ("-1", nil, nil, 0), ("tomorrow", nil, nil, 0),
+    ("0", "Tue, 06 Nov 2040 08:49:37 GMT", nil, 0), ("tomorrow", nil, nil, 0),
     ("Tue, 06 Nov 2040 08:49:37 GMT", "Tue, 06 Nov 2040 08:49:37 GMT", nil, 0),
   ]
 
-  @Test(arguments: expiries.indices) func sendsNothingBeforeExpires(_ row: Int) async throws {
-    let (text, date, control, seconds) = Self.expiries[row]
+  @Test(arguments: expiries) func sendsNothingBeforeExpires(
+    _ text: String, _ date: String?, _ control: String?, _ seconds: Double
+  ) async throws {
     let expires = Double(text).flatMap { $0 > 0 ? Self.date($0) : nil } ?? text
     var headers = ["Expires": expires, "ETag": "\"1\""]
     headers["Date"] = date
@@ -104,10 +96,7 @@ extension ResponseCacheTests {
   static let unstorable: [[String: String]] = [
     ["Cache-Control": "no-store, max-age=60"], [:], ["Cache-Control": "max-age=60", "Vary": "*"],
     ["Cache-Control": "max-age=60", "Vary": "Accept, Cookie"], ["Cache-Control": "max-age=0"],
-    ["Cache-Control": "max-age=60", "Vary": "Accept,\t* ,"], ["Cache-Control": "max-age=60", "Vary": ",,cookie"],
-    ["Cache-Control": "max-age=60", "Vary": "\"Accept, *\""], ["Cache-Control": "max-age=60", "Vary": "Accept Cookie"],
-    ["Cache-Control": "max-age=60", "Vary": "\"Accept"], ["Cache-Control": "ext=\"a, no-store", "ETag": "\"1\""],
-    ["Cache-Control": "max-age=60, ext=\"", "Expires": "Tue, 06 Nov 2040 08:50:37 GMT"],
+    ["Cache-Control": "max-age=60", "Vary": "\"Accept, *\""], ["Cache-Control": "ext=\"a, no-store", "ETag": "\"1\""],
     ["Cache-Control": "no-store", "Connection": "Cache-Control", "ETag": "\"1\""],
   ]
 

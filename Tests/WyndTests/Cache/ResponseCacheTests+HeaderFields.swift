@@ -35,16 +35,6 @@ extension ResponseCacheTests {
     #expect(head.value(forHTTPHeaderField: "X-Total") == "7")
   }
 
-  @Test func quotedTextInConnectionNamesNoField() async throws {
-    let fields = [
-      "Cache-Control": "max-age=600", "Connection": "\"a, X-Total, b\",\tX-Hop ,,", "X-Hop": "1", "X-Total": "7",
-    ]
-    let cached = CachedClient([.ok("one", headers: fields)])
-    _ = try await cached.get()
-    let head = try await cached.head()
-    #expect(["X-Hop", "X-Total"].map { head.value(forHTTPHeaderField: $0) } == [nil, "7"])
-  }
-
   @Test func servesStoredResponsesWithTheirAge() async throws {
     for (age, least) in [(nil, 100), ("20", 120)] {
       var fields = ["Cache-Control": "max-age=600"]
@@ -61,12 +51,6 @@ extension ResponseCacheTests {
     let cached = CachedClient([.ok("one", headers: Self.tagged), .status(304)])
     _ = try await cached.get()
     #expect(try await cached.head(after: 100).value(forHTTPHeaderField: "Age") == nil)
-  }
-
-  @Test func servesContentLengthOfAStoredResponse() async throws {
-    let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60", "Content-Length": "3"])])
-    _ = try await cached.get()
-    #expect(try await cached.head().value(forHTTPHeaderField: "Content-Length") == "3")
   }
 
   @Test func doesNotServeContentLengthOfADecodedBody() async throws {
@@ -94,16 +78,5 @@ extension ResponseCacheTests {
     #expect(try await cached.get(after: 20).source == .cache)
     #expect(try await cached.get(after: 40) == ("one", .revalidated))
     #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
-  }
-
-  /// RFC 9111 §3.2 leaves out four of the fields that begin with Content-.
-  @Test func a304ReplacesOtherContentHeaders() async throws {
-    let cached = CachedClient([
-      .ok("one", headers: ["ETag": "\"1\"", "Content-Language": "de"]),
-      .status(304, headers: ["ETag": "\"1\"", "Content-Language": "fr", "Content-Range": "bytes 0-1/3"]),
-    ])
-    _ = try await cached.get()
-    let head = try await cached.head()
-    #expect(["Content-Language", "Content-Range"].map { head.value(forHTTPHeaderField: $0) } == ["fr", nil])
   }
 }

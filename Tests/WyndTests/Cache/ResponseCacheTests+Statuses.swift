@@ -34,22 +34,6 @@ extension ResponseCacheTests {
     #expect(try await cached.get(after: 60) == ("two", .network))
   }
 
-  /// A validation accepts them, so they are no errors when they are served again either.
-  @Test func servesAnAcceptedErrorStatusAsAResponse() async throws {
-    struct AcceptsAll: NetworkMiddleware {
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        do { return try await next(request) } catch NetworkError.endpointError(let response, let data) {
-          return NetworkResponse(data: data ?? Data(), response: response)
-        }
-      }
-    }
-    let cached = CachedClient([.status(404, "none", headers: Self.freshOnly)], middleware: [AcceptsAll()])
-    #expect(try await cached.get() == ("none", .network))
-    #expect(try await cached.get() == ("none", .cache))
-  }
-
   @Test(arguments: [
     [:], ["ETag": "\"1\""], ["Cache-Control": "max-age=0", "ETag": "\"1\""],
     ["Cache-Control": "max-age=60, no-cache"], ["Cache-Control": "max-age=60, no-store"],
@@ -141,16 +125,5 @@ extension ResponseCacheTests {
     request.cachePolicy = .returnCacheDataDontLoad
     let text = try? await cached.response(request).text
     #expect(text == (isRemoved ? nil : "one"))
-  }
-
-  /// A success for some calls, and an error for those that need a body.
-  @Test func anEmpty200ReplacesTheStoredResponse() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("", headers: Self.fresh)])
-    let request = try Self.request()
-    _ = try await cached.get()
-    cached.store.pass(1_000_000)
-    let error = await #expect(throws: NetworkError.self) { try await cached.client.performNetworkRequest(request) }
-    guard case .noResponseData? = error else { Issue.record("\(String(describing: error))"); return }
-    #expect(try await cached.get() == ("", .cache) && cached.script.requests.count == 2)
   }
 }

@@ -38,22 +38,6 @@ extension ResponseCacheTests {
     }
   }
 
-  @Test(arguments: [true, false]) func separatesUsersWithAuthenticationInEitherStage(_ onceACall: Bool) async throws {
-    let cached = CachedClient(Self.echo())
-    let authentication = try Self.authentication("ann")
-    if onceACall {
-      cached.client.middleware.append(authentication)
-    } else {
-      cached.client.middleware = [authentication]
-    }
-    for source in [NetworkResponseSource.network, .cache] {
-      for user in ["ann", "bob"] {
-        authentication.signIn(BearerToken(user))
-        #expect(try await cached.get() == ("Bearer \(user)", source))
-      }
-    }
-  }
-
   @Test func authenticationDoesNotSeparateResponsesOfOtherOrigins() async throws {
     let authentication = try Self.authentication("ann")
     let cached = CachedClient(Self.echo(), middleware: [authentication])
@@ -110,45 +94,20 @@ extension ResponseCacheTests {
     #expect(try await cached.get() == ("Bearer ann", .network))
   }
 
-  @Test func repeatsWithoutAConditionWhenTheUserChangedBeforeA304() async throws {
-    struct Scope: NetworkMiddleware {
-      let user: Box<String>
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> { try await next(request) }
-      func cacheScope(of request: URLRequest) -> String? { user.value }
-    }
-    let user = Box("ann")
-    let script = NetworkScript { _, number in
-      if number == 1 { user.value = "bob" }
-      return number == 1 ? .status(304) : .ok("\(number)", headers: Self.tagged)
-    }
-    let cached = CachedClient(script)
-    cached.client.middleware = [Scope(user: user)]
-    #expect(try await cached.get() == ("0", .network))
-    #expect(try await cached.get() == ("2", .network))
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, "\"1\"", nil])
-    // The request was made as ann, so its response is not stored for bob.
-    #expect(try await cached.get() == ("3", .network))
-    user.value = "ann"
-    _ = try await cached.get()
-    #expect(script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
-  }
-
   // MARK: Vary
 
   static let variants: [(vary: String, first: [String: String], second: [String: String], isServed: Bool)] = [
     ("Accept", ["Accept": "a"], ["Accept": "a"], true), ("Accept", ["Accept": "a"], ["Accept": "b"], false),
-    ("ACCEPT", ["Accept": "a"], ["accept": "b"], false), ("Accept", ["Accept": "a"], [:], false),
-    ("Accept", [:], ["Accept": "a"], false), ("Accept", [:], [:], true),
+    ("Accept", [:], ["Accept": "a"], false),
     ("Accept, X-A", ["Accept": "a", "X-A": "1"], ["Accept": "a", "X-A": "2"], false),
     ("X-A ,Accept", ["Accept": "a", "X-A": "1"], ["Accept": "b", "X-A": "1"], false),
     ("Accept", ["Accept": "a", "X-A": "1"], ["Accept": "a", "X-A": "2"], true),
-    ("", ["Accept": "a"], ["Accept": "b"], true), (",", ["Accept": "a"], ["Accept": "b"], true),
-    ("COOKIE", [:], [:], false), ("Accept,cookie", [:], [:], false), ("Accept, *", [:], [:], false),
+    ("", ["Accept": "a"], ["Accept": "b"], true),
+    ("COOKIE", [:], [:], false),
   ]
-  @Test(arguments: variants.indices) func separatesVariantsByVary(_ row: Int) async throws {
-    let (vary, first, second, isServed) = Self.variants[row]
+  @Test(arguments: variants) func separatesVariantsByVary(
+    _ vary: String, _ first: [String: String], _ second: [String: String], _ isServed: Bool
+  ) async throws {
     let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60", "Vary": vary]), .ok("two")])
     _ = try await cached.get(first)
     #expect(try await cached.get(second) == (isServed ? ("one", .cache) : ("two", .network)))

@@ -51,15 +51,6 @@ extension ResponseCacheTests {
     #expect(script.requests.count == 2)
   }
 
-  @Test func revalidatesForARequestWithNoCache() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.fresh), .ok("two", headers: Self.fresh)])
-    _ = try await cached.get()
-    #expect(try await cached.get(["Cache-Control": "no-cache"]) == ("two", .network))
-    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
-    // The new response is served from then on.
-    #expect(try await cached.get() == ("two", .cache))
-  }
-
   struct Text: Endpoint {
     typealias Response = String
     var host: String { "a.example" }
@@ -104,21 +95,5 @@ extension ResponseCacheTests {
       for try await value in cached.client.values(of: Text()) { got.append(value.value) }
     }
     #expect(got == ["old"])
-  }
-
-  /// Prefers a stored response, whatever its age.
-  struct StoredText: Endpoint {
-    typealias Response = String
-    var host: String { "a.example" }
-    var path: String { "/" }
-    func prepare(request: inout URLRequest) { request.cachePolicy = .returnCacheDataElseLoad }
-  }
-
-  @Test func valuesGiveAStaleValueOnceIfTheRequestPrefersIt() async throws {
-    let cached = CachedClient([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged)])
-    _ = try await cached.get()
-    var got: [String] = []
-    for try await value in cached.client.values(of: StoredText()) { got.append(value.value) }
-    #expect(got == ["one"] && cached.script.requests.count == 1)
   }
 }

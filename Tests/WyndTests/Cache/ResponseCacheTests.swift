@@ -63,29 +63,6 @@ import Wynd
     #expect(try await cached.get().text == "new")
   }
 
-  @Test func separatesVariantsOfSeveralHeaders() async throws {
-    let headers = ["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-A"]
-    let cached = CachedClient([.ok("de", headers: headers), .ok("fr", headers: headers)])
-    #expect(try await cached.get(["Accept-Language": "de"]).text == "de")
-    #expect(try await cached.get(["Accept-Language": "de"]).source == .cache)
-    #expect(try await cached.get(["Accept-Language": "fr"]).text == "fr")
-    #expect(try await cached.get(["accept-language": "fr"]).source == .cache)
-  }
-
-  @Test func doesNotShareResponsesBetweenCredentials() async throws {
-    let headers = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
-    for field in ["Authorization", "X-Api-Key"] {
-      let cached = CachedClient([
-        .ok("mine", headers: headers), .ok("yours", headers: headers), .ok("nobody's", headers: headers),
-      ])
-      #expect(try await cached.get([field: "Bearer mine"]).text == "mine")
-      #expect(try await cached.get([field: "Bearer yours"]).text == "yours")
-      #expect(try await cached.get().text == "nobody's")
-      #expect(try await cached.get([field: "Bearer mine"]) == ("mine", .cache))
-      #expect(cached.script.requests.allSatisfy { $0.value(forHTTPHeaderField: "If-None-Match") == nil })
-    }
-  }
-
   @Test func doesNotShareResponsesBetweenAuthenticatedUsers() async throws {
     let cached = CachedClient([.ok("mine", headers: ["Cache-Control": "max-age=60"]), .ok("yours")])
     let origin = try #require(URL(string: "https://a.example"))
@@ -128,26 +105,6 @@ import Wynd
     for expected in ["0", "1", "1"] { #expect(try await client.load(Text()) == expected) }
     authentication.signIn(BearerToken("ann"))
     #expect(try await client.load(Text()) == "2")
-  }
-
-  @Test func successfulUnsafeRequestRemovesTheStoredResponse() async throws {
-    for method in ["POST", "PUT", "DELETE", "PATCH"] {
-      let cached = CachedClient([.ok("one", headers: ["Cache-Control": "max-age=60"]), .ok("changed"), .ok("two")])
-      _ = try await cached.get()
-      _ = try await cached.get(method: method)
-      #expect(try await cached.get().text == "two")
-    }
-  }
-
-  @Test func returnsA304ToAConditionalRequest() async throws {
-    let cached = CachedClient([
-      .ok("one", headers: Self.tagged), .status(304, headers: ["ETag": "\"new\""]), .status(304),
-    ])
-    _ = try await cached.get()
-    let own = try await cached.get(["If-None-Match": "\"new\""])
-    #expect(own.text == "" && own.source == .network)
-    #expect(try await cached.get().text == "one")
-    #expect(cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") == "\"1\"")
   }
 
   @Test func doesNotStoreARedirectedResponse() async throws {

@@ -21,21 +21,6 @@ extension ResponseStoreTests {
     #expect(await Self.keys(store) == ["a", "c", "d", "e"])
   }
 
-  @Test func responseUsedInANewProcessIsRemovedLast() async throws {
-    let folder = try Folder()
-    let response = try await Self.response(bytes: 10_000)
-    do {
-      let store = try DiskStore(folder.url, capacity: 45_000)
-      for key: ResponseKey in ["a", "b", "c", "d"] { await store.store(response, for: key) }
-    }
-    let store = try DiskStore(folder.url, capacity: 45_000)
-    _ = await store.response(for: "a")
-    // Files of an earlier process count toward the capacity.
-    await store.store(response, for: "e")
-    #expect(folder.names.count == 4)
-    #expect(await Self.keys(store) == ["a", "c", "d", "e"])
-  }
-
   @Test func responseOfANewProcessIsTheMostRecent() async throws {
     let folder = try Folder()
     let response = try await Self.response(bytes: 10_000)
@@ -95,21 +80,6 @@ extension ResponseStoreTests {
     }
   }
 
-  /// Such a file is rejected or read, depending on the byte.
-  @Test func readingAFileWithChangedBytesDoesNotCrash() async throws {
-    let folder = try Folder()
-    try await DiskStore(folder.url).store(try await Self.response(), for: "a")
-    let file = folder.file(try #require(folder.names.first))
-    let whole = try Data(contentsOf: file)
-    for index in stride(from: 0, to: whole.count, by: 3) {
-      var broken = whole
-      broken[index] ^= 0xff
-      try broken.write(to: file)
-      _ = try await DiskStore(folder.url).response(for: "a")
-      for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
-    }
-  }
-
   @Test func usesTheNewestFileOfAKeyAndKeepsOtherFiles() async throws {
     let folder = try Folder()
     try await DiskStore(folder.url).store(try await Self.response("new"), for: "a")
@@ -155,13 +125,6 @@ extension ResponseStoreTests {
       let bytes = try Data(contentsOf: folder.file(name))
       #expect(["ann", "bob", "secret"].allSatisfy { bytes.range(of: Data($0.utf8)) == nil })
     }
-  }
-
-  @Test func removeAllRemovesFilesOfEarlierProcesses() async throws {
-    let folder = try Folder()
-    for key: ResponseKey in ["a", "b"] { try await DiskStore(folder.url).store(try await Self.response(), for: key) }
-    try await DiskStore(folder.url).removeAll()
-    #expect(folder.names.isEmpty)
   }
 
   /// Another process, such as an extension of the app, uses the folder, and so renames its files.
@@ -223,16 +186,6 @@ extension ResponseStoreTests {
     try FileManager.default.removeItem(at: cache)
     try FileManager.default.moveItem(at: moved, to: cache)
     #expect(await Self.keys(store) == ["a"])
-  }
-
-  @Test func keepsAResponseWhoseFileCannotBeRenamed() async throws {
-    let folder = try Folder()
-    let store = try DiskStore(folder.url)
-    await store.store(try await Self.response(), for: "a")
-    let name = try #require(folder.names.first)
-    try FileManager.default.createDirectory(
-      at: folder.file("\(name.prefix { $0 != "." }).2"), withIntermediateDirectories: false)
-    for _ in 0..<3 { #expect(await store.response(for: "a") != nil) }
   }
 
   @Test func throwsWhenTheFolderCannotBeCreated() throws {

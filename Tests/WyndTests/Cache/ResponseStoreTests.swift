@@ -61,31 +61,6 @@ import Wynd
     }
   }
 
-  /// Uses of one response, and removed ones, must not push another one out.
-  @Test func keepsTheOrderAfterManyUses() async throws {
-    let response = try await Self.response(bytes: 10_000)
-    try await Self.withStores(45_000) { store in
-      for key: ResponseKey in ["a", "b", "c", "d"] { await store.store(response, for: key) }
-      for _ in 0..<300 { _ = await store.response(for: "b") }
-      for _ in 0..<300 {
-        await store.remove("c")
-        await store.store(response, for: "c")
-      }
-      await store.store(response, for: "e")
-      #expect(await Self.keys(store) == ["b", "c", "d", "e"])
-      await store.store(response, for: "a")
-      #expect(await Self.keys(store) == ["a", "c", "d", "e"])
-    }
-  }
-
-  @Test func storingCountsAsUse() async throws {
-    let response = try await Self.response(bytes: 10_000)
-    try await Self.withStores(45_000) { store in
-      for key: ResponseKey in ["a", "b", "c", "d", "a", "e"] { await store.store(response, for: key) }
-      #expect(await Self.keys(store) == ["a", "c", "d", "e"])
-    }
-  }
-
   @Test func replacingAResponseTakesSpaceOnce() async throws {
     let response = try await Self.response(bytes: 10_000)
     try await Self.withStores(45_000) { store in
@@ -154,40 +129,6 @@ import Wynd
     let folder = try Folder()
     try await DiskStore(folder.url).store(response, for: "a")
     return try Data(contentsOf: folder.file(try #require(folder.names.first))).count
-  }
-
-  @Test func usesTheWholeCapacity() async throws {
-    let response = try await Self.response(bytes: 10_000)
-    let bytes = try await Self.bytesOnDisk(response)
-    let capacities: [(missing: Int, kept: [ResponseKey])] = [(0, ["a", "b", "c", "d"]), (1, [])]
-    for (missing, kept) in capacities {
-      let folder = try Folder()
-      defer { withExtendedLifetime(folder) {} }
-      let stores: [any ResponseStore] = [
-        MemoryStore(capacity: response.size * 4 - missing),
-        try DiskStore(folder.url, capacity: bytes * 4 - missing),
-      ]
-      for store in stores {
-        for key: ResponseKey in ["x", "y", "a", "b", "c", "d"] { await store.store(response, for: key) }
-        #expect(await Self.keys(store, ["x", "y", "a", "b", "c", "d"]) == kept)
-      }
-    }
-  }
-
-  /// 20 MB in memory, 50 MB on disk, a quarter of it for one response.
-  @Test func defaultCapacitiesAre20And50Megabytes() async throws {
-    let (fits, small) = (try await Self.response(bytes: 4_990_000), try await Self.response(bytes: 5_010_000))
-    let memory = MemoryStore()
-    memory.store(fits, for: "a")
-    memory.store(small, for: "b")
-    #expect(await Self.keys(memory) == ["a"])
-    let folder = try Folder()
-    defer { withExtendedLifetime(folder) {} }
-    let disk = try DiskStore(folder.url)
-    await disk.store(try await Self.response(bytes: 12_510_000), for: "b")
-    #expect(folder.names.isEmpty)
-    await disk.store(try await Self.response(bytes: 12_490_000), for: "a")
-    #expect(folder.names.count == 1)
   }
 }
 

@@ -61,37 +61,6 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == ["Bearer old"])
   }
 
-  @Test func renewingACredentialThatCannotBeRenewedIsAnError() async throws {
-    let key = Authentication(for: try #require(Self.origin), Self.key("a"))
-    let error = await #expect(throws: NetworkError.self) {
-      try await key.renew(with: NetworkClient(on: NetworkScript([])))
-    }
-    guard case .invalidRequest = error else { Issue.record("\(String(describing: error))"); return }
-    #expect(key.credential == Self.key("a"))
-  }
-
-  /// A middleware of the app that contains an `Authentication`.
-  struct Containing: NetworkMiddleware {
-    let authentication: Authentication<BearerToken>
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
-      try await authentication.respond(to: request, in: call, next: next)
-    }
-  }
-
-  @Test func middlewareCanContainAnAuthentication() async throws {
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
-      BearerToken("new")
-    }
-    let script = NetworkScript { request, _ in
-      request.value(forHTTPHeaderField: "Authorization") == "Bearer new" ? .ok("x") : .status(401)
-    }
-    let client = Self.client(script, Containing(authentication: authentication))
-    #expect(try await Self.get(client).data == Data("x".utf8))
-    #expect(Self.tokens(script) == ["Bearer old", "Bearer new"])
-  }
-
   // MARK: Settings that do not fit
 
   /// By the clock of the device, each token has expired as soon as it is issued.
@@ -111,25 +80,5 @@ extension AuthenticationTests {
     // A rejection asks for the next one.
     for _ in 0..<3 { _ = try await Self.get(client) }
     #expect(renewals.value == 2 && Self.tokens(script).last == "Bearer 2")
-  }
-
-  @Test func saysOnceThatAnAuthenticationIsForAnotherOrigin() async throws {
-    let log = EventLog()
-    let authentication = Authentication(for: try #require(URL(string: "https://b.example:82")), BearerToken("a"))
-    func get(_ baseURL: String, _ policy: RetryPolicy) async throws {
-      let client = NetworkClient(
-        baseURL: URL(string: baseURL), on: NetworkScript([.ok("x")]), policy: policy, middleware: [authentication])
-      _ = try await client.load(.get("/", as: String.self))
-    }
-    let logged = RetryPolicy(onEvent: log.add)
-    try await get("https://b.example:82/v2", logged)
-    // Nobody would hear it.
-    try await get("https://a.example", .default)
-    for _ in 0..<2 { try await get("https://a.example/v2", logged) }
-    let notices = log.events.compactMap { event in
-      if case .notice(let text) = event.kind { text } else { nil }
-    }
-    #expect(
-      notices.count == 1 && notices[0].contains("https://b.example:82") && notices[0].contains("https://a.example"))
   }
 }

@@ -8,27 +8,6 @@ import WyndLoopbackServer
 #endif
 
 extension AuthenticationTests {
-  @Test func sendsLoginRequestUnsigned() async throws {
-    let script = NetworkScript { request, _ in
-      request.url?.path == "/login" ? .ok("token") : .status(401)
-    }
-    let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in throw Expired() }
-    let client = Self.client(script, authentication)
-    #expect(try await Self.get(client, "/login").data == Data("token".utf8))
-    #expect(Self.tokens(script) == [nil])
-  }
-
-  @Test func givesRenewalAClientWithoutAuthentication() async throws {
-    let script = NetworkScript([.status(401), .ok("x")])
-    let hasIt = Box<Bool>()
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, client in
-      hasIt.value = client.middleware.contains { $0 is Authentication<BearerToken> }
-      return BearerToken("b")
-    }
-    _ = try await Self.get(Self.client(script, authentication))
-    #expect(hasIt.value == false)
-  }
-
   /// A detached task does not inherit the task-local value that marks the requests of a renewal.
   @Test func renewalCanSendRequestsFromADetachedTask() async throws {
     let server = try LoopbackServer { request in

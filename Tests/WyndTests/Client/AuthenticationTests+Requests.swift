@@ -35,33 +35,22 @@ extension AuthenticationTests {
   // MARK: Where the credential goes
 
   static let places: [(origin: String, url: String, isSigned: Bool)] = [
-    ("https://a.example", "https://a.example/x", true), ("https://a.example/v2", "https://a.example/x", true),
+    ("https://a.example", "https://a.example/x", true),
     ("https://a.example", "https://A.EXAMPLE/", true), ("https://a.example", "https://a.example:443/", true),
-    ("https://a.example:443", "HTTPS://a.example/", true), ("http://a.example", "http://a.example:80/", true),
-    ("https://a.example:8443", "https://a.example:8443/", true),
     ("https://a.example", "https://a.example:8443/", false),
-    ("https://a.example", "http://a.example/", false), ("https://a.example", "http://a.example:443/", false),
+    ("https://a.example", "http://a.example/", false),
     ("https://a.example", "https://b.example/", false), ("https://a.example", "https://www.a.example/", false),
-    ("https://a.example", "https://a.example.evil.example/", false), ("https://a.example", "https://example/", false),
+    ("https://a.example", "https://a.example.evil.example/", false),
   ]
-  @Test(arguments: places.indices) func sendsCredentialToItsOriginOnly(_ row: Int) async throws {
-    let (origin, url, isSigned) = Self.places[row]
+  @Test(arguments: places) func sendsCredentialToItsOriginOnly(_ origin: String, _ url: String, _ isSigned: Bool)
+    async throws
+  {
     let script = NetworkScript([.ok("x")])
     let authentication = Authentication(for: try #require(URL(string: origin)), BearerToken("a")) { _, _ in
       BearerToken("b")
     }
     _ = try await Self.get(Self.client(script, authentication), url)
     #expect(Self.tokens(script) == [isSigned ? "Bearer a" : nil])
-  }
-
-  @Test func sendsEachServiceItsOwnCredential() async throws {
-    let script = NetworkScript([.ok("x")])
-    let mine = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("-") }
-    let other = try #require(URL(string: "https://b.example"))
-    let yours = Authentication(for: other, BearerToken("b")) { _, _ in BearerToken("-") }
-    let client = Self.client(script, mine, yours)
-    for url in ["https://a.example/", "https://b.example/"] { _ = try await Self.get(client, url) }
-    #expect(Self.tokens(script) == ["Bearer a", "Bearer b"])
   }
 
   @Test func doesNotReplaceAnAuthorizationHeaderOfTheRequest() async throws {
@@ -102,14 +91,6 @@ extension AuthenticationTests {
     func isRejected(by response: HTTPURLResponse) -> Bool { [403, 200].contains(response.statusCode) }
   }
 
-  @Test(arguments: [400, 403, 404, 407, 419]) func renewsOnlyAfterA401ByDefault(_ status: Int) async throws {
-    let script = NetworkScript([.status(status), .ok("x")])
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in BearerToken("b") }
-    let client = Self.client(script, authentication)
-    await #expect(throws: NetworkError.self) { try await Self.get(client) }
-    #expect(Self.tokens(script) == ["Bearer a"])
-  }
-
   @Test func credentialDefinesWhichResponsesRejectIt() async throws {
     let script = NetworkScript { request, _ in
       request.value(forHTTPHeaderField: "Authorization") == "b" ? .ok("x") : .status(403)
@@ -123,34 +104,6 @@ extension AuthenticationTests {
     for _ in 0..<2 { _ = try await Self.get(Self.client(script, authentication)) }
     #expect(Self.tokens(script) == ["a", "b", "b"])
     #expect(renewed.value == ["a"])
-  }
-
-  @Test func passesRejectedCredentialToTheRenewal() async throws {
-    let script = NetworkScript { request, number in number % 2 == 0 ? .status(401) : .ok("x") }
-    let old = Box<[String?]>([])
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("0")) { rejected, _ in
-      old.update { $0.append(rejected.token) }
-      return BearerToken("\(old.value?.count ?? 0)")
-    }
-    let client = Self.client(script, authentication)
-    for _ in 0..<3 { _ = try await Self.get(client) }
-    #expect(old.value == ["0", "1", "2"])
-    #expect(Self.tokens(script) == ["Bearer 0", "Bearer 1", "Bearer 1", "Bearer 2", "Bearer 2", "Bearer 3"])
-    #expect(authentication.credential == BearerToken("3"))
-  }
-
-  @Test func doesNotRetryACallAfterAFailedRenewal() async throws {
-    let renewals = Counter()
-    let script = NetworkScript([.status(401)])
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a")) { _, _ in
-      renewals.add()
-      throw NetworkError.urlError(URLError(.timedOut))
-    }
-    let client = Self.client(script, authentication)
-    let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
-    #expect(error?.shouldRetry == false)
-    #expect(renewals.value == 1 && script.requests.count == 1)
-    #expect(authentication.credential == BearerToken("a"))
   }
 
   // MARK: Replay

@@ -93,13 +93,6 @@ extension AuthenticationTests {
     #expect(service.count("Bearer new1") == 0)
   }
 
-  @Test func doesNotSendATokenWithALineBreak() async throws {
-    let server = try LoopbackServer(script: .ok())
-    let (client, _) = Self.client(server, "a\r\nX-Evil: 1")
-    await #expect(throws: NetworkError.self) { try await Self.get(client) }
-    #expect(server.requests.isEmpty)
-  }
-
   /// The call that waits for the renewal has failed at the same host just before.
   @Test(arguments: [false, true]) func renewalDoesNotWaitForTheRetryBudgetOfItsCall(ofItsOwn: Bool) async throws {
     let budget = RetryBudget()
@@ -144,97 +137,10 @@ extension AuthenticationTests {
     #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/profile"))) == Data("ok".utf8))
   }
 
-  @Test func doesNotReplaceACustomCredentialHeaderOfTheRequest() async throws {
-    struct Key: NetworkCredential {
-      var key: String
-      var header: NetworkHeader { .init("X-Api-Key", key) }
-    }
-    let script = NetworkScript([.ok("x")])
-    let origin = try #require(URL(string: "https://a.example"))
-    let authentication = Authentication(for: origin, Key(key: "ours")) { _, _ in Key(key: "renewed") }
-    let client = NetworkClient(on: script, middleware: [authentication])
-    var request = URLRequest(url: origin)
-    request.setValue("own", forHTTPHeaderField: "X-Api-Key")
-    _ = try await client.performNetworkRequest(request)
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") } == ["own"])
-    #expect(authentication.credential?.key == "ours")
-  }
-
-  #if canImport(FoundationNetworking)
-    /// A task created on a session that was invalidated meanwhile would stop the process.
-    @Test func finishesCallWhoseSessionEndsDuringARenewal() async throws {
-      let server = try LoopbackServer { $0.value("Authorization") == "Bearer new" ? .ok("x") : .status(401) }
-      let session = URLSession(configuration: .ephemeral)
-      let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
-        session.finishTasksAndInvalidate()
-        return BearerToken("new")
-      }
-      let client = NetworkClient(on: session, policy: Self.quick, middleware: [authentication])
-      #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("x".utf8))
-    }
-  #endif
-
   @Test func deadlineIncludesTheRenewal() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .hang : .status(401) }
     var (client, _) = Self.client(server, "old")
     client.policy = RetryPolicy(deadline: .milliseconds(300), budget: .unlimited)
     do throws(NetworkError) { _ = try await Self.get(client) } catch { #expect(error.stopReason == .deadline) }
-  }
-
-  /// Random responses and renewals, in simulated time: the rules for calls hold with a credential too.
-  @Test(arguments: 0..<300) func keepsRetryRulesWhenRequestsAreReplayedAfterRenewals(_ seed: Int) async throws {
-    var random = SeededRandom(seed: UInt64(seed))
-    let (method, maxRetries) = (seed % 3 == 0 ? "POST" : "GET", seed % 4)
-    let steps = (0..<12).map { _ -> NetworkScript.Step in
-      [.ok("x"), .status(401), .status(401), .status(503), .dropped, .failure(.cannotConnectToHost), .silence][
-        Int(random.next() % 7)]
-    }
-    let renewals = Counter()
-    let origin = try #require(URL(string: "https://a.example"))
-    let authentication = Authentication(for: origin, BearerToken("0")) { _, _ in BearerToken("\(renewals.add())") }
-    let script = NetworkScript(steps)
-    let events = EventLog()
-    let client = NetworkClient(
-      baseURL: origin, on: script, policy: RetryPolicy(deadline: .seconds(300), onEvent: events.add),
-      middleware: [authentication])
-    let result: Result<NetworkResponse<Data>, NetworkError>
-    do throws(NetworkError) {
-      result = .success(
-        try await client.networkResponse(for: URLRequest(url: origin, method: method), maxRetries: maxRetries))
-    } catch {
-      result = .failure(error)
-    }
-    let attempts = events.events.count { if case .attemptStarted = $0.kind { true } else { false } }
-    let sends = script.requests.count
-    #expect(attempts <= maxRetries + 1)
-    #expect(sends == attempts + renewals.value && renewals.value <= attempts)
-    // Each renewal follows a rejection, and a rejection after it ends the call.
-    for (number, step) in steps.prefix(sends).enumerated() {
-      guard case .response(401, _, _) = step else { continue }
-      #expect(
-        number == sends - 1
-          || script.requests[number + 1].value(forHTTPHeaderField: "Authorization")
-            != script.requests[number].value(forHTTPHeaderField: "Authorization")
-      )
-    }
-    // A POST that may have been applied is the last request.
-    if method == "POST" {
-      for (number, step) in steps.prefix(sends).enumerated() {
-        switch step {
-        case .failure(URLError(.networkConnectionLost)), .silence, .response(503, _, _), .response(200, _, _):
-          #expect(number == sends - 1)
-        default: break
-        }
-      }
-    }
-    if case .success(let response) = result { #expect(response.attempts.count == attempts) }
-    if case .failure(let error) = result, !error.attempts.isEmpty { #expect(error.attempts.count == attempts) }
-  }
-
-  @Test func descriptionOfATokenHidesIt() {
-    let token = BearerToken("s3cr3t")
-    for text in ["\(token)", String(describing: token), String(reflecting: token), "\(Optional(token) as Any)"] {
-      #expect(!text.contains("s3cr3t"))
-    }
   }
 }

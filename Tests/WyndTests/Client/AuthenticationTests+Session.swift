@@ -54,16 +54,6 @@ extension AuthenticationTests {
     #expect(Self.tokens(script).last == "Bearer t")
   }
 
-  @Test func retriesUnsignedCallUnsignedAfterASignIn() async throws {
-    let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in BearerToken("-") }
-    let script = NetworkScript { _, number in
-      if number == 0 { authentication.signIn(BearerToken("ann")) }
-      return number == 0 ? .status(503) : .ok("x")
-    }
-    _ = try await Self.get(Self.client(script, authentication))
-    #expect(Self.tokens(script) == [nil, nil])
-  }
-
   // MARK: Expiry
 
   @Test func renewsExpiredCredentialBeforeSending() async throws {
@@ -136,32 +126,6 @@ extension AuthenticationTests {
     _ = try? await authentication.renew(with: client)
     await until { saved.value?.count == 6 }
     #expect(saved.value == ["new", "ann", nil, "bob", nil, "end"] && authentication.credential == nil)
-  }
-
-  /// The field of a credential may be made of anything.
-  @Test func credentialCanReadTheAccountWhileSigning() async throws {
-    struct Named: NetworkCredential {
-      let account: @Sendable () -> String?
-      var header: NetworkHeader { .init("X-User", account() ?? "nobody") }
-    }
-    let own = Box<Authentication<Named>>()
-    let authentication = Authentication<Named>(for: try #require(Self.origin)) { old, _ in old }
-    own.value = authentication
-    defer { own.value = nil }
-    authentication.signIn(Named { own.value?.account }, as: "Ann")
-    let script = Self.script("x")
-    _ = try? await Self.get(
-      NetworkClient(baseURL: Self.origin, on: script, policy: .never, middleware: [authentication]))
-    #expect(script.requests.first?.value(forHTTPHeaderField: "X-User") == "Ann")
-  }
-
-  /// A renewal that fails because of another credential does not sign this user out.
-  @Test func keepsSessionWhenAnotherCredentialIsRejected() async throws {
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
-      throw NetworkError.middlewareError(URLError(.userAuthenticationRequired))
-    }
-    _ = try? await authentication.renew(with: Self.client(Self.script("new"), authentication))
-    #expect(authentication.credential == BearerToken("old"))
   }
 
   /// The 401 is about the other credential, with which the renewal was sent.
@@ -262,24 +226,6 @@ extension AuthenticationTests {
     #expect(authentication.credential == BearerToken("old"))
   }
 
-  @MainActor final class Screen {
-    let signIns = Counter()
-    nonisolated init() {}
-    func showSignIn() { signIns.add() }
-  }
-
-  @Test func theMainActorMayHandleTheEndOfTheSession() async throws {
-    let screen = Screen()
-    let authentication = Authentication(
-      for: try #require(Self.origin), BearerToken("old"), onSessionEnd: { _ in await screen.showSignIn() }
-    ) { _, _ in throw URLError(.userAuthenticationRequired) }
-    await #expect(throws: NetworkError.self) {
-      try await authentication.renew(with: Self.client(Self.script("none"), authentication))
-    }
-    await screen.signIns.reaches(1)
-    #expect(authentication.credential == nil)
-  }
-
   @Test func keepsSessionAfterOtherFailuresOfARenewal() async throws {
     let failures: [any Error] = [
       Expired(), URLError(.timedOut), NetworkError.urlError(URLError(.notConnectedToInternet)), NetworkError.cancelled,
@@ -349,20 +295,6 @@ extension AuthenticationTests {
     let result = try? await Self.get(client).data
     // A detached task does not inherit the task-local value, so its request waits for the renewal until it times out.
     #expect(result == (way == .detached ? nil : Data("new".utf8)))
-  }
-
-  @Test func failsWhenARenewalStartsARenewal() async throws {
-    let own = Box<Authentication<BearerToken>>()
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
-      try await own.value?.renew(with: client) ?? BearerToken("none")
-    }
-    own.value = authentication
-    defer { own.value = nil }
-    let error = await #expect(throws: NetworkError.self) {
-      try await authentication.renew(with: Self.client(Self.script("new"), authentication))
-    }
-    #expect("\(String(describing: error))".contains("a renewal cannot wait for itself"))
-    #expect(authentication.credential == BearerToken("old"))
   }
 
   @Test func callTimesOutWhileARenewalHangs() async throws {

@@ -50,27 +50,4 @@ extension AuthenticationTests {
     #expect(begun.value == 2)
     #expect(authentication.credential == BearerToken("bob renewed"))
   }
-
-  @Test func doesNotWaitForTheRenewalOfAnotherUser() async throws {
-    let (annMay, begun) = (Gate(), Gate())
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { old, _ in
-      guard old.token == "ann" else { return BearerToken("bob renewed") }
-      begun.open()
-      await annMay.wait()
-      return BearerToken("ann renewed")
-    }
-    let script = NetworkScript { request, _ in
-      (request.value(forHTTPHeaderField: "Authorization") ?? "").hasSuffix("renewed") ? .ok("x") : .status(401)
-    }
-    let client = Self.client(script, authentication)
-    let ann = Task { try await Self.get(client) }
-    await begun.wait()
-    authentication.signIn(BearerToken("bob"))
-    _ = try await Self.get(client)
-    #expect(Self.tokens(script).last == "Bearer bob renewed")
-    annMay.open()
-    await #expect(throws: NetworkError.self) { try await ann.value }
-    #expect(authentication.credential == BearerToken("bob renewed"))
-    #expect(!Self.tokens(script).contains("Bearer ann renewed"))
-  }
 }

@@ -59,29 +59,6 @@ import WyndLoopbackServer
     return try await client.networkResponse(for: URLRequest(url: url))
   }
 
-  @Test func sharesOneRenewalAmongAHundredRejectedCalls() async throws {
-    try await Turn.take {
-      for _ in 0..<(ProcessInfo.processInfo.environment["WYND_REFRESH_RUNS"].flatMap { Int($0) } ?? 3) {
-        let service = Service("unknown")
-        let server = try service.server { service in
-          // Only when all calls have been rejected.
-          while service.rejections.value < 100 { usleep(200) }
-          return nil
-        }
-        let (client, authentication) = Self.client(server, "old")
-        try await withThrowingTaskGroup(of: Int.self) { group in
-          for _ in 0..<100 { group.addTask { try await Self.get(client).attempts.count } }
-          // The second send is no attempt of its own.
-          for try await attempts in group { #expect(attempts == 1) }
-        }
-        #expect(service.renewals.value == 1)
-        #expect(service.count("Bearer old") == 100)
-        #expect(service.count("Bearer new1") == 100)
-        #expect(authentication.credential == BearerToken("new1"))
-      }
-    }
-  }
-
   @Test func replaysWithoutRenewingWhenTheTokenIsAlreadyNew() async throws {
     let held = DispatchSemaphore(value: 0)
     let asked = Gate()
@@ -205,46 +182,6 @@ import WyndLoopbackServer
     }
     #expect(renewal.statusCode == 400)
     #expect(error.localizedDescription == "The server requires a valid sign-in.")
-  }
-
-  /// No request of the call was sent, so it has no status.
-  @Test func callWithAnExpiredCredentialHasNoStatusOfItsRenewal() async throws {
-    let server = try LoopbackServer(script: .status(400))
-    let authentication = Authentication(for: server.url(), BearerToken("old", expiresAt: .distantPast)) { _, client in
-      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
-    }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
-    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
-    guard case .middlewareError(let renewal as NetworkError) = error else { Issue.record("\(error)"); return }
-    #expect(renewal.statusCode == 400)
-    #expect(error.statusCode == nil && error.data == nil && error.response == nil)
-    #expect(server.requests.map(\.target) == ["/token"])
-  }
-
-  /// People sent a GET, and have nothing to check. An outage is no reason to sign in again.
-  @Test func lostRenewalOfAGETAsksForNoCheck() async throws {
-    let server = try LoopbackServer { $0.target == "/token" ? .close : .status(401) }
-    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
-      var request = URLRequest(url: server.url("/token"))
-      request.httpMethod = "POST"
-      return BearerToken(String(decoding: try await client.performNetworkRequest(request), as: UTF8.self))
-    }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
-    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
-    #expect(error.localizedDescription.contains("check") == false)
-    #expect(error.urlError?.code == .networkConnectionLost && error.statusCode == nil)
-    #expect(authentication.credential == BearerToken("old"))
-  }
-
-  /// Of a renewal that the closure refuses, people read its text.
-  @Test func refusalOfTheAppIsInsideThe401() async throws {
-    let server = try LoopbackServer(script: .status(401))
-    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
-      throw URLError(.userAuthenticationRequired)
-    }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
-    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
-    #expect(error.statusCode == 401 && error.urlError?.code == .userAuthenticationRequired)
   }
 
   @Test func requestOfARenewalDoesNotTriggerAnotherRenewal() async throws {

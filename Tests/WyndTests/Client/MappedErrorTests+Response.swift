@@ -60,38 +60,4 @@ extension MappedErrorTests {
     let error = await #expect(throws: NetworkError.self) { try await client.load(.post("/orders")) }
     #expect(script.requests.count == 1 && error?.stopReason == .notSafeToRepeat(method: "POST"))
   }
-
-  @Test func advisesToRetryOnlyIfTheMappedErrorIsRetryable() throws {
-    struct Own: RetryableError { let shouldRetry: Bool }
-    let url = try #require(Self.origin)
-    for (status, shouldRetry) in [(503, false), (503, true), (422, true), (422, false)] {
-      let response = try #require(
-        HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil))
-      let error = NetworkError.mappedError(Own(shouldRetry: shouldRetry), .endpointError(response, nil))
-      #expect(error.shouldRetry == shouldRetry)
-      #expect(error.localizedDescription.hasSuffix("Please try again later.") == shouldRetry, "\(status)")
-    }
-  }
-
-  /// A renewal that passes another authentication, whose own renewal is refused.
-  @Test func refusedRenewalOfAnotherCredentialDoesNotEndTheSession() async throws {
-    let origin = try #require(Self.origin)
-    for isRefusedItself in [false, true] {
-      let script = NetworkScript { request, _ in
-        request.url?.path == "/config" && isRefusedItself ? .status(400) : .status(401)
-      }
-      let device = Authentication(for: origin, NetworkHeader("X-Device", "old")) { _, client in
-        _ = try await client.load(.get("/device", as: Void.self))
-        return NetworkHeader("X-Device", "new")
-      }
-      let devices = NetworkClient(baseURL: origin, on: script, middleware: [device])
-      let user = Authentication(for: origin, BearerToken("old")) { _, _ in
-        _ = try await devices.load(.get("/config", as: Void.self))
-        return BearerToken("new")
-      }
-      let client = NetworkClient(baseURL: origin, on: script, middleware: [user])
-      await #expect(throws: NetworkError.self) { try await client.load(Item()) }
-      #expect((user.credential == nil) == isRefusedItself)
-    }
-  }
 }

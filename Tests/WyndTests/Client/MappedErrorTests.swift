@@ -97,42 +97,4 @@ import Wynd
     let data = try await client.performNetworkRequest(try NetworkMiddlewareTests.order())
     #expect(data == Data("placed".utf8) && script.requests.count == 2)
   }
-
-  @Test func serviceErrorFindsTheErrorOfEachMiddleware() async throws {
-    struct Outer: Error {}
-    let outer = Closure { request, next in
-      do { return try await next(request) } catch { throw Outer() }
-    }
-    let error = try await Self.error(NetworkScript([.status(503)]), [outer, Self.mapping()])
-    #expect(error.serviceError(as: Outer.self) != nil && error.serviceError(as: ShopError.self) == .closed)
-    #expect(error.statusCode == 503 && error.attempts.count == 3)
-  }
-
-  /// An error that follows a later success of `next` is one of the middleware alone.
-  @Test func errorThrownAfterASuccessIsAMiddlewareError() async throws {
-    let script = NetworkScript([.status(503), .ok("x")])
-    let again = Closure { request, next in
-      _ = try? await next(request)
-      _ = try await next(request)
-      throw ShopError.closed
-    }
-    let error = try await Self.error(script, [again])
-    guard case .middlewareError(ShopError.closed) = error else { Issue.record("\(error)"); return }
-    #expect(error.statusCode == nil && script.requests.count == 2)
-  }
-
-  @Test func canceledCallIsNotMapped() async throws {
-    let (began, mapping) = (Gate(), Self.mapping())
-    let waiting = Closure { request, next in
-      began.open()
-      try await Task.sleep(for: .seconds(3600))
-      return try await next(request)
-    }
-    let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), on: NetworkScript([.ok("x")]), middleware: [mapping, waiting])
-    let task = Task { try await client.load(Item()) }
-    await began.wait()
-    task.cancel()
-    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
-  }
 }

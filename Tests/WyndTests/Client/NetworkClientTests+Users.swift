@@ -146,24 +146,6 @@ extension NetworkClientTests {
     }
   }
 
-  /// The cache has read the key of the user with whom the call began. Another user signs in before the first attempt, and
-  /// the first one again before the response.
-  @Test func cacheDoesNotStoreTheResponseOfAUserWhoSignedInBetween() async throws {
-    let authentication = try Self.authentication("a", as: "anna")
-    let script = NetworkScript { request, _ in
-      authentication.signIn(BearerToken("a"), as: "anna")
-      return .ok(request.value(forHTTPHeaderField: "Authorization") ?? "", headers: ["Cache-Control": "max-age=60"])
-    }
-    let switching = Closure { request, next in
-      if script.requests.isEmpty { authentication.signIn(BearerToken("b"), as: "bert") }
-      return try await next(request)
-    }
-    let client = NetworkClient(
-      baseURL: Self.service, on: ResponseCache(MemoryStore(), on: script), middleware: [switching, authentication])
-    let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
-    #expect(error?.urlError?.code == .userAuthenticationRequired && script.requests.isEmpty)
-  }
-
   /// The user who is signed in when the stream begins is that of all its connections.
   @Test(arguments: ["a", nil]) func eventStreamKeepsTheUserOfItsFirstConnection(_ token: String?) async throws {
     let script = NetworkScript { _, _ in
@@ -184,24 +166,5 @@ extension NetworkClientTests {
     // A stream without a user continues without one, and a stream of a user ends.
     #expect(Self.tokens(script) == (token == nil ? [nil, nil, nil] : ["Bearer a", "Bearer a"]))
     #expect(failure?.urlError?.code == (token == nil ? nil : .userAuthenticationRequired))
-  }
-
-  /// A credential that a 403 rejects.
-  private struct Token: NetworkCredential {
-    let text: String
-    var header: NetworkHeader { .authorization(bearer: text) }
-    func isRejected(by response: HTTPURLResponse) -> Bool { response.statusCode == 403 }
-  }
-
-  @Test func innerClientSendsAPOSTAgainWithTheRenewedCredential() async throws {
-    let script = NetworkScript([.status(403), .ok("placed")])
-    let authentication = Authentication(for: try #require(Self.service), Token(text: "old")) { _, _ in
-      Token(text: "new")
-    }
-    let passing = Closure { request, next in try await next(request) }
-    let base = NetworkClient(baseURL: Self.service, on: script, middleware: [passing])
-    let client = NetworkClient(on: base, middleware: [authentication])
-    #expect(try await client.load(.post("/orders", as: String.self)) == "placed")
-    #expect(Self.tokens(script) == ["Bearer old", "Bearer new"])
   }
 }

@@ -9,39 +9,14 @@ import WyndLoopbackServer
 
 /// What a middleware sees of a call.
 extension NetworkMiddlewareTests {
-  /// Keeps what it sees of a call and its request.
+  /// Keeps the bodies that it sees.
   private struct Watching: NetworkMiddleware {
-    let responding = Box<Bool>()
-    let parsing = Box<Bool>()
     let bodies = Box<[String]>([])
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
-      responding.value = call.isTransfer
       bodies.update { $0.append(String(decoding: request.httpBody ?? Data(), as: UTF8.self)) }
       return try await next(request)
-    }
-    func parsed<Value: Sendable>(
-      _ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall
-    ) async throws -> Value {
-      parsing.value = call.isTransfer
-      return value
-    }
-  }
-
-  @Test func respondAndParsedGetTheSameIsTransfer() async throws {
-    let script = NetworkScript([.ok("x")])
-    let (outer, inner) = (Watching(), Watching())
-    let client = NetworkClient(
-      baseURL: NetworkClientTests.service, on: NetworkClient(on: script, middleware: [inner]), middleware: [outer])
-    let endpoint = AdHocEndpoint<String>.post(
-      "/photos", body: .data(Data("photo".utf8), contentType: "image/png"), as: String.self)
-    for isUpload in [true, false] {
-      let report: @Sendable (TransferProgress) -> Void = { _ in }
-      _ = try await client.load(endpoint, onProgress: isUpload ? report : nil)
-      for middleware in [outer, inner] {
-        #expect(middleware.responding.value == isUpload && middleware.parsing.value == isUpload)
-      }
     }
   }
 

@@ -27,8 +27,8 @@ extension NetworkMiddlewareTests {
   }
 
   static let doubtful: [NetworkScript.Step] = [.status(500), .status(503), .dropped, .silence, .ok("x")]
-  @Test(arguments: doubtful.indices) func doesNotRetryAPOSTThatMayHaveBeenApplied(_ row: Int) async throws {
-    let script = NetworkScript([Self.doubtful[row], .failure(.cannotConnectToHost), .ok("placed")])
+  @Test(arguments: doubtful) func doesNotRetryAPOSTThatMayHaveBeenApplied(_ first: NetworkScript.Step) async throws {
+    let script = NetworkScript([first, .failure(.cannotConnectToHost), .ok("placed")])
     let again = Closure { request, next in
       _ = try? await next(request)
       return try await next(request)
@@ -38,20 +38,6 @@ extension NetworkMiddlewareTests {
       try await Self.client(script, again).performNetworkRequest(request)
     }
     #expect(script.requests.count == 2)
-  }
-
-  @Test func middlewareSeesEachError() async throws {
-    let seen = Box<[String]>([])
-    let watching = Closure { request, next in
-      do { return try await next(request) } catch let error as NetworkError {
-        seen.update { $0.append("\(error.statusCode ?? 0) \(error.attempts.count)") }
-        throw error
-      }
-    }
-    let client = Self.client(
-      NetworkScript([.status(503), .status(502)]), watching, policy: RetryPolicy(maxRetries: 1))
-    await #expect(throws: NetworkError.self) { try await client.load(Item()) }
-    #expect(seen.value == ["503 0", "502 0"])
   }
 
   @TaskLocal static var trace = ""
@@ -104,14 +90,6 @@ extension NetworkMiddlewareTests {
       NetworkScript([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") })
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .invalidRequest("mine") = error else { Issue.record("\(String(describing: error))"); return }
-  }
-
-  @Test func wrapsACancellationErrorOfAMiddleware() async throws {
-    let client = Self.client(
-      NetworkScript([.ok("x")]), Closure { _, _ in throw CancellationError() })
-    let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
-    guard case .middlewareError(let reason) = error else { Issue.record("\(String(describing: error))"); return }
-    #expect(reason is CancellationError)
   }
 
   /// A cancellation, and the deadline of the policy, cancel the task that the middleware of an attempt runs in.
@@ -181,39 +159,5 @@ extension NetworkMiddlewareTests {
       }
       #expect(script.requests.count == 1)
     }
-  }
-
-  // MARK: What an error keeps
-
-  @Test(arguments: [true, false])
-  func validationErrorKeepsResponseAndReason(_ isRetried: Bool) async throws {
-    let validation = ResponseValidation(isRetryable: isRetried) { _ in "a reason to read" }
-    let client = Self.client(
-      NetworkScript([.status(203, "body")]), validation, policy: RetryPolicy(maxRetries: 1))
-    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
-    #expect(error.statusCode == 203 && error.data == Data("body".utf8))
-    #expect(error.response?.url?.path == "/v2/items")
-    #expect("\(error)".contains("a reason to read"))
-  }
-
-  @Test func localizedDescriptionUsesTheErrorOfTheApp() async throws {
-    struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
-    let client = Self.client(NetworkScript([.ok("x")]), Closure { _, _ in throw Closed() })
-    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Item()) })
-    #expect(error.localizedDescription == "The shop is closed.")
-  }
-
-  /// The response is that of another request.
-  @Test func networkErrorInsideAMiddlewareErrorIsNotTheResponseOfTheCall() async throws {
-    let inner = Self.client(NetworkScript([.status(403, "no")]))
-    let outer = Self.client(
-      NetworkScript([.ok("x")]),
-      Closure { _, _ in
-        do { return try await inner.networkResponse(for: try Self.order()) } catch {
-          throw NetworkError.middlewareError(error)
-        }
-      })
-    let error = try #require(await #expect(throws: NetworkError.self) { try await outer.load(Item()) })
-    #expect(error.statusCode == nil && error.data == nil && error.response == nil)
   }
 }

@@ -9,34 +9,6 @@ import WyndLoopbackServer
 
 /// What a middleware does with `next`, and what the request and the response keep on their way through it.
 extension NetworkMiddlewareTests {
-  /// Passes the request on in a task of its own.
-  struct Detached: NetworkMiddleware {
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
-      try await Task { try await next(request) }.value
-    }
-  }
-
-  @Test func middlewareCanPassTheRequestOnInATask() async throws {
-    let script = NetworkScript([.status(503), .ok("x")])
-    let client = NetworkClient(on: script, middleware: [Detached()])
-    let url = try #require(URL(string: "https://a.example"))
-    #expect(try await client.performNetworkRequest(url) == Data("x".utf8))
-  }
-
-  @Test func keepsTheSourceOfAResponseOfMiddleware() async throws {
-    let stored = Closure { request, _ in
-      let url = try #require(request.url)
-      let head = try #require(HTTPURLResponse(url: url, statusCode: 500, httpVersion: nil, headerFields: nil))
-      return NetworkResponse(value: Data("a".utf8), response: head, data: Data("a".utf8), source: .cache)
-    }
-    let client = Self.client(NetworkScript([]), stored)
-    let response = try await client.networkResponse(for: URLRequest(url: try #require(URL(string: "/"))))
-    #expect(response.source == .cache && response.statusCode == 500 && response.data == Data("a".utf8))
-    #expect(response.attempts.count == 1)
-  }
-
   /// Adds a secret in a field whose name does not say so.
   struct Member: NetworkMiddleware {
     var secretFields: Set<String> = []

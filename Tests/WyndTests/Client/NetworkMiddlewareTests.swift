@@ -65,20 +65,6 @@ import WyndLoopbackServer
   }
   struct Refusal: Error, Equatable {}
 
-  @Test func sessionMayEndWhileMiddlewareWorks() async throws {
-    let server = try LoopbackServer(script: .ok("x"))
-    let session = URLSession(configuration: .ephemeral)
-    let slow = Closure { request, next in
-      session.finishTasksAndInvalidate()
-      #if canImport(FoundationNetworking)
-        await until { session.isInvalidated }
-      #endif
-      return try await next(request)
-    }
-    let client = NetworkClient(on: session, middleware: [slow])
-    #expect(try await client.performNetworkRequest(server.url()) == Data("x".utf8))
-  }
-
   @Test func reportsTheErrorOfAMiddleware() async throws {
     let script = NetworkScript([.ok("x")])
     let client = Self.client(script, Closure { _, _ in throw Refusal() })
@@ -130,47 +116,6 @@ import WyndLoopbackServer
   }
 
   // MARK: Cancellation and deadline
-
-  @Test func cancelsAnAttemptInsideMiddleware() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
-    let ended = Gate()
-    let result = Box<NetworkError>()
-    let task = client.load(Item()) {
-      result.value = $0.error
-      ended.open()
-    }
-    await until { server.requests.count == 1 }
-    task.cancel()
-    await ended.wait()
-    guard case .cancelled = result.value else { Issue.record("\(String(describing: result.value))"); return }
-    let early = Task { try await client.load(Item()) }
-    early.cancel()
-    await #expect(throws: NetworkError.self) { try await early.value }
-    #expect(server.requests.count == 1)
-  }
-
-  @Test func deadlineEndsAnAttemptInsideMiddleware() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let client = NetworkClient(
-      baseURL: server.url(), policy: RetryPolicy(deadline: .milliseconds(200), budget: .unlimited),
-      middleware: [Closure { try await $1($0) }])
-    do throws(NetworkError) { _ = try await client.load(Item()) } catch { #expect(error.stopReason == .deadline) }
-  }
-
-  @Test func doesNotRetryALostPOSTInsideMiddleware() async throws {
-    let server = try LoopbackServer(script: .reset)
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [Closure { try await $1($0) }])
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("order".utf8)
-    do throws(NetworkError) {
-      _ = try await client.performNetworkRequest(request)
-      Issue.record("repeated")
-    } catch {
-      #expect(error.urlError?.code == .networkConnectionLost)
-    }
-    #expect(server.requests.count == 1)
-  }
 
   /// The POST of an attempt was accepted before the middleware's GET was rejected, so the POST must not be repeated.
   @Test(arguments: [429, 421, 425]) func doesNotRepeatAPOSTWhenALaterRequestOfTheMiddlewareIsRejected(_ status: Int)

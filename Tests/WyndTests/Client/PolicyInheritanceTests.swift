@@ -12,8 +12,6 @@ import Wynd
 
   static let base = URL(string: "https://a.example")
 
-  static func request() throws -> URLRequest { URLRequest(url: try #require(base)) }
-
   static func sends(_ client: NetworkClient, _ script: NetworkScript, _ policy: RetryPolicy) async -> Int {
     let before = script.requests.count
     _ = try? await client.load(Item(), policy: policy)
@@ -39,21 +37,6 @@ import Wynd
     #expect(await Self.sends(client, script, RetryPolicy(backoff: .immediate)) == 6)
   }
 
-  /// A value that is set applies even if it is the default.
-  @Test func callSetsADefaultValueInPlaceOfThatOfItsClient() async throws {
-    let script = NetworkScript([.status(503)])
-    let client = NetworkClient(
-      baseURL: Self.base, on: script, policy: RetryPolicy(maxRetries: 1, retriesNonIdempotent: true))
-    #expect(await Self.sends(client, script, RetryPolicy(maxRetries: 10)) == 11)
-    func posts(_ policy: RetryPolicy) async -> Int {
-      let before = script.requests.count
-      try? await client.load(.post("/orders"), policy: policy)
-      return script.requests.count - before
-    }
-    #expect(await posts(.default) == 2)
-    #expect(await posts(RetryPolicy(retriesNonIdempotent: false)) == 1)
-  }
-
   @Test func inheritsFromTheEndpointBeforeTheClient() async throws {
     let script = NetworkScript([.status(503)])
     let client = NetworkClient(
@@ -66,17 +49,6 @@ import Wynd
     #expect(script.requests.count == 3 + 4)
     _ = try? await client.load(item, policy: RetryPolicy(maxRetries: 1))
     #expect(script.requests.count == 3 + 4 + 2)
-  }
-
-  @Test func plainCallAndTransferKeepTheListenerOfTheClient() async throws {
-    let log = EventLog()
-    let client = NetworkClient(baseURL: Self.base, on: NetworkScript([.ok("x")]), policy: RetryPolicy(onEvent: log.add))
-    _ = try await client.performNetworkRequest(Self.request(), policy: RetryPolicy(maxRetries: 1))
-    #expect(log.events.count == 2)
-    _ = try await client.performNetworkUpload(Self.request(), from: .text("x"), policy: .never)
-    #expect(log.events.count == 4)
-    for try await _ in try await client.networkBytes(for: Self.request(), policy: .immediate) {}
-    #expect(log.events.count == 6)
   }
 
   @Test func eachListenerReceivesEveryEvent() async throws {
@@ -140,23 +112,5 @@ import Wynd
     // A negative limit is a limit.
     #expect(limits(RetryPolicy(deadline: .seconds(-1))).last == .seconds(-1))
     #expect(RetryPolicy(maxRetries: .min).inheriting(from: client).maxRetries == .min)
-  }
-
-  /// A performer of the app adds a policy as a client does.
-  @Test func performerOfTheAppAddsItsPolicy() async throws {
-    struct Limited: NetworkPerformer {
-      let base: any NetworkPerformer
-      func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-        var plan = plan
-        plan.policy = RetryPolicy.default.inheriting(from: plan.policy).inheriting(from: RetryPolicy(maxRetries: 2))
-        return await base.perform(plan)
-      }
-    }
-    let script = NetworkScript([.status(503)])
-    let limited = Limited(base: script)
-    _ = try? await limited.performNetworkRequest(Self.request())
-    #expect(script.requests.count == 3)
-    _ = try? await limited.performNetworkRequest(Self.request(), policy: .never)
-    #expect(script.requests.count == 4)
   }
 }

@@ -47,30 +47,10 @@ import Wynd
     ),
     (.ok("x"), ResponseValidation(contentTypes: ["image/*"]), "content type "),
     (.status(204), ResponseValidation(contentTypes: ["image/*"]), nil),
-    (.status(299, "x"), ResponseValidation(statusCodes: 200..<300), nil),
-    (.status(300, "x"), ResponseValidation(statusCodes: 200..<300), "status 300"),
     (.status(201, "x"), ResponseValidation(statusCodes: 200..<201), "status 201"),
-    (.status(201, "x"), ResponseValidation(), nil),
-    (
-      .ok("x", headers: ["Content-Type": " Text/HTML ; charset=x"]),
-      ResponseValidation(contentTypes: ["a/b", "text/html"]), nil
-    ),
-    (.ok("x", headers: ["Content-Type": "text/html"]), ResponseValidation(contentTypes: ["*/*"]), nil),
-    (.ok("x", headers: ["Content-Type": "TEXT/html"]), ResponseValidation(contentTypes: ["Text/*"]), nil),
-    (
-      .ok("x", headers: ["Content-Type": "text/html2"]), ResponseValidation(contentTypes: ["text/html"]),
-      "content type text/html2"
-    ),
-    (
-      .ok("x", headers: ["Content-Type": "text/html"]), ResponseValidation(contentTypes: []), "content type text/html"
-    ),
     (
       .status(201, "x", headers: ["Content-Type": "a/b"]),
       ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "no good" }, "status 201"
-    ),
-    (
-      .status(200, "x", headers: ["Content-Type": "a/b"]),
-      ResponseValidation(statusCodes: 200..<201, contentTypes: ["c/d"]) { _ in "no good" }, "content type a/b"
     ),
     (
       .status(200, "x", headers: ["Content-Type": "a/b"]),
@@ -79,8 +59,9 @@ import Wynd
     (.ok("{\"error\":1}"), ResponseValidation { $0.data.count > 5 ? "an error" : nil }, "an error"),
   ]
 
-  @Test(arguments: rows.indices) func failsForUnacceptableResponsesWithoutARetry(_ row: Int) async throws {
-    let (step, validation, reason) = Self.rows[row]
+  @Test(arguments: rows) func failsForUnacceptableResponsesWithoutARetry(
+    _ step: NetworkScript.Step, _ validation: ResponseValidation, _ reason: String?
+  ) async throws {
     let (sends, error) = try await Self.send([step, .ok("x")], validation)
     #expect(Self.reason(error) == reason)
     #expect((error == nil) == (reason == nil))

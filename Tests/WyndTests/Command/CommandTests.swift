@@ -96,8 +96,7 @@
       (["http://a/", "--deadline", "1e400"], "seconds above 0"),
     ]
 
-    @Test(arguments: wrong.indices) func printsUsageForInvalidArguments(_ row: Int) async throws {
-      let (arguments, reason) = Self.wrong[row]
+    @Test(arguments: wrong) func printsUsageForInvalidArguments(_ arguments: [String], _ reason: String) async throws {
       let run = try await Self.wyndFetch(arguments)
       #expect(run.code == 2 && run.out.isEmpty)
       #expect(run.err.contains(reason) && !run.err.contains("secret"), "\(run.err)")

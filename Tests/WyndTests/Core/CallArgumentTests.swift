@@ -14,11 +14,12 @@ import WyndLoopbackServer
     var host: String { "a.example" }
     var path: String { "/" }
   }
-  struct Form: Sendable {
+  struct Form: Sendable, CustomTestStringConvertible {
     var name: String
     /// Whether it has an argument `maxRetries`.
     var hasLimit = true
     var call: @Sendable (any NetworkPerformer, URLRequest, URL, Int?, RetryPolicy) async -> Bool
+    var testDescription: String { name }
   }
 
   /// Whether the call of a form with a completion handler fails.
@@ -101,9 +102,8 @@ import WyndLoopbackServer
     },
   ]
 
-  @Test(arguments: forms.indices, [true, false])
-  func everyCallFormAppliesItsMaxRetriesAndPolicyArguments(_ index: Int, isClient: Bool) async throws {
-    let form = Self.forms[index]
+  @Test(arguments: forms, [true, false])
+  func everyCallFormAppliesItsMaxRetriesAndPolicyArguments(_ form: Form, isClient: Bool) async throws {
     let folder = try Folder()
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let rows: [(limit: Int?, policy: RetryPolicy, sends: Int)] = [

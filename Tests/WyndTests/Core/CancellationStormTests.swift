@@ -88,42 +88,6 @@ import WyndLoopbackServer
     }
   }
 
-  @Test func completesAThousandAsyncCalls() async throws {
-    try await Turn.take {
-      let server = try Self.server()
-      let session = URLSession(configuration: .default)
-      let count = 1000
-      // Each call holds its policy, and with it this.
-      let token = Box<Held>()
-      token.value = Held()
-      weak let live = token.value
-      var policy = Self.policy
-      policy.onEvent = { [value = token.value] _ in _ = value }
-      let completions = await withTaskGroup(of: Int.self) { group in
-        for index in 0..<count {
-          let request = Self.request(index, server.url())
-          group.addTask { [policy] in
-            let call = Task { [policy] in await session.result(of: request, allowEmptyData: true, policy: policy) }
-            if index % 5 < 3 {
-              // Every third of them early, because a call may take less time than this loop.
-              let longest = index.isMultiple(of: 5) ? 2_000 : 200_000
-              DispatchQueue.global().asyncAfter(deadline: .now() + .microseconds(Int.random(in: 0...longest))) {
-                call.cancel()
-              }
-            }
-            _ = await call.value
-            return 1
-          }
-        }
-        return await group.reduce(0, +)
-      }
-      #expect(completions == count)
-      policy = .never
-      token.value = nil
-      while live != nil { try? await Task.sleep(for: .milliseconds(1)) }
-    }
-  }
-
   /// URLSession traps if a redirect is completed after a cancellation and the task has a delegate.
   @Test func cancelingDuringRedirectsNeitherCrashesNorHangs() async throws {
     try await Turn.take {

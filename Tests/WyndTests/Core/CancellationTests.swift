@@ -29,19 +29,6 @@ import WyndLoopbackServer
     #expect(log.events.count == 1)
   }
 
-  @Test func endsAtOnceWhenCanceledInFlight() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let log = EventLog()
-    let task = Task { [session] in
-      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
-    }
-    await until { server.requests.count == 1 }
-    let began = ContinuousClock.now
-    task.cancel()
-    guard case .failure(.cancelled) = await task.value else { Issue.record("not cancelled"); return }
-    #expect(ContinuousClock.now - began < .seconds(30))
-  }
-
   @Test func endsAtOnceWhenCanceledDuringAWait() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
     let log = EventLog()
@@ -111,30 +98,6 @@ import WyndLoopbackServer
         #expect(log.events.filter(\.isLast).count == 1)
         #expect(log.events.last?.isLast == true)
       }
-    }
-  }
-
-  /// Creating a session, starting a call and finishing the session right away is common.
-  @Test func finishingTheSessionDuringACallDoesNotEndTheCall() async throws {
-    for isRedirect in [true, false] {
-      let asked = Gate()
-      let invalidated = DispatchSemaphore(value: 0)
-      let server = try LoopbackServer { request in
-        if request.index > 0 { return .ok("there") }
-        asked.open()
-        invalidated.wait()
-        return isRedirect ? .redirect(to: "/there") : .status(503)
-      }
-      let session = URLSession(configuration: .ephemeral)
-      let task = Task { await session.result(of: URLRequest(url: server.url()), policy: .immediate) }
-      await asked.wait()
-      session.finishTasksAndInvalidate()
-      // It does so on a queue of its own.
-      #if canImport(FoundationNetworking)
-        await until { session.isInvalidated }
-      #endif
-      invalidated.signal()
-      #expect(try await task.value.get() == Data("there".utf8))
     }
   }
 

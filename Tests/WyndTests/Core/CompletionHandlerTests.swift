@@ -17,32 +17,6 @@ import WyndLoopbackServer
     }
   }
 
-  @Test func doesNotSendAnInvalidRequest() async throws {
-    let server = try LoopbackServer(script: .ok())
-    let log = EventLog()
-    let policy = RetryPolicy(budget: .unlimited, onEvent: log.add)
-    let result = await result(of: URLRequest(url: server.url(), method: "GE T"), policy)
-    guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
-    #expect(server.requests.isEmpty)
-    #expect(log.gaveUp == .notRetryable && log.events.count == 1)
-  }
-
-  @Test func sendsNothingWithAZeroDeadline() async throws {
-    let server = try LoopbackServer(script: .ok())
-    for deadline in [Duration.zero, .seconds(-1)] {
-      for isAsync in [true, false] {
-        let log = EventLog()
-        let policy = RetryPolicy(deadline: deadline, budget: .unlimited, onEvent: log.add)
-        let request = URLRequest(url: server.url())
-        let result = isAsync ? await session.result(of: request, policy: policy) : await result(of: request, policy)
-        #expect(result.error?.stopReason == .deadline)
-        #expect(result.error?.attempts.isEmpty == true)
-        #expect(log.gaveUp == .deadline && log.events.count == 1)
-      }
-    }
-    #expect(server.requests.isEmpty)
-  }
-
   @Test func usesTheRetryClosureOfThePolicy() async throws {
     let server = try LoopbackServer(script: .status(404), .ok("hello"))
     let policy = RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: { $0.statusCode == 404 })
@@ -81,30 +55,6 @@ import WyndLoopbackServer
     #expect(ContinuousClock.now - began < .seconds(30))
   }
 
-  /// The closure takes more time than the call has.
-  @Test func doesNotReportAnAttemptThatWasNotMade() async throws {
-    let server = try LoopbackServer(script: .status(503))
-    let policy = RetryPolicy(
-      backoff: .immediate, deadline: .milliseconds(300), budget: .unlimited,
-      shouldRetry: { _ in
-        Thread.sleep(forTimeInterval: 0.4)
-        return true
-      })
-    let error = await result(of: URLRequest(url: server.url()), policy).error
-    #expect(error?.stopReason == .deadline)
-    #expect(error?.attempts.count == 1 && server.requests.count <= 1)
-  }
-
-  @Test func sendsRetryAfterTheSessionFinishedDuringTheWait() async throws {
-    let server = try LoopbackServer(script: .status(503), .ok("hello"))
-    let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(
-      backoff: .constant(.milliseconds(300)), budget: .unlimited,
-      onEvent: { if case .willRetry = $0.kind { session.finishTasksAndInvalidate() } })
-    #expect(await session.result(of: URLRequest(url: server.url()), policy: policy).error == nil)
-    #expect(server.requests.count == 2)
-  }
-
   /// The first event is held up until the result comes, or for as long as a wrong result would need to come.
   @Test(arguments: [true, false]) func deliversResultAfterTheLastEvent(_ isAsync: Bool) async throws {
     let server = try LoopbackServer(script: .ok("hello"))
@@ -128,21 +78,6 @@ import WyndLoopbackServer
     }
     hasResult.signal()
     #expect(wasOver)
-  }
-
-  @Test func deliversEventsSerially() async throws {
-    let server = try LoopbackServer(script: .ok("hello"))
-    let log = EventLog()
-    let hasNext = DispatchSemaphore(value: 0)
-    let policy = RetryPolicy(
-      budget: .unlimited,
-      onEvent: { event in
-        if case .attemptStarted = event.kind { _ = hasNext.wait(timeout: .now() + 0.3) }
-        log.add(event)
-        hasNext.signal()
-      })
-    _ = await result(of: URLRequest(url: server.url()), policy)
-    #expect(log.events.map(\.isLast) == [false, true])
   }
 
   /// An app that blocks the threads of all tasks, and waits there for a handler, would wait forever.

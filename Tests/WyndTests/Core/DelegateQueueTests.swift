@@ -69,31 +69,6 @@ import WyndLoopbackServer
     }
   }
 
-  @Test func callsHandlerOnTheMainQueue() async throws {
-    let server = try LoopbackServer(script: .status(503), .ok("hello"))
-    let session = URLSession(configuration: .default, delegate: nil, delegateQueue: .main)
-    let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
-    let result: NetworkResult = await withCheckedContinuation { continuation in
-      session.performNetworkRequest(server.url(), policy: policy) { result in
-        #expect(OperationQueue.current === OperationQueue.main)
-        continuation.resume(returning: result)
-      }
-    }
-    #expect(result.error == nil)
-  }
-
-  @Test func callsHandlerOnTheQueueOfTheSharedSession() async throws {
-    let server = try LoopbackServer(script: .reset, .ok("hello"))
-    let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
-    let result: NetworkResult = await withCheckedContinuation { continuation in
-      URLSession.shared.performNetworkRequest(server.url(), policy: policy) { result in
-        #expect(OperationQueue.current === URLSession.shared.delegateQueue)
-        continuation.resume(returning: result)
-      }
-    }
-    #expect(try result.get() == Data("hello".utf8))
-  }
-
   @Test func deliversResultsWhenASuspendedQueueResumes() async throws {
     let server = try LoopbackServer { $0.target == "/silent" ? .hang : .ok("hello") }
     let queue = OperationQueue()

@@ -8,44 +8,8 @@ import WyndLoopbackServer
   import FoundationNetworking
 #endif
 
-/// A delegate method with a wrong label or type is never called, and on Linux the compiler does not warn.
+/// What the delegate of the session decides about, and what it may do meanwhile.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
-  /// Every delegate method in the sources, and the test that fails if URLSession does not call it.
-  static let proofs = [
-    "LinuxAttempt+Delegate.swift: willPerformHTTPRedirection": "redirectsEachMethodAsRFC9110Says",
-    "LinuxAttempt+Delegate.swift: needNewBodyStream": "reportsADeadConnectionAtOnce",
-    "LinuxAttempt+Delegate.swift: didReceive challenge": "returnsA401WithAnyWWWAuthenticateValue",
-    "LinuxPrivateSession.swift: didReceive response": "retriesUntilTheFirstByte",
-    "LinuxPrivateSession.swift: didReceive data": "retriesUntilTheFirstByte",
-    "LinuxPrivateSession.swift: didCompleteWithError": "retriesUntilTheFirstByte",
-    "LinuxPrivateSession.swift: didSendBodyData": "progressStartsAgainOnARetry",
-  ]
-
-  @Test func everyDelegateMethodHasATest() throws {
-    let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    let sources = tests.appending(path: "../../Sources/Wynd").standardizedFileURL
-    func swiftFiles(in folder: URL) throws -> [URL] {
-      let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-      return files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
-    }
-    var found: Set<String> = []
-    // The model of Apple's URLSession calls those of Apple/.
-    for file in try swiftFiles(in: sources) where !file.path.contains("/Core/Apple/") {
-      let text = try String(contentsOf: file, encoding: .utf8)
-      for piece in text.components(separatedBy: "func urlSession(").dropFirst() {
-        let signature = piece.components(separatedBy: ") {")[0]
-        let label = [
-          "willPerformHTTPRedirection", "needNewBodyStream", "didReceive challenge", "didReceive response",
-          "didReceive data", "didCompleteWithError", "didSendBodyData",
-        ].first { signature.contains($0) }
-        found.insert("\(file.lastPathComponent): \(label ?? signature)")
-      }
-    }
-    #expect(found == Set(Self.proofs.keys))
-    let names = try swiftFiles(in: tests).map { try String(contentsOf: $0, encoding: .utf8) }.joined()
-    for proof in Self.proofs.values { #expect(names.contains("func \(proof)("), "\(proof)") }
-  }
-
   @Test func usesCredentialsOfTheSessionDelegate() async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {
       func urlSession(

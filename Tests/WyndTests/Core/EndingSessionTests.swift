@@ -221,46 +221,27 @@ import WyndLoopbackServer
   }
 
   @Test(arguments: Cell.all) func finishTasksAndInvalidateLetsACallEnd(_ cell: Cell) async throws {
-    for _ in 0..<3 {
-      let ending = Ending(cell.moment, .finishTasksAndInvalidate)
-      let server = try Self.server(ending, cell.order, hangs: false)
-      let delegate = Delegate(ending)
-      let result = await Self.result(cell.kind, ending, server, delegate)
-      #expect(try result.get() == Data("the response, which is cut".utf8))
-      let redirected = cell.order == .errorFirst ? 2 : 3
-      #expect(delegate.calls.value == Array(repeating: ["redirect", "challenge"], count: redirected).flatMap { $0 })
-      ending.end()
-    }
+    let ending = Ending(cell.moment, .finishTasksAndInvalidate)
+    let server = try Self.server(ending, cell.order, hangs: false)
+    let delegate = Delegate(ending)
+    let result = await Self.result(cell.kind, ending, server, delegate)
+    #expect(try result.get() == Data("the response, which is cut".utf8))
+    let redirected = cell.order == .errorFirst ? 2 : 3
+    #expect(delegate.calls.value == Array(repeating: ["redirect", "challenge"], count: redirected).flatMap { $0 })
+    ending.end()
   }
 
   @Test(arguments: Cell.all) func invalidateAndCancelEndsARequestOnTheSession(_ cell: Cell) async throws {
     let isCancelled = Self.isCancelled(cell.kind, at: cell.moment, cell.order)
-    for _ in 0..<3 {
-      let ending = Ending(cell.moment, .invalidateAndCancel)
-      let server = try Self.server(ending, cell.order, hangs: isCancelled)
-      let result = await Self.result(cell.kind, ending, server, Delegate(ending))
-      if isCancelled {
-        #expect(result.error?.urlError?.code == .cancelled, "\(result)")
-      } else {
-        #expect(try result.get() == Data("the response, which is cut".utf8))
-      }
-      ending.end()
+    let ending = Ending(cell.moment, .invalidateAndCancel)
+    let server = try Self.server(ending, cell.order, hangs: isCancelled)
+    let result = await Self.result(cell.kind, ending, server, Delegate(ending))
+    if isCancelled {
+      #expect(result.error?.urlError?.code == .cancelled, "\(result)")
+    } else {
+      #expect(try result.get() == Data("the response, which is cut".utf8))
     }
-  }
-
-  /// A session that is made for one call, and finished right after it.
-  @Test func sessionCanBeFinishedRightAfterTheStartOfItsCall() async throws {
-    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-    for number in 0..<300 {
-      let result: NetworkResult = await withCheckedContinuation { continuation in
-        let session = URLSession(configuration: .ephemeral)
-        session.performNetworkRequest(server.url("/\(number)"), policy: policy) { continuation.resume(returning: $0) }
-        session.finishTasksAndInvalidate()
-      }
-      #expect(try result.get() == Data("x".utf8))
-    }
-    #expect(server.requests.count == 600)
+    ending.end()
   }
 
   /// The same for the calls of a client, whose first request is sent later.
@@ -283,32 +264,4 @@ import WyndLoopbackServer
       #expect(try result.get() == "x")
     }
   }
-
-  #if canImport(FoundationNetworking)
-    /// Nothing of Wynd runs on the app's session, so a call works on one that was invalidated before.
-    @Test(arguments: Method.allCases, Kind.allCases)
-    func callOnAnInvalidatedSessionWorks(_ method: Method, _ kind: Kind) async throws {
-      let server = try LoopbackServer(script: .ok("x"))
-      let ending = Ending(.inDeinit, method)
-      let session = URLSession(configuration: .ephemeral)
-      ending.begin(session)
-      ending.end()
-      await until { session.isInvalidated }
-      let folder = try Folder()
-      let url = server.url()
-      let error: NetworkError? = await withCheckedContinuation { continuation in
-        switch kind {
-        case .handler: session.performNetworkRequest(url) { continuation.resume(returning: $0.error) }
-        case .client:
-          NetworkClient(on: session).performNetworkRequest(url) { continuation.resume(returning: $0.error) }
-        case .await:
-          Task { continuation.resume(returning: await session.result(of: URLRequest(url: url)).error) }
-        case .transfer:
-          let request = URLRequest(url: url)
-          session.performNetworkDownload(request, to: folder.file()) { continuation.resume(returning: $0.error) }
-        }
-      }
-      #expect(error == nil && server.requests.count == 1)
-    }
-  #endif
 }

@@ -18,8 +18,7 @@ struct ListFieldTests {
     ("<a,b=\">, c", ["<a,b=\">", "c"]), ("<a, b", ["<a, b"]), ("a>, b", ["a>", "b"]),
   ]
 
-  @Test(arguments: rows.indices) func splitsOutsideOfQuotedStrings(_ row: Int) {
-    let (text, expected) = Self.rows[row]
+  @Test(arguments: rows) func splitsOutsideOfQuotedStrings(_ text: String?, _ expected: [String]) {
     let elements = NetworkListField.elements(of: text)
     #expect(elements.map { $0.name + ($0.value.map { "=" + $0 } ?? "") } == expected)
   }

@@ -149,28 +149,6 @@ extension NetworkErrorTests {
     #expect("\(NetworkError.middlewareError(Numbered.late))".hasSuffix(" 7"))
   }
 
-  /// An error of an app may ask for its text on the main thread only.
-  struct Asked: LocalizedError {
-    let times = NetworkLock(0)
-    var errorDescription: String? {
-      times.withLock { $0 += 1 }
-      return "asked"
-    }
-  }
-
-  @Test func descriptionDoesNotReadTheLocalizedTextOfAnAppError() {
-    let own = Asked()
-    let errors: [NetworkError] = [.middlewareError(own), .transferFailed(TransferError.invalidFile(own))]
-    for error in errors {
-      for error in [error, Self.ended(error, .maxRetries), .middlewareError(error)] {
-        let before = own.times.withLock { $0 }
-        #expect("\(error) \(error.debugDescription)".contains("asked") == false)
-        #expect(own.times.withLock { $0 } == before)
-        #expect(error.errorDescription == "asked")
-      }
-    }
-  }
-
   static func ended(_ error: NetworkError, _ reason: RetryFailure.StopReason) -> NetworkError {
     let attempt = NetworkAttempt(number: 1, startedAt: .zero, duration: .zero, error: error)
     return .inaccessible(RetryFailure(lastError: error, attempts: [attempt], stopReason: reason))
@@ -281,23 +259,6 @@ extension NetworkErrorTests {
     // An error of the library inside another keeps its own text.
     let nested = NetworkError.middlewareError(NetworkError.noResponse)
     #expect("\(nested)" == "The request failed: no HTTP response")
-  }
-
-  @Test func describesStopReasonsAndRepeatSafety() {
-    // A log has the names of the cases, which the documentation explains.
-    #expect("\(RetryFailure.StopReason.maxRetries)" == "maxRetries")
-    #expect("\(RetryFailure.StopReason.notSafeToRepeat(method: "PATCH"))" == #"notSafeToRepeat(method: "PATCH")"#)
-    let safeties: [(RepeatSafety, String, Bool)] = [
-      (.idempotentMethod, "the method is idempotent", true),
-      (.idempotencyKey, "the request has an Idempotency-Key", true), (.nothingSent, "nothing was sent", true),
-      (.refusedBeforeProcessing, "the server refused it before processing", true),
-      (.readOnly, "the request only reads", true), (.allowedByPolicy, "the policy allows it", true),
-      (.mayHaveBeenApplied, "the server may have applied it", false),
-    ]
-    for (safety, words, isSafe) in safeties {
-      #expect("\(safety)".hasPrefix(words))
-      #expect(safety.isSafe == isSafe)
-    }
   }
 
   static func status(_ code: Int, headers: [String: String] = [:]) throws -> NetworkError {

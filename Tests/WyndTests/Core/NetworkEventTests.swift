@@ -163,14 +163,6 @@ import WyndLoopbackServer
     #expect(attempts.map { $0.error?.urlError?.code } == [nil, .timedOut, .cannotConnectToHost, nil])
   }
 
-  @Test func responseInitializerHasNoAttempts() throws {
-    let url = try #require(URL(string: "https://a.example/"))
-    let http = try #require(HTTPURLResponse(url: url, statusCode: 201, httpVersion: nil, headerFields: nil))
-    let response = NetworkResponse(data: Data("x".utf8), response: http)
-    #expect(response.attempts.isEmpty)
-    #expect(response.data == Data("x".utf8) && response.statusCode == 201)
-  }
-
   // MARK: Listeners
 
   @Test func listenerCanCancelBeforeARetry() async throws {

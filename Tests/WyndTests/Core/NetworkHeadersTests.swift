@@ -63,13 +63,4 @@ import WyndLoopbackServer
     #expect(response.headers["x-total"] == "7" && response.headers["X-Other"] == "a b")
     #expect(response.value(forHTTPHeaderField: "X-TOTAL") == "7" && response.value(forHTTPHeaderField: "X-B") == nil)
   }
-
-  @Test func scriptRespondsWithTheFieldsOfAStep() async throws {
-    let script = NetworkScript([
-      .ok("x", headers: ["X-A": "1"]), .ok("x", headers: [.init("X-B", "2"), .init("x-b", "3")]),
-    ])
-    let url = try #require(URL(string: "https://a.example/"))
-    #expect(try await script.networkResponse(for: url).headers["x-a"] == "1")
-    #expect(try await script.networkResponse(for: url).headers["X-B"] == "2, 3")
-  }
 }

@@ -16,8 +16,9 @@ import Testing
     ("https://h/", "http://h:443/", false), ("https://bücher.example/", "https://xn--bcher-kva.example/", true),
   ]
 
-  @Test(arguments: origins.indices) func keepsCredentialsOnlyWithinSchemeHostAndPort(_ row: Int) throws {
-    let (from, to, same) = Self.origins[row]
+  @Test(arguments: origins) func keepsCredentialsOnlyWithinSchemeHostAndPort(_ from: String, _ to: String, _ same: Bool)
+    throws
+  {
     var previous = URLRequest(url: try #require(URL(string: from)))
     previous.setValue("Bearer T", forHTTPHeaderField: "Authorization")
     previous.setValue("K", forHTTPHeaderField: "X-Api-Key")
@@ -32,29 +33,15 @@ import Testing
     #expect(next.value(forHTTPHeaderField: "Accept") == nil)
   }
 
-  @Test func dropsCredentialsOnARedirectFromHTTPSToHTTP() throws {
-    let secure = SecurityTests.request(try #require(URL(string: "https://example.com/a")))
-    for target in ["http://example.com/b", "http://example.com:443/b", "http://other.example/b"] {
-      let next = NetworkRedirect.request(
-        Self.requestWithFields(of: secure, to: try #require(URL(string: target))), after: secure,
-        additional: ["Authorization": "Bearer SECRET", "X-Token": "SECRET"])
-      let values = (next.allHTTPHeaderFields ?? [:]).values
-      #expect(!values.contains { $0.contains("SECRET") }, "\(target): \(values)")
-    }
-  }
-
   /// A text of a server, and the URL that it stands for on a page at https://h.example/d/e?f.
   static let references: [(String, String)] = [
     ("https://bücher.example/a b%20", "https://xn--bcher-kva.example/a%20b%20"),
-    ("//bücher.example?q=[%20]", "https://xn--bcher-kva.example?q=%5B%20%5D"),
     ("http://[::1]:8080/[%20]", "http://[::1]:8080/%5B%20%5D"),
-    ("HTTP://i.example#a b%20", "HTTP://i.example#a%20b%20"),
     ("#a%20#b%", "https://h.example/d/e?f#a%20%23b%25"), ("a//[%20]", "https://h.example/d/a//%5B%20%5D"),
-    ("/c://[%20]/", "https://h.example/c://%5B%20%5D/"), ("a?//[%20]", "https://h.example/d/a?//%5B%20%5D"),
+    ("a?//[%20]", "https://h.example/d/a?//%5B%20%5D"),
     (String(repeating: "%[", count: 50_000), "https://h.example/d/" + String(repeating: "%25%5B", count: 50_000)),
   ]
-  @Test(arguments: references.indices) func encodesOnlyWhatAURLCannotHave(_ row: Int) {
-    let (text, expected) = Self.references[row]
+  @Test(arguments: references) func encodesOnlyWhatAURLCannotHave(_ text: String, _ expected: String) {
     let url = URL.networkReference(text, relativeTo: URL(string: "https://h.example/d/e?f"))
     #expect(url?.absoluteString == expected)
   }
@@ -97,19 +84,6 @@ import Testing
       #expect(request.following(response, in: configuration)?.url?.absoluteString == "http://other.example/b")
     }
   #endif
-
-  private static func requestWithFields(of request: URLRequest, to url: URL) -> URLRequest {
-    var next = request
-    next.url = url
-    return next
-  }
-
-  @Test func originUsesTheDefaultPortOfItsScheme() {
-    func origin(_ text: String) -> NetworkOrigin { NetworkOrigin(URL(string: text)) }
-    #expect(origin("https://a.example/x") == origin("HTTPS://A.example:443"))
-    #expect(origin("http://a.example/x") == origin("http://a.example:80"))
-    #expect(origin("https://a.example:80") != origin("http://a.example"))
-  }
 
   @Test func recognizesSecretNamesInCamelCase() {
     for name in ["userKey", "requestSig", "XSRFKey"] { #expect(NetworkSensitiveHeader.matches(name), "\(name)") }

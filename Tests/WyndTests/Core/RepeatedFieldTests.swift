@@ -15,23 +15,20 @@ import Testing
   static func twice(_ name: String, _ value: String) -> [(String, String)] { [(name, value), (name, value)] }
 
   static let values: [(field: String, joined: String, value: String)] = [
-    ("Retry-After", "1", "1"), ("Retry-After", "1, 1", "1"), ("Retry-After", "1, 1, 1, 1", "1"),
-    ("Retry-After", "1, 2", "1, 2"), ("Retry-After", "1, 2, 1, 2", "1, 2"), ("Retry-After", "1, 1, 2", "1, 1, 2"),
-    ("Retry-After", "11", "11"), ("Retry-After", "1,1", "1,1"), ("Retry-After", "", ""), ("Retry-After", ", ", ""),
+    ("Retry-After", "1, 1", "1"),
+    ("Retry-After", "1, 2", "1, 2"), ("Retry-After", "1, 1, 2", "1, 1, 2"), ("Retry-After", "", ""),
+    ("Retry-After", ", ", ""),
     (
       "Date", "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT"
     ),
-    ("Date", "Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT"),
     ("ETag", #""a, b", "a, b""#, #""a, b""#), ("ETag", #""a", W/"a""#, #""a", W/"a""#), ("Location", "/ü, /ü", "/ü"),
     // A media type.
     ("content-type", "a/b;c=d, a/b;c=d", "a/b;c=d"), ("Content-Type", "a/b, c/d ; e=f", "c/d ; e=f"),
-    ("Content-Type", "a/b, c", "a/b"), ("Content-Type", "a/b, c/d/e", "a/b"), ("Content-Type", "a/b, /, ", "a/b"),
+    ("Content-Type", "a/b, c/d/e", "a/b"),
     ("Content-Type", #"a/b; c="d, e/f""#, #"a/b; c="d, e/f""#), ("Content-Type", #"a/b; c="\\", e/f"#, "e/f"),
     ("Content-Type", #"a/b; c="\", e/f"#, #"a/b; c="\", e/f"#), ("Content-Type", "json, json", "json"),
-    ("Content-Type", "json, xml", "json, xml"),
   ]
-  @Test(arguments: values.indices) func takesEqualValuesForOne(_ row: Int) throws {
-    let (field, joined, value) = Self.values[row]
+  @Test(arguments: values) func takesEqualValuesForOne(_ field: String, _ joined: String, _ value: String) throws {
     let url = try #require(URL(string: "https://a.example/"))
     let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [field: joined])
     #expect(response?.networkValue(of: field) == value)
@@ -85,30 +82,18 @@ import Testing
     }
   }
 
-  @Test func acceptsAContentTypeThatIsSentTwice() async throws {
-    let server = try LoopbackServer(script: .status(200, Self.twice("Content-Type", "application/json"), body: "{}"))
-    let client = NetworkClient(
-      policy: .never, middleware: [ResponseValidation(contentTypes: ["application/json"])])
-    #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("{}".utf8))
-  }
-
   // MARK: Waits
 
   static let waits: [(status: Int, fields: [(String, String)])] = [
-    (503, twice("Retry-After", "3600")), (503, twice("Retry-After", "3600") + [("Retry-After", "3600")]),
-    (429, twice("RateLimit-Reset", "3600")), (429, twice("X-RateLimit-Reset", "3600")),
+    (503, twice("Retry-After", "3600")),
     (
       503,
       [("Retry-After", "Sun, 06 Nov 1994 09:49:37 GMT")] + twice("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
     ),
-    (
-      503,
-      twice("Retry-After", "Sun, 06 Nov 1994 09:50:37 GMT") + [("Date", "Sun, 06 Nov 1994 08:49:37 GMT")]
-        + twice("Age", "60")
-    ),
   ]
-  @Test(arguments: waits.indices) func waitsAsLongAsAFieldThatIsSentTwiceSays(_ row: Int) async throws {
-    let (status, fields) = Self.waits[row]
+  @Test(arguments: waits) func waitsAsLongAsAFieldThatIsSentTwiceSays(_ status: Int, _ fields: [(String, String)])
+    async throws
+  {
     let server = try LoopbackServer(script: .status(status, fields))
     let result = await session.result(of: URLRequest(url: server.url()))
     #expect(result.error?.stopReason == .retryAfterTooLong(.seconds(3600)))
@@ -118,14 +103,14 @@ import Testing
 
   private static let modified = "Wed, 01 Jan 2025 00:00:00 GMT"
   static let validators: [(fields: [(String, String)], sent: String?)] = [
-    (twice("ETag", "\"1\""), "\"1\""), (twice("ETag", "\"a, b\""), "\"a, b\""),
+    (twice("ETag", "\"a, b\""), "\"a, b\""),
     (twice("Last-Modified", modified) + [("Date", "Wed, 01 Oct 2025 00:00:00 GMT")], modified),
-    ([("Last-Modified", modified)] + twice("Date", "Wed, 01 Oct 2025 00:00:00 GMT"), modified),
     // Which of them is right is not known.
     ([("ETag", "\"1\""), ("ETag", "\"2\"")], nil),
   ]
-  @Test(arguments: validators.indices) func resumesADownloadWithAValidatorThatIsSentTwice(_ row: Int) async throws {
-    let (fields, sent) = Self.validators[row]
+  @Test(arguments: validators) func resumesADownloadWithAValidatorThatIsSentTwice(
+    _ fields: [(String, String)], _ sent: String?
+  ) async throws {
     let bytes = someBytes(100_000)
     let server = try LoopbackServer { .file(bytes, for: $0, fields, cut: $0.index == 0 ? 50_000 : nil) }
     let folder = try Folder()
@@ -133,25 +118,6 @@ import Testing
     #expect(try Data(contentsOf: download.file) == Data(bytes))
     #expect(download.response.statusCode == (sent == nil ? 200 : 206))
     #expect(server.requests.map { $0.value("If-Range") } == [nil, sent])
-  }
-
-  @Test func appendsAPartWhoseContentRangeIsSentTwice() async throws {
-    let bytes = someBytes(100_000)
-    let server = try LoopbackServer { request in
-      if request.index == 0 { return .file(bytes, for: request, cut: 50_000) }
-      let fields =
-        Self.twice("Content-Range", "bytes 50000-99999/100000") + [("ETag", "\"1\""), ("Content-Length", "50000")]
-      return ScriptedResponse([.send(ScriptedResponse.head(206, fields) + bytes.suffix(50_000))])
-    }
-    let folder = try Folder()
-    #expect(try Data(contentsOf: await download(server, to: folder.file()).file) == Data(bytes))
-    #expect(server.requests.count == 2)
-  }
-
-  @Test func knowsTheLengthThatIsSentTwice() async throws {
-    let server = try LoopbackServer(script: .status(200, [("Content-Length", "3")], body: "abc"))
-    let bytes = try await session.networkBytes(for: URLRequest(url: server.url()), policy: .never)
-    #expect(bytes.total == 3)
   }
 
   private func download(_ server: LoopbackServer, to file: URL) async throws -> NetworkDownload {
@@ -169,20 +135,5 @@ import Testing
     for source in [NetworkResponseSource.network, .cache] {
       #expect(try await client.networkResponse(for: URLRequest(url: server.url())).source == source)
     }
-  }
-
-  @Test func revalidatesWithValidatorsThatAreSentTwice() async throws {
-    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-    let fields = Self.twice("ETag", "\"1\"") + Self.twice("Last-Modified", date)
-    let server = try LoopbackServer { request in
-      .status(request.index == 0 ? 200 : 304, request.index == 1 ? [("ETag", "\"1\"")] : fields)
-    }
-    let client = NetworkClient(on: ResponseCache(MemoryStore()), policy: .never)
-    for source in [NetworkResponseSource.network, .revalidated, .revalidated] {
-      let response = try await client.networkResponse(for: URLRequest(url: server.url()), allowEmptyData: true)
-      #expect(response.source == source)
-    }
-    #expect(server.requests.map { $0.value("If-None-Match") } == [nil, "\"1\"", "\"1\""])
-    #expect(server.requests.map { $0.value("If-Modified-Since") } == [nil, date, date])
   }
 }

@@ -90,17 +90,6 @@ import Testing
     #expect(!server.requests.contains { $0.value("X-Evil") != nil })
   }
 
-  @Test(arguments: forged) func rejectsAnEndpointHeaderWithALineBreakOrNUL(_ value: String) async throws {
-    let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("X-Value", value)]).request }
-    guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); return }
-    #expect(reason.contains("X-Value") && !reason.contains("\n"))
-  }
-
-  @Test func rejectsAHeaderWithoutAName() throws {
-    let error = #expect(throws: NetworkError.self) { try Call(headers: [.init("", "1")]).request }
-    guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
-  }
-
   @Test func reportsOneEventForAnInvalidRequest() async throws {
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()
@@ -159,14 +148,5 @@ import Testing
       let named = NetworkSessionTransport(session: URLSession(configuration: configuration))
       #expect(named.validationError(for: request) == nil)
     #endif
-  }
-
-  struct Call: Endpoint {
-    typealias Response = [String]
-    var path = "/order"
-    var host = "a.example"
-    var method: NetworkMethod { .post }
-    var headers: [NetworkHeader] = []
-    var body: RequestBody = .empty
   }
 }

@@ -27,24 +27,18 @@ import Testing
   // MARK: Retry-After in seconds
 
   static let seconds: [(String, Int?)] = [
-    ("0", 0), ("2", 2), ("22", 22), ("20", 20), ("60", 60), ("61", 61), ("120", 120), ("121", 121), ("1000", 1000),
-    ("\t42 ", 42), (" 120", 120), ("120 ", 120), ("3600", 3600), ("21600", 21600), ("21601", 21601), ("1", 1),
-    ("200", 200),
-    ("007", 7), ("1704067200", NetworkRetryAfter.longest), ("9999999999", NetworkRetryAfter.longest),
-    ("99999999999999999999999999999999999", NetworkRetryAfter.longest), ("9223372037", NetworkRetryAfter.longest),
-    ("9223372036854775808", NetworkRetryAfter.longest), ("2147483", 2_147_483), ("2147484", 2_147_484), ("", nil),
-    (" ", nil),
-    ("-1", nil), ("-2", nil), ("-10", nil), ("-100", nil), ("-0", nil), ("+1", nil), ("1.", nil),
+    ("0", 0), ("60", 60), ("61", 61),
+    ("\t42 ", 42), ("3600", 3600),
+    ("007", 7), ("1704067200", NetworkRetryAfter.longest),
+    ("9223372036854775808", NetworkRetryAfter.longest), ("", nil),
+    ("-1", nil), ("+1", nil), ("1.", nil),
     (".5", nil),
-    ("\u{B2}", nil), ("٣", nil), ("１", nil), ("0x10", nil), ("1e3", nil), ("1e400", nil), ("inf", nil), ("nan", nil),
-    ("infinity", nil), ("badbadbad", nil), ("not-a-number", nil), ("this is not a date", nil), ("2, 3", nil),
-    ("2,3", nil),
-    ("1 2", nil), ("1\u{0}", nil), ("10s", nil), ("\u{A0}5", nil), ("\"5\"", nil),
+    ("\u{B2}", nil), ("٣", nil), ("0x10", nil), ("1e3", nil), ("nan", nil), ("badbadbad", nil), ("2, 3", nil),
+    ("1 2", nil), ("1\u{0}", nil),
     (String(repeating: "9", count: 300_000), NetworkRetryAfter.longest),
   ]
 
-  @Test(arguments: seconds.indices) func readsRetryAfterInSeconds(_ row: Int) throws {
-    let (value, expected) = Self.seconds[row]
+  @Test(arguments: seconds) func readsRetryAfterInSeconds(_ value: String, _ expected: Int?) throws {
     let asked = NetworkRetryAfter.wait(asked: try Self.response(503, ["Retry-After": value]), now: Self.now)
     #expect(asked?.wait == expected.map { .seconds($0) }, "\(value.prefix(40))")
     // No cap, and three caps: finite, never negative, accepted only up to the cap, never shortened.
@@ -68,24 +62,18 @@ import Testing
 
   /// A value → milliseconds.
   static let decimals: [(String, Int?)] = [
-    ("2.0", 2_000), ("1.5", 1_500), ("0.5", 500), ("1.0", 1_000), ("0.0", 0), ("0.000000", 0), ("007.250", 7_250),
-    (" 1.5\t", 1_500), ("59.99", 59_990), ("0.25", 250), ("0.125", 125), ("0.05", 50), ("0.005", 5),
+    ("2.0", 2_000), ("1.5", 1_500), ("0.5", 500), ("0.000000", 0), ("007.250", 7_250), ("0.25", 250), ("0.005", 5),
     // Rounded up, so that the server is not asked too early.
-    ("0.0001", 1), ("0.0010", 1), ("0.0011", 2), ("1.9999", 2_000), ("1.0000000000000000000000001", 1_001),
-    ("0.1", 100), ("0.3", 300), ("1.1", 1_100), ("4.35", 4_350), ("8.2", 8_200),
-    ("999999999.9999", 1_000_000_000_000), ("1000000000.5", 1_000_000_000_000),
+    ("0.0001", 1), ("0.0011", 2), ("1.9999", 2_000), ("4.35", 4_350),
+    ("999999999.9999", 1_000_000_000_000),
     ("1." + String(repeating: "0", count: 300_000) + "1", 1_001),
-    ("1." + String(repeating: "0", count: 300_000), 1_000),
-    (String(repeating: "9", count: 300_000) + ".5", 1_000_000_000_000),
     ("0." + String(repeating: "9", count: 300_000), 1_000),
-    ("1.", nil), (".5", nil), (".", nil), ("1..2", nil), ("1.2.3", nil), ("1,5", nil), ("1. 5", nil), ("1 .5", nil),
-    ("+1.5", nil), ("-1.5", nil), ("-0.0", nil), ("1.-5", nil), ("1.+5", nil), ("1.5e3", nil), ("1e3.5", nil),
-    ("0x1.8", nil), ("1.5s", nil), ("1.٣", nil), ("٣.5", nil), ("1.\u{B2}", nil), ("1.5, 2.5", nil), ("1_0.5", nil),
-    ("1.5\u{0}", nil), ("1.\u{301}5", nil), ("1．5", nil), ("\"1.5\"", nil), ("nan.5", nil),
+    ("1.", nil), (".5", nil), ("1.2.3", nil), ("1,5", nil),
+    ("+1.5", nil), ("-0.0", nil), ("1.5e3", nil), ("1.5s", nil), ("1.٣", nil), ("1.5, 2.5", nil),
+    ("1.5\u{0}", nil),
   ]
 
-  @Test(arguments: decimals.indices) func decimalsAreRoundedUpToTheMillisecond(_ row: Int) throws {
-    let (value, milliseconds) = Self.decimals[row]
+  @Test(arguments: decimals) func decimalsAreRoundedUpToTheMillisecond(_ value: String, _ milliseconds: Int?) throws {
     let expected = milliseconds.map { Duration.milliseconds($0) }
     for status in [429, 503] {
       let asked = NetworkRetryAfter.wait(asked: try Self.response(status, ["Retry-After": value]), now: Self.now)
@@ -110,51 +98,33 @@ import Testing
   static let dates: [(String, Int?)] = [
     // The three forms of one moment.
     ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
-    ("Sun Nov  6 08:49:37 1994", 784_111_777), ("  Sun, 06 Nov 1994 08:49:37 GMT\t", 784_111_777),
-    // In any case (RFC 9111 §4.2).
-    ("Sun, 06 nov 1994 08:49:37 GMT", 784_111_777), ("sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
-    ("SUN, 06 NOV 1994 08:49:37 gmt", 784_111_777), ("sUN, 06 nOV 1994 08:49:37 Gmt", 784_111_777),
-    ("sunday, 06-NOV-94 08:49:37 gmt", 784_111_777), ("SUNDAY, 06-nov-94 08:49:37 GMT", 784_111_777),
-    ("sun nov  6 08:49:37 1994", 784_111_777), ("SUN NOV  6 08:49:37 1994", 784_111_777),
-    ("Sun, 06 \u{17F}ep 1994 08:49:37 GMT", nil), ("sun, 06 nov 1994 08:49:37 utc", nil),
+    ("Sun Nov  6 08:49:37 1994", 784_111_777), ("sUN, 06 nOV 1994 08:49:37 Gmt", 784_111_777),
+    ("SUNDAY, 06-nov-94 08:49:37 GMT", 784_111_777),
+    ("Sun, 06 \u{17F}ep 1994 08:49:37 GMT", nil),
     // Edges of the calendar.
     ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Wed, 31 Dec 1969 23:59:59 GMT", -1),
-    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Tuesday, 29-Feb-00 12:00:00 GMT", 951_825_600),
-    ("Thu, 29 Feb 1900 12:00:00 GMT", nil), ("Sat, 29 Feb 2020 00:00:00 GMT", 1_582_934_400),
+    ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600),
+    ("Thu, 29 Feb 1900 12:00:00 GMT", nil),
     ("Sun, 29 Feb 2015 00:00:00 GMT", nil), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
-    ("Sat, 01 Jan 0000 00:00:00 GMT", nil), ("Sun Nov 10 08:00:00 1000", nil), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
-    ("Thu, 31 Dec 2015 00:00:00 GMT", 1_451_520_000), ("Thu, 00 Dec 2015 00:00:00 GMT", nil),
-    ("Thu, 32 Dec 2015 00:00:00 GMT", nil),
+    ("Sat, 01 Jan 0000 00:00:00 GMT", nil), ("Mon, 31 Apr 2015 00:00:00 GMT", nil),
+    ("Thu, 00 Dec 2015 00:00:00 GMT", nil),
     // A leap second, and invalid times.
     ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800), ("Sat, 31 Dec 2016 23:59:61 GMT", nil),
-    ("Sat, 31 Dec 2016 24:00:00 GMT", nil), ("Sat, 31 Dec 2016 23:60:00 GMT", nil),
+    ("Sat, 31 Dec 2016 24:00:00 GMT", nil),
     // Fifty years, from 2015-10-21 07:28:00: up to exactly that the year is ahead, a second more and it is behind.
     ("Wednesday, 21-Oct-65 07:28:00 GMT", 3_023_335_680), ("Wednesday, 21-Oct-65 07:28:01 GMT", -132_424_319),
-    ("Wednesday, 21-Oct-65 07:27:59 GMT", 3_023_335_679), ("Tuesday, 20-Oct-65 12:00:00 GMT", 3_023_265_600),
-    ("Wednesday, 21-Oct-15 07:28:00 GMT", 1_445_412_480), ("Thursday, 01-Oct-65 00:00:00 GMT", 3_021_580_800),
-    ("Thursday, 01-Nov-65 00:00:00 GMT", -131_500_800), ("Saturday, 01-Jan-66 00:00:00 GMT", -126_230_400),
-    ("Friday, 31-Dec-99 23:59:59 GMT", 946_684_799), ("Saturday, 01-Jan-00 00:00:00 GMT", 946_684_800),
+    ("Saturday, 01-Jan-66 00:00:00 GMT", -126_230_400),
     // Junk near each form.
     ("Sun, 6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 94 08:49:37 GMT", nil), ("Son, 06 Nov 1994 08:49:37 GMT", nil),
-    ("Sun 06 Nov 1994 08:49:37 GMT", nil),
-    ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 08:49:37 UTC", nil),
+    ("Sun, 06 Nov 1994 08:49:37", nil),
     ("Sun, 06 Nov 1994 08:49:37 +0000", nil),
-    ("Sun, 06 Nov 1994 8:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49 GMT", nil),
-    ("Sun, 06 Nov 1994 08:49:37 GMT x", nil),
-    ("Sun, 06  Nov 1994 08:49:37 GMT", nil), ("Sun, 06 November 1994 08:49:37 GMT", nil),
-    ("Sun, 06 Nov -994 08:49:37 GMT", nil),
-    ("Sun, 06 Nov 19940 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil),
-    ("Sunday, 06 Nov 1994 08:49:37 GMT", nil),
-    ("Sun, 06-Nov-94 08:49:37 GMT", nil), ("Sunday, 6-Nov-94 08:49:37 GMT", nil), ("Sun Nov 6 08:49:37 1994", nil),
-    ("Sun Nov 06 08:49:37 1994", 784_111_777), ("Sun Nov  6 08:49:37 94", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil),
-    ("Sunday Nov  6 08:49:37 1994", nil), ("Sun Nov   6 08:49:37 1994", nil), ("Sun,", nil), ("Sun, ", nil),
-    (", ", nil), ("Sun", nil),
-    ("Sun ", nil), ("Sun Nov", nil), ("1994-11-06T08:49:37Z", nil), ("Sun, 0\u{B2} Nov 1994 08:49:37 GMT", nil),
-    ("Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", nil), ("", nil),
+    ("Sun, 06 Nov 1994 08:49:37 GMT x", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil),
+    ("Sun Nov 6 08:49:37 1994", nil),
+    ("Sun Nov 06 08:49:37 1994", 784_111_777), ("Sun,", nil), ("1994-11-06T08:49:37Z", nil),
+    ("Sun, 0\u{B2} Nov 1994 08:49:37 GMT", nil), ("", nil),
   ]
 
-  @Test(arguments: dates.indices) func readsHTTPDates(_ row: Int) {
-    let (value, expected) = Self.dates[row]
+  @Test(arguments: dates) func readsHTTPDates(_ value: String, _ expected: Int?) {
     #expect(NetworkHTTPDate.seconds(value, now: Self.now) == expected, "\(value)")
   }
 
@@ -166,27 +136,6 @@ import Testing
     #expect(NetworkHTTPDate.seconds("Sunday, 01-Jan-50 00:00:00 GMT", now: now) == -631_152_000)
   }
 
-  @Test(arguments: [0, 1, 60, nil] as [Int64?]) func limitsDatesLikeSeconds(_ cap: Int64?) throws {
-    for (value, seconds) in [
-      ("Wed, 21 Oct 2015 07:28:00 GMT", 0), ("Wed, 21 Oct 2015 07:28:01 GMT", 1),
-      ("Wednesday, 21-Oct-15 07:29:00 GMT", 60),
-      ("Wed Oct 21 07:29:01 2015", 61), ("Sun Nov  6 08:49:37 1994", 0),
-      ("Fri, 31 Dec 9999 23:59:59 GMT", NetworkRetryAfter.longest),
-    ] {
-      let policy = RetryPolicy(maxRetryAfter: cap.map { .seconds($0) } ?? .noLimit, maxRetryTime: .noLimit)
-      let error = NetworkError.endpointError(try Self.response(503, ["Retry-After": value]), nil)
-      let decision = RetryRule(policy).decision(
-        error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0)
-      let fits = cap.map { seconds <= $0 } ?? true
-      #expect(
-        decision
-          == (fits
-            ? Self.retry(after: .seconds(seconds), asked: .seconds(seconds))
-            : .stop(.retryAfterTooLong(.seconds(seconds)))),
-        "\(value)")
-    }
-  }
-
   @Test func ignoresRetryAfterOfASuccess() throws {
     // 200 with Retry-After, retried by an override: it is no refusal.
     let policy = RetryPolicy(backoff: .constant(.seconds(7)), shouldRetry: { _ in true })
@@ -194,13 +143,6 @@ import Testing
     let decision = RetryRule(policy).decision(
       error, Self.request, RetryCallState(attempts: 1), verdict: true, now: Self.now, random: 0)
     #expect(decision == .retry(after: .seconds(7), .backoff))
-  }
-
-  @Test func ignoresRateLimitHeadersOnA502() throws {
-    let error = NetworkError.endpointError(try Self.response(502, ["X-RateLimit-Reset": "3600"]), nil)
-    let decision = RetryRule(.default).decision(
-      error, Self.request, RetryCallState(attempts: 1), verdict: nil, now: Self.now, random: 0.5)
-    #expect(decision == .retry(after: .milliseconds(250), .backoff))
   }
 
   @Test(arguments: [-1e300, -1e18, 0, 1e11, 1e18, 1e300, .infinity]) func extremeClocksDoNotCrashTwoDigitYears(
@@ -231,8 +173,8 @@ import Testing
     (["Retry-After": "", "X-RateLimit-Reset": "5", "X-RateLimit-Remaining": "0"], nil),
   ]
 
-  @Test(arguments: relative.indices) func readsADateRelativeToTheDateHeader(_ row: Int) throws {
-    let (fields, expected) = Self.relative[row]
+  @Test(arguments: relative) func readsADateRelativeToTheDateHeader(_ fields: [String: String], _ expected: Int?) throws
+  {
     #expect(
       NetworkRetryAfter.wait(asked: try Self.response(503, fields), now: Self.now)?.0 == expected.map { .seconds($0) })
   }
@@ -247,34 +189,32 @@ import Testing
     (503, ["RateLimit-Reset": "50", "RateLimit-Remaining": "0"], nil), (502, ["X-RateLimit-Reset": "1445416080"], nil),
     // A point in time.
     (429, ["X-RateLimit-Reset": "1445412510"], 30), (429, ["X-RateLimit-Reset": "1445412400"], 0),
-    (429, ["X-RateLimit-Reset": "1000000000"], 0), (429, ["X-RateLimit-Reset": "999999999"], 999_999_999),
     (429, ["X-RateLimit-Reset": "99999999999999999999"], NetworkRetryAfter.longest),
     (429, ["X-RateLimit-Reset": "1413876510", "Date": "Tue, 21 Oct 2014 07:28:00 GMT"], 30),
     (429, ["X-RateLimit-Reset": "-5"], nil),
-    (429, ["X-RateLimit-Reset": "soon"], nil),
     (429, [:], nil),
   ]
 
-  @Test(arguments: limits.indices) func readsRateLimitResetOnA429(_ row: Int) throws {
-    let (status, fields, expected) = Self.limits[row]
+  @Test(arguments: limits) func readsRateLimitResetOnA429(_ status: Int, _ fields: [String: String], _ expected: Int?)
+    throws
+  {
     let asked = NetworkRetryAfter.wait(asked: try Self.response(status, fields), now: Self.now)
     #expect(asked?.0 == expected.map { .seconds($0) }, "\(status) \(fields)")
   }
 
   /// A reset as a point in time → milliseconds from `now`.
   static let resets: [(String, Int)] = [
-    ("1445412510.25", 30_250), ("1445412480.0001", 1), ("1445412479.5", 0), ("1000000000.5", 0),
+    ("1445412510.25", 30_250), ("1445412480.0001", 1),
     // From 10¹² on in milliseconds.
-    ("1445412510000", 30_000), ("1445412480001", 1), ("1445412480000.5", 1), ("1445412480000", 0),
-    ("1445412479999", 0), ("1000000000000", 0), ("999999999999", 1_000_000_000_000),
-    ("1445498880000", 86_400_000), ("1740614400000", 295_201_920_000),
+    ("1445412510000", 30_000), ("1445412480001", 1), ("1445412480000.5", 1),
+    ("1445412479999", 0), ("999999999999", 1_000_000_000_000),
     // Neither seconds nor milliseconds: microseconds, nanoseconds.
-    ("1445412510000000", 1_000_000_000_000), ("1445412510000000000", 1_000_000_000_000),
-    ("1445412510000000.5", 1_000_000_000_000), (String(repeating: "9", count: 300_000), 1_000_000_000_000),
+    ("1445412510000000", 1_000_000_000_000), (String(repeating: "9", count: 300_000), 1_000_000_000_000),
   ]
 
-  @Test(arguments: resets.indices) func rateLimitResetTimestampIsInSecondsOrMilliseconds(_ row: Int) throws {
-    let (value, expected) = Self.resets[row]
+  @Test(arguments: resets) func rateLimitResetTimestampIsInSecondsOrMilliseconds(_ value: String, _ expected: Int)
+    throws
+  {
     for field in ["RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset"] {
       let asked = NetworkRetryAfter.wait(asked: try Self.response(429, [field: value]), now: Self.now)
       #expect(asked?.wait == .milliseconds(expected), "\(value.prefix(40))")
@@ -285,16 +225,6 @@ import Testing
     let number = try #require(Int(value.prefix { $0 != "." }.prefix(18)))
     let asked = NetworkRetryAfter.wait(asked: try Self.response(429, ["Retry-After": value]), now: Self.now)
     #expect(asked?.wait == .seconds(min(number, NetworkRetryAfter.longest)))
-  }
-
-  @Test func rateLimitResetTimestampIsRelativeToTheDateField() throws {
-    let date = "Tue, 21 Oct 2014 07:28:00 GMT"
-    for value in ["1413876510", "1413876510.0", "1413876510000"] {
-      let response = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date])
-      #expect(NetworkRetryAfter.wait(asked: response, now: Self.now)?.wait == .seconds(30), "\(value)")
-      let cached = try Self.response(429, ["X-RateLimit-Reset": value, "Date": date, "Age": "20"])
-      #expect(NetworkRetryAfter.wait(asked: cached, now: Self.now)?.wait == .seconds(10), "\(value)")
-    }
   }
 
   @Test(arguments: [-1e300, -.infinity, .nan, 1e18, .infinity]) func extremeClocksDoNotCrashRateLimitReset(
@@ -319,27 +249,6 @@ import Testing
         #expect(asked?.field == (isValid ? first : nil))
       }
     }
-  }
-
-  @Test func prefersRetryAfterToRateLimitHeaders() throws {
-    let response = try Self.response(429, ["Retry-After": "3", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
-    let asked = NetworkRetryAfter.wait(asked: response, now: Self.now)
-    #expect(asked?.0 == .seconds(3))
-    #expect(asked?.field == "Retry-After")
-    // Even if it cannot be read.
-    let invalid = try Self.response(429, ["Retry-After": "soon", "RateLimit-Reset": "50", "X-RateLimit-Reset": "9"])
-    #expect(NetworkRetryAfter.wait(asked: invalid, now: Self.now) == nil)
-  }
-
-  @Test func roundsTheWaitUntilADateUp() throws {
-    let now = Date(timeIntervalSince1970: 1_445_412_480.5)
-    let response = try Self.response(503, ["Retry-After": "Wed, 21 Oct 2015 07:28:02 GMT"])
-    #expect(NetworkRetryAfter.wait(asked: response, now: now)?.wait == .seconds(2))
-  }
-
-  @Test func invalidRetryAfterHidesRateLimitHeaders() throws {
-    let fields = ["Retry-After": "soon", "RateLimit-Reset": "7"]
-    #expect(NetworkRetryAfter.wait(asked: try Self.response(429, fields), now: Date()) == nil)
   }
 
   /// ``NetworkError/shouldRetry`` has no clock.

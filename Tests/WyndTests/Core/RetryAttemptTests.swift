@@ -72,7 +72,7 @@ import Testing
   }
 
   /// On Apple's platforms a prepared attempt is a task, and a session that was invalidated meanwhile cannot create one.
-  @Test func canceledCallPreparesNoAttempt() async throws {
+  @Test(arguments: [true, false]) func canceledCallPreparesNoAttempt(_ verdict: Bool) async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
@@ -87,7 +87,7 @@ import Testing
     let policy = RetryPolicy(shouldRetry: { _ in
       isAsked.open()
       mayAnswer.wait()
-      return true
+      return verdict
     })
     let late = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
     await isAsked.wait()
@@ -149,24 +149,6 @@ import Testing
       queue.isSuspended = false
     }
     #expect(waitingHandlers.value == [0])
-  }
-
-  /// The call ends as canceled even if the closure returns true.
-  @Test(arguments: [true, false]) func cancellationWhileShouldRetryDecidesIsReported(_ verdict: Bool) async throws {
-    let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let (isAsked, mayAnswer) = (Gate(), DispatchSemaphore(value: 0))
-    let policy = RetryPolicy(shouldRetry: { _ in
-      isAsked.open()
-      mayAnswer.wait()
-      return verdict
-    })
-    let task = Task { await RetryLoop(NetworkCallPlan(request, policy: policy), on: transport).run() }
-    await isAsked.wait()
-    task.cancel()
-    mayAnswer.signal()
-    let result = await task.value
-    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
   }
 
   /// A conflict is that of an earlier attempt, if that one may have reached the server despite its error.

@@ -24,12 +24,4 @@ import Testing
     call = RetryCallState(attempts: 50, elapsed: .seconds(1), retries: 49)
     #expect(decide(lost, call) == .stop(.maxRetries))
   }
-
-  @Test func decisionHasTheRetryAfterOfTheServer() throws {
-    let url = try #require(URL(string: "https://a.example/"))
-    let response = try #require(
-      HTTPURLResponse(url: url, statusCode: 503, httpVersion: nil, headerFields: ["Retry-After": "7"]))
-    let decision = decide(.endpointError(response, nil), RetryCallState(attempts: 1))
-    #expect(decision == .retry(after: .seconds(8), .server(field: "Retry-After")))
-  }
 }

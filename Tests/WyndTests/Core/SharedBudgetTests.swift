@@ -29,18 +29,6 @@ import WyndLoopbackServer
     #expect(log.sources == [.backoff, .backoff, .backoff, .backoff])
     #expect(server.requests.map(\.target) == ["/busy", "/busy", "/busy", "/fine", "/busy", "/busy", "/busy"])
   }
-
-  @Test func failuresOfAnotherHostOrBudgetSkipNoRetries() async throws {
-    let servers = [try LoopbackServer(script: .status(503)), try LoopbackServer(script: .status(503))]
-    for (number, server) in (servers + [servers[0]]).enumerated() {
-      let log = EventLog()
-      // The first two calls share a budget and not a host, the third has a budget of its own.
-      let budget = number < 2 ? Self.budget : RetryBudget()
-      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: budget, onEvent: log.add)
-      _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
-      #expect(log.sources == [.backoff])
-    }
-  }
   private static let budget = RetryBudget()
 
   @Test func reportsASkippedRetry() async throws {
@@ -50,46 +38,6 @@ import WyndLoopbackServer
       maxRetries: 3, backoff: .constant(.milliseconds(200)), budget: RetryBudget(), onEvent: log.add)
     _ = await all(10) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
     #expect(log.sources.contains(.budget))
-  }
-
-  /// Attempts that never reached the server are no load for it, so no call waits for another.
-  @Test func unreachableCallsDoNotWaitForEachOther() async throws {
-    let server = try LoopbackServer(isListening: false) { _ in .ok() }
-    let budget = RetryBudget()
-    for _ in 0..<3 {
-      let log = EventLog()
-      // A busy machine may take ten seconds for three attempts.
-      let policy = RetryPolicy(
-        maxRetries: 2, backoff: .immediate, maxRetryTime: .noLimit, maxUnreachableTime: .noLimit, budget: budget,
-        onEvent: log.add
-      )
-      _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
-      #expect(log.sources == [.backoff, .backoff])
-    }
-  }
-
-  /// A host that was down for a moment and then responds 404 delays no call.
-  @Test
-  func doesNotWaitForAHostThatResponds404() async throws {
-    let end = ContinuousClock.now + .seconds(1)
-    let server = try LoopbackServer { _ in .status(ContinuousClock.now < end ? 503 : 404) }
-    let policy = RetryPolicy(budget: RetryBudget())
-    let errors = await all(20) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
-    #expect(errors.allSatisfy { $0?.statusCode == 404 })
-    // Alone each would need 3 s at the most, behind a queue of calls two minutes; the machine may be slow. The simulation
-    // has the exact time.
-    #expect(ContinuousClock.now - end < .seconds(60))
-  }
-
-  /// `maxRetries` bounds the time of parallel calls as it bounds that of one: 2 retries take 1.5 s at the most.
-  @Test(arguments: [3, 50])
-  func parallelFailuresDoNotExtendTwoRetries(_ count: Int) async throws {
-    let server = try LoopbackServer(script: .status(503))
-    let policy = RetryPolicy(maxRetries: 2, budget: RetryBudget())
-    let began = ContinuousClock.now
-    let errors = await all(count) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
-    #expect(errors.allSatisfy { $0?.statusCode == 503 })
-    #expect(ContinuousClock.now - began < .seconds(60))
   }
 
   private func all(

@@ -70,33 +70,6 @@ import WyndLoopbackServer
     #expect(types == [["a/b"], ["a/b"], ["a/b"], ["a/b"], ["c/d"], ["c/d"]])
   }
 
-  @Test func sendsAFileWithACompletionHandler() async throws {
-    let folder = try Folder()
-    try Data("the file".utf8).write(to: folder.file())
-    let server = try LoopbackServer(script: .ok("done"))
-    let result = Box<Result<String, NetworkError>>()
-    session.load(Call(server: server, body: .file(folder.file()))) { result.value = $0 }
-    await until { result.value != nil }
-    #expect(try result.value?.get() == "done" && server.requests.map(\.text) == ["the file"])
-  }
-
-  @Test func makesAMultipartBodyWithFilesOnceAndRemovesItsFile() async throws {
-    let folder = try Folder()
-    let mark = UUID().uuidString
-    try Data(mark.utf8).write(to: folder.file())
-    let found = Box<[Bool]>([])
-    let server = try LoopbackServer { request in
-      try? FileManager.default.removeItem(at: folder.file())
-      if request.isComplete { found.update { $0 += UploadTests.temporaryFiles(with: mark) } }
-      return request.index == 0 ? .status(503) : .ok()
-    }
-    let call = Call(server: server, body: .multipart([.init(name: "a", file: folder.file())]))
-    _ = try await session.load(call, policy: Self.policy)
-    #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.text.contains("\r\n\r\n\(mark)\r\n--") })
-    #expect(Set(server.requests.map { $0.value("Content-Type") }).count == 1)
-    #expect(found.value == [true, true] && UploadTests.temporaryFiles(with: mark).isEmpty)
-  }
-
   @Test func sendsNothingForAMissingFileOrAMethodWithoutABody() async throws {
     let server = try LoopbackServer(script: .ok())
     let missing = Call(server: server, body: .file(URL(fileURLWithPath: "/nowhere/photo.jpg")))

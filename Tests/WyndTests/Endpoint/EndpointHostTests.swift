@@ -16,18 +16,15 @@ import Wynd
 
   static let malformed = [
     // IPv6
-    "[0:0:]", "0:0:", "[::1.]", "::1.", "[0:1:2:3:4:5:6:7:8]", "0:1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7", "1::2::3", ":::",
-    "::00001", "12345::", "::ffff:1.2.3.456", "::ffff:1.2.3", "::01.2.3.4", "1.2.3.4::", ":1:2", "[.:.:.]", "[a:b]",
-    "[::1]]", "[[::1]]", "[::1", "::1]", "[", "]", "[]", "][", "[]:80", "[garbage]", "[v1.fe]", "[1.2.3.4]", "[::1]:80",
-    "[example.com]", "::1\u{0}", "[::1\u{0}x]", " ::1", "[::1 ]", "[%3A%3A1]", "::1/64",
+    "[0:0:]", "[::1.]", "0:1:2:3:4:5:6:7:8", "1::2::3",
+    "::00001", "12345::", "::ffff:1.2.3.456", "::01.2.3.4", "[a:b]", "[[::1]]", "[::1", "[]", "[v1.fe]", "[1.2.3.4]",
+    "[::1]:80",
+    "[example.com]", "::1\u{0}", " ::1", "::1/64",
     // A zone
-    "fe80::1%eth0", "[fe80::1%eth0]", "[fe80::1%25eth0]", "fe80::1%", "fe80::1%1",
+    "fe80::1%eth0", "[fe80::1%25eth0]",
     // IPv4
-    "256.1.1.1", "1.2.3", "127.1", "1", "0", "2130706433", "0x7f.1", "0x7f000001", "0x", "1.2.3.4.5", "01.2.3.4",
-    "0177.0.0.1", "127.0.0.01", "1.2.3.", "127.0.0.1.", "4294967296", "123.456", "a.1", "a.0x1", "a.0XfF", "1.2.3.4:80",
-    "1..2", "-1.2.3.4x..", "１.２.３", "1.2.3.256",
-    // Names
-    "..", "a..", ".example",
+    "256.1.1.1", "1.2.3", "0", "2130706433", "0x7f.1", "1.2.3.4.5", "01.2.3.4", "127.0.0.1.", "a.0x1", "1.2.3.4:80",
+    "1..2", "１.２.３", "a..", ".example",
   ]
 
   @Test(arguments: malformed) func rejectsInvalidHosts(_ host: String) async {
@@ -57,8 +54,7 @@ import Wynd
     ("1.2.3.4.example.", "https://1.2.3.4.example./"), ("3com", "https://3com/"), ("x0x1", "https://x0x1/"),
   ]
 
-  @Test(arguments: valid.indices) func acceptsHostNamesAndIPAddresses(_ row: Int) async throws {
-    let (host, url) = Self.valid[row]
+  @Test(arguments: valid) func acceptsHostNamesAndIPAddresses(_ host: String, _ url: String) async throws {
     let script = NetworkScript([.ok("x")])
     _ = try await NetworkClient(on: script).load(Page(host: host))
     let client = NetworkClient(baseURL: try NetworkClient.baseURL(host: host), on: script)

@@ -67,31 +67,6 @@ extension LocalEndpoint {
     let accepts = server.requests.map { $0.value("Accept") == "application/json" }
     #expect(accepts == [false, false, false, false, true, true, true])
   }
-
-  static let charsets: [([UInt8], String?, String?)] = [
-    (Array("ü".utf8), nil, "ü"), (Array("ü".utf8), "text/plain; charset=UTF-8", "ü"),
-    ([0xFC], "text/plain; charset=\"ISO-8859-1\"", "ü"), ([0x80], "text/plain;charset=windows-1252; x=y", "€"),
-    ([0xFC], "text/plain", nil), ([0x82, 0xA0], "text/html; charset=Shift_JIS", "あ"), ([0xE9], nil, nil),
-    ([97], "text/plain; charset=us-ascii", "a"), ([0xC3, 0xA9], "text/plain; charset=utf8", "é"),
-    ([0xE9], "text/plain; charset=latin1", "é"), ([0xE9], "text/plain; Charset=\"ISO-8859-1\"", "é"),
-    ([0x80], "text/plain; charset=windows-1252", "€"), ([0xFE, 0xFF, 0, 97], "text/plain; charset=utf-16", "a"),
-    ([0x82, 0xA0], "text/plain; charset=shift_jis", "あ"), ([0x82, 0xA0], "text/plain; charset=Shift_JIS; x=y", "あ"),
-    ([97, 98], "text/plain; charset=windows-1251", "ab"), ([0xE0], "text/plain; charset=windows-1251", "а"),
-    ([97, 0], "text/plain; charset=windows-1251", "a\u{0}"), ([0xC1], "text/plain; charset=x-unknown", nil),
-    ([97, 0], "text/plain; charset=x-unknown", nil), ([0xFF], "text/plain; charset=utf-8", nil),
-  ]
-  @Test(arguments: charsets.indices) func decodesTextInItsCharset(_ row: Int) async throws {
-    let (bytes, type, expected) = Self.charsets[row]
-    let server = try LoopbackServer(script: .ok(bytes, type.map { [("Content-Type", $0)] } ?? []))
-    do throws(NetworkError) {
-      #expect(try await session.load(Text(server: server)) == expected)
-    } catch {
-      guard case .undecodable(_, _, let data) = error, expected == nil else { Issue.record("\(error)"); return }
-      #expect(data == Data(bytes))
-      #expect("\(error)".contains("the body: is not valid"), "\(error)")
-    }
-  }
-
   struct Dated: LocalEndpoint {
     typealias Response = User
     let server: LoopbackServer
@@ -126,51 +101,19 @@ extension LocalEndpoint {
     #expect(listed.requests.first?.value("Content-Type") == "application/x-plist")
     #expect(Data(listed.requests.first?.body ?? []) == plist)
   }
-
-  struct Counted: LocalEndpoint {
-    typealias Response = Int
-    let server: LoopbackServer
-    struct Odd: Error {}
-    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Int {
-      if data.count == 3 { throw NetworkError.noResponse }
-      if data.count % 2 == 1 { throw Odd() }
-      return data.count
-    }
-  }
-  @Test func usesACustomParse() async throws {
-    let server = try LoopbackServer(script: .ok("1234"), .ok("12345"), .ok("123"), .status(200))
-    let endpoint = Counted(server: server)
-    #expect(try await session.load(endpoint) == 4)
-    do throws(NetworkError) { _ = try await session.load(endpoint) } catch {
-      guard case .undecodable(let own, let response, let data) = error else { Issue.record("\(error)"); return }
-      #expect(own is Counted.Odd)
-      #expect(response.statusCode == 200)
-      #expect(data == Data("12345".utf8))
-    }
-    do throws(NetworkError) { _ = try await session.load(endpoint) } catch {
-      guard case .noResponse = error else { Issue.record("\(error)"); return }
-    }
-    #expect(try await session.load(endpoint) == 0)
-  }
-
   // MARK: What cannot be parsed
 
   static let broken: [(String, String)] = [
     (#"{"users":[{"email":"a"},{"email":null}]}"#, "users[1].email: expected String, found null"),
     (#"{"users":[{"email":3}]}"#, "users[0].email: expected String, found number"),
-    (#"{"users":[{"email":["x"]}]}"#, "users[0].email: expected String, found array"),
-    (#"{"users":[{"email":{}}]}"#, "users[0].email: expected String, found dictionary"),
-    (#"{"users":[{"email":true}]}"#, "users[0].email: expected String, found bool"),
     (#"{"users":[{}]}"#, "users[0].email: is missing"),
-    (#"{"users":"none"}"#, "users: expected Array<Any>, found string"),
-    (#"{}"#, "users: is missing"), (#"[]"#, "the body: expected Dictionary<String, Any>, found array"),
+    (#"[]"#, "the body: expected Dictionary<String, Any>, found array"),
     (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: is not valid"),
     (#"{"users":tru}"#, "the body: is not valid"),
   ]
-  @Test(arguments: broken.indices) func reportsThePathOfADecodingErrorAndDoesNotRetry(_ row: Int)
+  @Test(arguments: broken) func reportsThePathOfADecodingErrorAndDoesNotRetry(_ body: String, _ text: String)
     async throws
   {
-    let (body, text) = Self.broken[row]
     let server = try LoopbackServer(script: .ok(body))
     do throws(NetworkError) {
       _ = try await session.load(Of<Users>(server: server))
@@ -189,9 +132,8 @@ extension LocalEndpoint {
 
   /// Any part of a body may be secret, so no text quotes it. It is in `error.data`.
   static let bodies = [
-    "{'sid': 'SECRET'}", #"{"tok\u0065n":"SECRET"}"#, #"{"refresh":"SECRET"}"#, "token SECRET",
-    "Authorization Bearer SECRET", "secret%3DSECRET", "<token>SECRET</token>", #"{"n": "SECRET"}"#, "SECRET",
-    #"{"users":[{"email":"SECRET"},{"email":4711471}]}"#, #"{"users":{"SECRET":1}}"#, #"{"SECRET":1}"#, "{SECRET",
+    "{'sid': 'SECRET'}", #"{"tok\u0065n":"SECRET"}"#, "token SECRET",
+    #"{"users":[{"email":"SECRET"},{"email":4711471}]}"#, #"{"users":{"SECRET":1}}"#, #"{"SECRET":1}"#,
   ]
   @Test(arguments: bodies) func doesNotQuoteTheBodyInErrorTexts(_ body: String) async throws {
     let server = try LoopbackServer(script: .ok(body))
@@ -217,24 +159,5 @@ extension LocalEndpoint {
       let found = (try? container.decode(String.self)) ?? (try? "\(container.decode([String: JSONValue].self))") ?? "no"
       throw DecodingError.typeMismatch(Self.self, .init(codingPath: [], debugDescription: "but found a \(found)"))
     }
-  }
-
-  @Test func doesNotQuoteAnUnknownEnumValue() async throws {
-    let server = try LoopbackServer(script: .ok(#"["red","SECRET"]"#))
-    let error = await #expect(throws: NetworkError.self) { try await session.load(Of<[Color]>(server: server)) }
-    let text = "\(try #require(error))"
-    #expect(text.hasPrefix("[1]: is not valid: 200 "), "\(text)")
-  }
-
-  @Test func parsesGenericEndpointsByTheirResponseType() async throws {
-    let empty = try LoopbackServer(script: .status(200))
-    #expect(try await session.load(Of<Int?>(server: empty)) == nil)
-    #expect(try await session.load(Of<JSONValue>(server: empty)) == .null)
-    #expect(try await session.load(Of<String>(server: empty)) == "")
-    let text = try LoopbackServer(script: .ok("hello"))
-    #expect(try await session.load(Of<String>(server: text)) == "hello")
-    #expect(try await session.load(Of<String?>(server: text)) == "hello")
-    #expect(try await session.load(Of<Data>(server: text)) == Data("hello".utf8))
-    #expect(text.requests.allSatisfy { $0.value("Accept") != "application/json" })
   }
 }

@@ -24,10 +24,10 @@ import Wynd
     (400, #"{"code":"a"}"#, "a"), (404, #"{"code":"a"}"#, "a"), (500, #"{"code":"a"}"#, "a"), (400, "{}", nil),
     (400, "", nil), (503, "<html>", nil),
   ]
-  @Test(arguments: failures.indices, [0, 1]) func decodesServiceErrors(
-    _ row: Int, _ retries: Int
+  @Test(arguments: failures, [0, 1]) func decodesServiceErrors(
+    _ row: (status: Int, body: String, code: String?), _ retries: Int
   ) async throws {
-    let (status, body, code) = Self.failures[row]
+    let (status, body, code) = row
     let client = Self.client(NetworkScript([.status(status, body)]))
     let error = try #require(
       await #expect(throws: NetworkError.self) {
@@ -92,16 +92,5 @@ import Wynd
     #expect(response.value == 1 && response.data.isEmpty && response.attempts.isEmpty && response.source == .network)
     let cached = NetworkResponse(value: 2, response: try #require(head), data: Data([1]), source: .cache)
     #expect(cached.data == Data([1]) && cached.source == .cache && cached.response.statusCode == 203)
-  }
-
-  @Test func theValueOfAPlainCallIsItsBody() async throws {
-    let script = NetworkScript([.status(503), .status(201, "text")])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    let response: NetworkResponse<Data> = try await script.networkResponse(for: request)
-    #expect(response.value == Data("text".utf8) && response.data == response.value && response.statusCode == 201)
-    let attempts: [NetworkAttempt] = response.attempts
-    #expect(attempts.map(\.number) == [1, 2] && attempts.map { $0.error?.statusCode } == [503, nil])
-    let made = NetworkResponse(data: Data("x".utf8), response: response.response)
-    #expect(made.value == made.data && made.attempts.isEmpty)
   }
 }

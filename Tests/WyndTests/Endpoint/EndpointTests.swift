@@ -17,19 +17,6 @@ import Wynd
   struct Call<Response: Decodable & Sendable>: Endpoint {
     let path: String
   }
-  struct Plain<Response: Sendable>: Endpoint {
-    let path: String
-    let parsed: @Sendable (Data) throws -> Response
-    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response { try parsed(data) }
-  }
-
-  @Test func parsesGenericEndpointsAsTheirParameter() async throws {
-    let client = Self.client(NetworkScript([.ok("[1,2]")]))
-    #expect(try await client.load(Call<[Int]>(path: "/x")) == [1, 2])
-    #expect(try await client.load(Call<Data>(path: "/x")) == Data("[1,2]".utf8))
-    #expect(try await client.load(Plain(path: "/x") { $0.count }) == 5)
-  }
-
   // MARK: Every requirement
 
   struct Complete: Endpoint {

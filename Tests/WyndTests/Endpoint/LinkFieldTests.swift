@@ -23,33 +23,27 @@ import Wynd
     // The forms of RFC 8288 §3, and of well-known services.
     (#"<https://a.example/n>; rel="next""#, next), (#"<https://a.example/n>;rel=next"#, next),
     (#"<https://a.example/p>; rel="prev", <https://a.example/n>; rel="next", <https://a.example/l>; rel="last""#, next),
-    (#"  <https://a.example/n>  ;  rel  =  "next"  "#, next), ("<https://a.example/n>;\trel=\"next\"", next),
+    (#"  <https://a.example/n>  ;  rel  =  "next"  "#, next),
     (#"<https://a.example/n>; REL="Next""#, next),
     // Several relation types of one link.
-    (#"<https://a.example/n>; rel="prev  next""#, next), (#"<https://a.example/n>; rel="start next""#, next),
+    (#"<https://a.example/n>; rel="prev  next""#, next),
     (#"<https://a.example/x>; rel="nextpage next-1", <https://a.example/n>; rel=next"#, next),
     (#"<https://a.example/n>; rel="http://r.example/next", <https://a.example/m>; rel=prev"#, nil),
     // A quoted string may contain anything, even a whole link.
     (#"<https://a.example/p>; title="a, <https://evil.example>; rel=next"; rel=prev"#, nil),
     (#"<https://a.example/p>; title="a \", b"; rel=prev, <https://a.example/n>; title="x;y,z"; rel="next""#, next),
     (#"<https://a.example/n>; title="\\"; rel=next"#, next),
-    (#"<https://a.example/n>; title*=UTF-8'de'n%c3%a4chste; rel=next; media="a, b""#, next),
     (#"<https://a.example/n>; rel="ne\xt""#, next),
     // A comma and a semicolon in the target.
     (#"<https://a.example/n?a=1,2;b=3>; rel=next"#, "https://a.example/n?a=1,2;b=3"),
     (#"<https://a.example/n?cursor=a+b%2Bc>; rel=next"#, "https://a.example/n?cursor=a+b%2Bc"),
-    (#"<https://a.example/n?q=a b|ü>; rel=next"#, "https://a.example/n?q=a%20b%7C%C3%BC"),
     // An escape stands for itself, also beside a character that a URL cannot have.
     (#"</x?page[number]=2&q=a%20b>; rel="next""#, "https://a.example/x?page%5Bnumber%5D=2&q=a%20b"),
-    (#"<https://a.example/a b%2Fc>; rel=next"#, "https://a.example/a%20b%2Fc"),
     (#"</100%/%2g?q=ü%20>; rel=next"#, "https://a.example/100%25/%252g?q=%C3%BC%20"),
     (#"<https://bücher.example/a b%20>; rel=next"#, "https://xn--bcher-kva.example/a%20b%20"),
-    (#"<?a[]=%20>; rel=next"#, "https://a.example/v1/users?a%5B%5D=%20"),
     // Relative targets.
     ("</v1/users?page=2>; rel=next", "https://a.example/v1/users?page=2"),
-    ("<users?page=2>; rel=next", "https://a.example/v1/users?page=2"),
-    ("<?page=2>; rel=next", "https://a.example/v1/users?page=2"),
-    ("<../n>; rel=next", next), ("<//b.example/n>; rel=next", "https://b.example/n"),
+    ("<?page=2>; rel=next", "https://a.example/v1/users?page=2"), ("<//b.example/n>; rel=next", "https://b.example/n"),
     // The first of several counts.
     (#"<https://a.example/n>; rel=next; rel=prev, <https://a.example/m>; rel=next"#, next),
     (#"<https://a.example/n>; rel=prev; rel=next"#, nil), ("<https://a.example/n>; rel; rel=next", nil),
@@ -57,15 +51,13 @@ import Wynd
     (#"<https://a.example/n>; rel=next; anchor="/v1/other", <https://a.example/m>; rel=next"#, "https://a.example/m"),
     (#"<https://a.example/n>; rel=next; anchor="?page=1""#, nil),
     // What is not a link.
-    ("", nil), (",", nil), ("next", nil), ("https://a.example/n; rel=next", nil), ("<https://a.example/n", nil),
-    ("<https://a.example/n>", nil), ("<https://a.example/n> rel=next", nil), ("<https://a.example/n>; rev=next", nil),
+    ("", nil), (",", nil), ("next", nil), ("https://a.example/n; rel=next", nil),
+    ("<https://a.example/n>", nil), ("<https://a.example/n>; rev=next", nil),
     (#", ,<https://a.example/n>; rel="next" , "#, next), ("<a> junk, <https://a.example/n>; rel=next", next),
-    ("junk, <https://a.example/n>; rel=next", next), ("<https://a.example/n>; ; rel=next", next),
-    (#"<https://a.example/n>; rel="next"#, nil), (#"<https://a.example/n>; title="a\"#, nil),
-    ("https://a.example/m; rel=next, <https://a.example/n>; rel=next", next),
+    ("junk, <https://a.example/n>; rel=next", next),
+    (#"<https://a.example/n>; rel="next"#, nil),
   ]
-  @Test(arguments: targetsOfNext.indices) func findsTheNextPage(_ row: Int) {
-    let (field, expected) = Self.targetsOfNext[row]
+  @Test(arguments: targetsOfNext) func findsTheNextPage(_ field: String, _ expected: String?) {
     #expect(Self.link("next", field) == expected)
   }
 

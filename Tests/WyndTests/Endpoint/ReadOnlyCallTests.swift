@@ -75,23 +75,6 @@ import WyndLoopbackServer
     }
   }
 
-  /// A body that can be read only once is not sent a second time, and a failure that proves more is reported.
-  @Test func readOnlyPOSTSendsABodyStreamOnceAndReportsNothingSent() async throws {
-    let log = EventLog()
-    let script = NetworkScript([.failure(.cannotConnectToHost), .status(404)])
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    request.httpMethod = "POST"
-    let policy = RetryPolicy(onEvent: log.add)
-    let result = await script.perform(NetworkCallPlan(request, policy: policy, isReadOnly: true))
-    #expect(result.error?.statusCode == 404 && script.requests.count == 2)
-    #expect(log.safeties.first == .nothingSent)
-    request.httpBodyStream = InputStream(data: Data("x".utf8))
-    let streamed = NetworkScript([.status(503)])
-    let plan = NetworkCallPlan(request, isReadOnly: true)
-    #expect(await streamed.perform(plan).error?.stopReason == .bodyNotReplayable)
-    #expect(streamed.requests.count == 1)
-  }
-
   /// After a redirect a rejected POST is sent again only if that is safe.
   @Test(arguments: [true, false]) func onlyAReadOnlyPOSTIsSentAgainAfterARedirectAndA401(_ isReadOnly: Bool)
     async throws

@@ -19,8 +19,9 @@ extension RequestBodyTests {
     (.idempotencyKey("k-1"), "Idempotency-Key", "\"k-1\""), (.init("X-A", "b"), "X-A", "b"),
     (.idempotencyKey(#"a "b" \c"#), "Idempotency-Key", #""a \"b\" \\c""#),
   ]
-  @Test(arguments: headers.indices) func sendsTypedHeaders(_ row: Int) async throws {
-    let (header, name, value) = Self.headers[row]
+  @Test(arguments: headers) func sendsTypedHeaders(_ header: NetworkHeader, _ name: String, _ value: String)
+    async throws
+  {
     let server = try LoopbackServer(script: .ok())
     try await session.load(Call(server: server, headers: [header]))
     #expect(server.requests.first?.value(name) == value)

@@ -53,30 +53,6 @@ import Wynd
     #expect(error.serviceError(as: Late.self, decoder: decoder)?.dueDate.timeIntervalSince1970 == 1_795_276_800)
   }
 
-  /// A service that reports errors with status 200.
-  @Test func findsTheErrorThatParseThrows() async throws {
-    struct Sale: Endpoint {
-      typealias Response = Int
-      let path = "/sale"
-      func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Int {
-        throw try decoder.decode(Problem.self, from: data)
-      }
-    }
-    let client = Self.client([.ok(Self.body)])
-    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Sale()) })
-    #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == 200)
-  }
-
-  /// A body in another format, and a call that names no type.
-  @Test func keepsErrorBodiesThatAreNoServiceError() async throws {
-    let html = Self.client([.status(502, "<html>"), .status(404, "<html>")])
-    let error = try #require(await #expect(throws: NetworkError.self) { try await html.load(.post("/a")) })
-    #expect(error.serviceError(as: Problem.self) == nil && error.statusCode == 502)
-    let client = Self.client([.status(409, Self.body)])
-    let plain = try #require(await #expect(throws: NetworkError.self) { try await client.load(.post("/a")) })
-    guard case .endpointError = plain else { Issue.record("\(plain)"); return }
-  }
-
   /// Also after retries, and with the advice of its author alone.
   @Test func localizedDescriptionIsThatOfTheServiceError() async throws {
     for (status, attempts) in [(409, 0), (503, 2)] {
@@ -86,25 +62,6 @@ import Wynd
       #expect(error.localizedDescription == "Sold out." && error.errorDescription == "Sold out.")
       // The log has the type, and nothing of the body.
       #expect("\(error)".contains("Problem") && !"\(error)".contains("Sold"))
-    }
-  }
-
-  /// The error of the service that a middleware decodes and throws, directly or in one of the library's.
-  @Test func serviceErrorOfAMiddlewareIsFound() async throws {
-    for isWrapped in [false, true] {
-      let decoding = NetworkMiddlewareTests.Closure { request, next in
-        do { return try await next(request) } catch NetworkError.endpointError(let response, let data?) {
-          let problem = try JSONDecoder().decode(Problem.self, from: data)
-          throw isWrapped ? NetworkError.serviceError(problem, response, data) : problem
-        }
-      }
-      var client = Self.client([.status(503, Self.body)])
-      client.middleware = [decoding]
-      let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(.post("/a")) })
-      #expect(error.serviceError(as: Problem.self)?.title == "Sold out." && error.statusCode == 503)
-      let retried = try #require(
-        await #expect(throws: NetworkError.self) { try await client.load(.get("/a", as: String.self)) })
-      #expect(retried.serviceError(as: Problem.self)?.title == "Sold out." && retried.attempts.count == 2)
     }
   }
 }

@@ -10,88 +10,58 @@
   @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxFaultTests {
     static let texts: [(URLError.Code, String, URLError.Code?)] = [
       (.unknown, "transfer closed with 92 bytes remaining to read", .networkConnectionLost),
-      (.unknown, "transfer closed with outstanding read data remaining", .networkConnectionLost),
       (.unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),
-      (.unknown, "Too long hexadecimal number in chunked-encoding", .cannotParseResponse),
       (.unknown, "Error while processing content unencoding: incorrect header check", .cannotDecodeContentData),
-      (.unknown, "Unrecognized or bad HTTP Content or Transfer-Encoding", .cannotDecodeContentData),
       (.unknown, "Unrecognized content encoding type. libcurl understands deflate, gzip", .cannotDecodeContentData),
       (.unknown, "Failed writing received data to disk/application", .cannotDecodeContentData),
-      (.unknown, "Failed writing header", .cannotParseResponse),
       (.unknown, "Header without colon", .cannotParseResponse),
-      (.unknown, "Nul byte in header", .cannotParseResponse),
       (.unknown, "Invalid Content-Length: value", .cannotParseResponse),
       (.unknown, "Out of memory", .cannotParseResponse),
       (.unknown, "SSL certificate problem: certificate has expired", .serverCertificateHasBadDate),
       (.unknown, "SSL certificate problem: certificate is not yet valid", .serverCertificateNotYetValid),
       (.unknown, "SSL certificate problem: self-signed certificate", .serverCertificateUntrusted),
-      (.unknown, "SSL certificate problem: unable to get local issuer certificate", .serverCertificateUntrusted),
       (
         .unknown, "SSL: no alternative certificate subject name matches target host name 'h'",
         .serverCertificateUntrusted
       ),
       (.unknown, "OpenSSL/3.0.15: error:0A00010B:SSL routines::wrong version number", .secureConnectionFailed),
-      (.unknown, "OpenSSL SSL_connect: Connection reset by peer in connection to h:443", .secureConnectionFailed),
       (.unknown, "OpenSSL SSL_write: Broken pipe, errno 32", .networkConnectionLost),
       (.unknown, "OpenSSL SSL_read: Connection reset by peer, errno 104", .networkConnectionLost),
       (.unknown, "Send failure: Broken pipe", .networkConnectionLost),
       (.unknown, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost),
       (.unknown, "something that libcurl will say one day", nil),
       (.unknown, "Failed to connect to 192.0.2.1 port 80 after 0 ms: Couldn't connect to server", .cannotConnectToHost),
-      (.unknown, "Couldn't connect to server", .cannotConnectToHost),
-      (.cannotConnectToHost, "Failed to connect to h port 1 after 0 ms: Couldn't connect to server", nil),
       (.unknown, "Could not resolve proxy: p", .cannotConnectToHost),
-      (.unknown, "Unsupported proxy scheme for 'junk://p'", .cannotConnectToHost),
       (.unknown, "Proxy CONNECT aborted", .cannotConnectToHost),
-      (.unknown, "Failed sending CONNECT to proxy", .cannotConnectToHost),
-      (.unknown, "CONNECT response too large", .cannotConnectToHost),
-      (.unknown, "connection to proxy closed", .cannotConnectToHost),
       (.unknown, "User was rejected by the SOCKS5 server (5 1).", .cannotConnectToHost),
-      (.unknown, "proxy handshake error", .cannotConnectToHost),
       (.unknown, "error setting certificate file: /etc/ssl/certs/ca-certificates.crt", .serverCertificateUntrusted),
-      (.unknown, "Problem with the SSL CA cert (path? access rights?)", .serverCertificateUntrusted),
       (.unknown, "server certificate expiration date has passed.", .serverCertificateHasBadDate),
-      (.unknown, "server certificate not activated yet.", .serverCertificateNotYetValid),
-      (.unknown, "BoringSSL SSL_connect: SSL_ERROR_SYSCALL in connection to h:443 ", .secureConnectionFailed),
       (.unknown, "gnutls_handshake() failed: Handshake failed", .secureConnectionFailed),
       (
         .unknown, "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0",
         .clientCertificateRequired
       ),
-      (.unknown, "SSL Client Certificate required", .clientCertificateRequired),
-      (.unknown, "SSL read: Connection reset by peer, errno 104", .networkConnectionLost),
       (.unknown, "GnuTLS recv error (-54): Error in the pull function.", .networkConnectionLost),
       (.unknown, "Connection died, tried 5 times before giving up", .networkConnectionLost),
-      (.unknown, "Failed sending HTTP request", .networkConnectionLost),
-      (.unknown, "Failure when receiving data from the peer", .networkConnectionLost),
       (.unknown, "Failed receiving HTTP2 data", .networkConnectionLost),
-      (.unknown, "Stream error in the HTTP/2 framing layer", .networkConnectionLost),
-      (.unknown, "h2_process_pending_input: nghttp2_session_mem_recv() returned -505:bad", .networkConnectionLost),
       (.unknown, "necessary data rewind wasn't possible", .networkConnectionLost),
       (.badServerResponse, "Server returned nothing (no headers, no data)", .networkConnectionLost),
-      (.unknown, "Failed reading the chunked-encoded stream", .cannotParseResponse),
       // One address of the host refused, and the next one accepted.
       (.cannotConnectToHost, "Empty reply from server", .networkConnectionLost),
-      (.cannotConnectToHost, "transfer closed with 7 bytes remaining to read", .networkConnectionLost),
-      (.cannotConnectToHost, "Received HTTP/0.9 when not allowed", .cannotParseResponse),
       (.cannotConnectToHost, "something that libcurl will say one day", .unknown),
       (.cannotConnectToHost, "", nil),
       (.cannotFindHost, "Could not resolve host: SSL.example", nil),
       (.cannotFindHost, "Send failure: Broken pipe", .networkConnectionLost),
       (.networkConnectionLost, "rustls: TLS error", nil),
-      (.badServerResponse, "Empty reply from server", .networkConnectionLost),
       (.unsupportedURL, "Received HTTP/0.9 when not allowed", .cannotParseResponse),
-      (.unsupportedURL, "Unsupported HTTP version (3.7) in response", .cannotParseResponse),
-      (.unsupportedURL, "Unsupported response code in HTTP response", .cannotParseResponse),
       (.unsupportedURL, "unsupported URL", nil),
-      (.unsupportedURL, "Recv failure: Connection reset by peer", .networkConnectionLost),
       (.cannotConnectToHost, "Send failure: Broken pipe", .networkConnectionLost),
-      (.networkConnectionLost, "Recv failure: Connection reset by peer", nil),
       (.timedOut, "anything", nil),
     ]
 
-    @Test(arguments: texts.indices) func mapsLibcurlTextsToURLErrorCodes(_ row: Int) {
-      let (code, text, expected) = Self.texts[row]
+    @Test(arguments: texts) func mapsLibcurlTextsToURLErrorCodes(
+      _ code: URLError.Code, _ text: String, _ expected: URLError.Code?
+    ) {
       #expect(LinuxFault.code(code, text) == expected, "\(text)")
     }
 

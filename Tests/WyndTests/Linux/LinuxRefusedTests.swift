@@ -70,22 +70,5 @@ import WyndLoopbackServer
       #expect(!names.contains("transfer-encoding") && !names.contains("expect"), "\(names)")
       #expect(names.contains("content-length") && names.contains("content-type") == (size > 0), "\(names)")
     }
-
-    /// A server that complies with `Connection: close`.
-    @Test func bodilessPOSTsUseAConnectionEach() async throws {
-      let server = try LoopbackServer { request in
-        if request.target == "/order" { return .close }
-        return request.value("Connection") == "close" ? .status(200, [("Connection", "close")], body: "x") : .ok("x")
-      }
-      let session = LinuxSentOnceTests.session()
-      for _ in 0..<5 {
-        _ = try await session.performNetworkRequest(server.url("/a"))
-        _ = try await session.performNetworkRequest(URLRequest(url: server.url("/b"), method: "POST"))
-      }
-      _ = await session.result(of: URLRequest(url: server.url("/order"), method: "POST"))
-      let orders = server.requests.filter { $0.target == "/order" }
-      #expect(orders.count == 1 && orders.first?.indexOnConnection == 0)
-      #expect(server.requests.allSatisfy { $0.target == "/a" || $0.value("Content-Length") == "0" })
-    }
   }
 #endif

@@ -97,19 +97,6 @@ import Wynd
       #expect(server.requests.map(\.target) == ["/hop", "/order"])
     }
 
-    /// Over http, each has a connection of its own.
-    @Test func manyPOSTsCloseTheirConnections() async throws {
-      let server = try LoopbackServer { .status(200, [("Connection", "close")], body: $0.text) }
-      let session = Self.session()
-      for number in 0..<100 {
-        var request = URLRequest(url: server.url(), method: "POST")
-        request.httpBody = Data("\(number)".utf8)
-        #expect(try await session.performNetworkRequest(request) == request.httpBody)
-      }
-      #expect(server.requests.count == 100 && Set(server.requests.map(\.connection)).count == 100)
-      #expect(server.requests.allSatisfy { $0.value("Connection") == "close" })
-    }
-
     /// No more of them run at the same time than the session allows, and all of them end.
     @Test func parallelPOSTsStayWithinTheConnectionLimitOfTheSession() async throws {
       let (running, most) = (Box(0), Box(0))
@@ -225,21 +212,6 @@ import Wynd
       #expect(server.requests.allSatisfy { $0.value("X-App") == "ours" })
       let types = server.requests[1].headers.filter { $0.name.lowercased() == "content-type" }.map(\.value)
       #expect(types == ["application/json"])
-    }
-
-    @Test func delegateMethodsOfAPOSTAreCalledOnTheDelegateQueue() async throws {
-      let server = try LoopbackServer { request in
-        if request.target == "/hop" { return .redirect(307, to: "/there") }
-        return request.value("Authorization") == nil
-          ? .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) : .ok(request.text)
-      }
-      let delegate = TransferSessionTests.Delegate()
-      let session = Self.session(delegate)
-      var request = URLRequest(url: server.url("/hop"), method: "POST")
-      request.httpBody = Data("order".utf8)
-      #expect(try await session.performNetworkRequest(request) == Data("order".utf8))
-      #expect(delegate.redirects.value == 1 && delegate.challenges.value == 1)
-      #expect(delegate.queues.value == [session.delegateQueue, session.delegateQueue])
     }
   }
 #endif

@@ -25,9 +25,8 @@
       ("'", nil),
     ]
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), arguments: bodies.indices)
-    func commandSendsTheSameRequest(_ row: Int) async throws {
-      let (body, type) = Self.bodies[row]
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), arguments: bodies)
+    func commandSendsTheSameRequest(_ body: String, _ type: String?) async throws {
       let server = try LoopbackServer(script: .ok())
       var fields = ["X-Text": "it's \"quoted\" $HOME", "Authorization": "Bearer secret"]
       fields["Content-Type"] = type

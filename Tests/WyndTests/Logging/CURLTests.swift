@@ -37,28 +37,17 @@ import Wynd
       "--data-binary @-"
     ),
     (
-      { try request("POST", "https://a.example/", [:], Data("grant=x&refresh_token=s3cr3t".utf8)) },
-      "--data-binary @-"
-    ),
-    (
       { try request("POST", "https://a.example/", [:], Data("user%5Bpassword%5D=s3cr3t".utf8)) }, "--data-binary @-"
     ),
-    ({ try request("POST", "https://a.example/", [:], Data("user[password]=s3cr3t".utf8)) }, "--data-binary @-"),
     (
       { try request("POST", "https://a.example/", [:], Data(#"[{"name":"password","value":"s3cr3t"}]"#.utf8)) },
       "--data-binary @-"
     ),
-    (
-      { try request("POST", "https://a.example/", [:], Data([0xE9]) + Data(#""password":"s3cr3t""#.utf8)) },
-      "--data-binary @-"
-    ),
     ({ try SignUp().request }, "--data-binary @-"),
-    ({ try request("GET", "https://a.example/?pwd=s3cr3t") }, #"'pwd='"$QUERY_PWD""#),
     (
       { try request("GET", "https://a.example/?%74oken=s3cr3t&sig=s3cr3t") },
       #"'%74oken='"$QUERY__74OKEN"'&''sig='"$QUERY_SIG""#
     ),
-    ({ try request("GET", "https://a.example/?Mine=s3cr3t") }, #"'Mine='"$QUERY_MINE""#),
     ({ try request("GET", "https://a.example/", ["X-Mine": "s3cr3t"]) }, #"'X-Mine: '"$HEADER_X_MINE""#),
     (
       { try request("GET", "https://a.example/?q=Bearer%20s3cr3t&r=basic+s3cr3t") },
@@ -70,20 +59,16 @@ import Wynd
     ),
   ]
 
-  @Test(arguments: secrets.indices) func hidesSecretsInTheCommand(_ row: Int) throws {
-    let (request, shown) = Self.secrets[row]
+  @Test(arguments: secrets) func hidesSecretsInTheCommand(_ request: @Sendable () throws -> URLRequest, _ shown: String)
+    throws
+  {
     let command = try request().curlCommand(redacting: ["mine", "x-mine"])
     #expect(!command.contains("s3cr3t") && command.contains(shown), "\(command)")
   }
 
   static let commands: [(request: @Sendable () throws -> URLRequest, command: String)] = [
     ({ try request("GET", "https://a.example") }, "curl -X 'GET' --url 'https://a.example'"),
-    ({ try request("DELETE", "https://a.example/") }, "curl -X 'DELETE' --url 'https://a.example/'"),
     ({ try request("POST", "https://a.example/") }, "curl -X 'POST' --url 'https://a.example/'"),
-    ({ try request("POST", "https://a.example/", [:], Data()) }, "curl -X 'POST' --url 'https://a.example/'"),
-    (
-      { try request("HEAD", "https://a.example/", [:], Data("x".utf8)) }, "curl --head --url 'https://a.example/'"
-    ),
     (
       {
         var request = try CURLTests.request("HEAD", "https://a.example/")
@@ -107,10 +92,6 @@ import Wynd
       "curl -X 'POST' -H 'X-Empty;' -H 'Content-Type:' --data-binary @- --url 'https://a.example/'"
     ),
     (
-      { try request("POST", "https://a.example/", ["Content-Type": "a/b"], Data([0xFF])) },
-      "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
-    ),
-    (
       {
         var request = try CURLTests.request("POST", "https://a.example/", ["Content-Type": "a/b"])
         request.httpBodyStream = InputStream(data: Data("x".utf8))
@@ -121,25 +102,17 @@ import Wynd
     ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl -X 'GET' --url 'https://a.example/x''?''a=1''&''b'"),
     ({ try request("GET", "https://u@a.example/") }, #"curl -X 'GET' -u "$USER_PASSWORD" --url 'https://a.example/'"#),
     (
-      { try request("GET", "https://a.example/?a=1&&b") },
-      "curl -X 'GET' --url 'https://a.example/''?''a=1''&''''&''b'"
-    ),
-    ({ try request("GET", "https://a.example/?token") }, "curl -X 'GET' --url 'https://a.example/''?''token'"),
-    (
       { try request("GET", "https://a.example/", ["X-Custom": "Bearer s", "X-Other": "basic s"]) },
       #"curl -X 'GET' -H 'X-Custom: '"$HEADER_X_CUSTOM" -H 'X-Other: '"$HEADER_X_OTHER" --url 'https://a.example/'"#
-    ),
-    (
-      { try request("GET", "https://a.example/?x-key=1&x=2=3", ["X-Key": "3"]) },
-      #"curl -X 'GET' -H 'X-Key: '"$HEADER_X_KEY" --url 'https://a.example/''?''x-key='"$QUERY_X_KEY"'&''x=2=3'"#
     ),
     (
       { try request("GET", "https://a.example/", ["Cookie": "a=b", "Idempotency-Key": "k", "X-Page": "7"]) },
       #"curl -X 'GET' -H 'Cookie: '"$HEADER_COOKIE" -H 'Idempotency-Key: k' -H 'X-Page: 7' --url 'https://a.example/'"#
     ),
   ]
-  @Test(arguments: commands.indices) func printsCommandForEachKindOfRequest(_ row: Int) throws {
-    let (request, command) = Self.commands[row]
+  @Test(arguments: commands) func printsCommandForEachKindOfRequest(
+    _ request: @Sendable () throws -> URLRequest, _ command: String
+  ) throws {
     #expect(try request().curlCommand() == command)
   }
 

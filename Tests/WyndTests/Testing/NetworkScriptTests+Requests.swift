@@ -32,13 +32,12 @@ extension NetworkScriptTests {
   static let addresses: [(base: String, path: String, sent: String)] = [
     ("https://a.example", "/items?q=x%26y", "https://a.example/items?q=x%26y"),
     ("https://a.example/v2", "/items", "https://a.example/v2/items"),
-    ("https://a.example/v2/", "items", "https://a.example/v2/items"),
-    ("http://a.example:8080", "/%C3%A4", "http://a.example:8080/%C3%A4"),
     ("https://a.example", "https://b.example/items", "https://b.example/items"),
   ]
 
-  @Test(arguments: addresses.indices) func completesARequestWithItsBaseURL(_ row: Int) async throws {
-    let (base, path, sent) = Self.addresses[row]
+  @Test(arguments: addresses) func completesARequestWithItsBaseURL(_ base: String, _ path: String, _ sent: String)
+    async throws
+  {
     let request = URLRequest(url: try #require(URL(string: path)))
     let script = NetworkScript([.ok("x")], baseURL: URL(string: base))
     _ = try await script.performNetworkRequest(request)

@@ -74,19 +74,6 @@ extension DownloadTests {
     #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: folder.file().path)) == nil)
   }
 
-  @Test func downloadsIntoALinkedFolder() async throws {
-    let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
-    let folder = try Folder()
-    try FileManager.default.createDirectory(at: folder.file("inner"), withIntermediateDirectories: false)
-    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file("inner"))
-    _ = try await download(server, to: folder.file("link/file.bin")).get()
-    #expect(folder.text("inner/file.bin") == "new")
-    // A link to nowhere is not a folder.
-    try FileManager.default.removeItem(at: folder.file("inner"))
-    let result = await download(server, to: folder.file("link/file.bin"))
-    #expect("\(result)".contains("its folder does not exist"), "\(result)")
-  }
-
   @Test func doesNotReplaceFoldersAndSpecialFiles() async throws {
     let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
     let folder = try Folder()
@@ -105,13 +92,6 @@ extension DownloadTests {
   }
 
   #if os(Linux)
-    @Test func failsForAFolderThatCannotBeWritten() async throws {
-      let server = try LoopbackServer { .file(Array("new".utf8), for: $0) }
-      // Not even root can write there.
-      let result = await download(server, to: URL(fileURLWithPath: "/proc/file.bin"))
-      #expect(transferError(result) != nil && server.requests.isEmpty)
-    }
-
     /// The first bytes that are written describe the file that is to come.
     @Test func removesTheStateFileWhenTheDiskIsFull() async throws {
       let server = try LoopbackServer { .file(someBytes(500_000), for: $0) }
@@ -124,15 +104,6 @@ extension DownloadTests {
   #endif
 
   // MARK: The partial file
-
-  /// Without a validator the rest cannot be requested, so the partial file is useless.
-  @Test func removesPartialFileWithoutValidatorOnTheNextCall() async throws {
-    let server = try LoopbackServer { $0.index == 0 ? .file(Self.old, for: $0, [], cut: 20_000) : .status(404) }
-    let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    for _ in 0..<2 { #expect(await download(server, to: folder.file(), options, policy: .never).error != nil) }
-    #expect(folder.names.isEmpty && server.requests.map { $0.value("Range") } == [nil, nil])
-  }
 
   /// If the part were kept, the server could send the same to every later request.
   @Test func restartsAfterABodyLongerThanItsContentRange() async throws {
@@ -208,24 +179,6 @@ extension DownloadTests {
     #expect(server.requests.isEmpty)
   }
 
-  /// The state of an earlier partial file does not apply to a new one.
-  @Test func removesStateOfAnEarlierPartialFile() async throws {
-    let server = try LoopbackServer { request in
-      request.index == 0
-        ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request, [("ETag", "\"2\"")], cut: 5_000)
-    }
-    let folder = try Folder()
-    #expect(await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never).error != nil)
-    #expect(folder.hidden.count == 2)
-    let slow = try LoopbackServer(script: .stall)
-    let task = Task { await download(slow, to: folder.file()) }
-    await until { folder.partialSize == 6 }
-    #expect(folder.hidden.count == 1)
-    task.cancel()
-    _ = await task.value
-    #expect(folder.names.isEmpty)
-  }
-
   /// Without a validator it is unknown whether a partial file belongs to the same version.
   @Test func doesNotKeepAPartialFileWithoutValidator() async throws {
     let head = ScriptedResponse.head(200, [("Content-Length", "9")])
@@ -243,21 +196,6 @@ extension DownloadTests {
     #expect(await download(server, to: file, options, policy: .never).error != nil)
     _ = try await download(server, to: file, options).get()
     #expect(server.requests.last?.value("Range") == "bytes=20000-" && folder.names == [file.lastPathComponent])
-  }
-
-  /// A part in another folder could be on another file system, where it cannot be renamed to its destination.
-  @Test func keepsPartialFileBesideADestinationBehindALink() async throws {
-    let server = try LoopbackServer(
-      script: ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Length", "9"), ("ETag", "\"1\"")])), ScriptedResponse.text("part"),
-        .close,
-      ]))
-    let (folder, other) = (try Folder(), try Folder())
-    try FileManager.default.createDirectory(at: other.file("inner"), withIntermediateDirectories: true)
-    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: other.file("inner"))
-    let file = URL(fileURLWithPath: folder.file("link").path + "/../file.bin")
-    #expect(await download(server, to: file, DownloadOptions(resumes: true), policy: .never).error != nil)
-    #expect(folder.names == ["link"] && other.names.contains(".file.bin.wynd-part"))
   }
 
   /// Two files with the same path and the same tag.

@@ -65,27 +65,6 @@ extension DownloadTests {
     #expect(all.allSatisfy { $0.completed > 200_000 && $0.total == 300_000 } && all.last?.completed == 300_000)
   }
 
-  /// Progress goes back to 0 if the file has to be downloaded from its beginning.
-  @Test func progressStartsAgainAfterARestart() async throws {
-    let reported = Box<[TransferProgress]>([])
-    let server = try LoopbackServer { request in
-      switch request.index {
-      case 0:
-        return ScriptedResponse([
-          .send(ScriptedResponse.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]), .close,
-        ])
-      case 1:
-        return Self.part("bytes 20000-29999/30000", Array(Self.new[20_000...]), [("ETag", "\"2\"")])
-      default: return .file(Self.new, for: request, [("ETag", "\"2\"")])
-      }
-    }
-    let folder = try Folder()
-    _ = try await download(server, to: folder.file(), onProgress: { now in reported.update { $0.append(now) } })
-      .get()
-    let all = try #require(reported.value)
-    #expect(all.first?.total == 40_000 && all.last?.completed == 30_000 && all.last?.total == 30_000)
-  }
-
   @Test func doesNotReportAFailedDownloadAsComplete() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
     let folder = try Folder()
@@ -98,30 +77,6 @@ extension DownloadTests {
     await until { result.value != nil }
     #expect(result.value?.error != nil)
     #expect(reported.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
-  }
-
-  /// `maxRetryTime` is then counted from its end. A machine that stands still for a second can end one of the downloads,
-  /// but not all of them.
-  @Test func maxRetryTimeStartsAfterAFirstAttemptWithProgress() async throws {
-    var policy = Self.policy
-    policy.maxRetryTime = .seconds(1)
-    var result: Result<NetworkDownload, NetworkError>?
-    for _ in 0..<4 where result?.error != nil || result == nil {
-      let server = try LoopbackServer { request in
-        switch request.index {
-        case 0:
-          ScriptedResponse([
-            .send(ScriptedResponse.head(200, Self.tag + [("Content-Length", "40000")]) + Self.old[..<20_000]),
-            .pause(milliseconds: 1_100), .close,
-          ])
-        case 1: .status(503)
-        default: .file(Self.old, for: request, Self.tag)
-        }
-      }
-      let folder = try Folder()
-      result = await download(server, to: folder.file(), policy: policy)
-    }
-    #expect(try result?.get().attempts.count == 3)
   }
 
   // MARK: Errors, results and requests
@@ -143,30 +98,6 @@ extension DownloadTests {
       try await session.networkBytes(for: URLRequest(url: server.url()), policy: Self.policy)
     }
     #expect(other?.data == Data(body[..<1_048_576]) && other?.statusCode == 422)
-  }
-
-  @Test func returnsTheLastResponseAndAllAttempts() async throws {
-    let server = try LoopbackServer { request in
-      switch request.index {
-      case 0: .status(503)
-      case 1: .file(Self.old, for: request, Self.tag + [("X-Number", "1")], cut: 20_000)
-      default: .file(Self.old, for: request, Self.tag + [("X-Number", "2")])
-      }
-    }
-    let folder = try Folder()
-    let done = try await download(server, to: folder.file()) { $0.setValue("1", forHTTPHeaderField: "X-Mine") }.get()
-    #expect(done.file == folder.file() && done.attempts.count == 3)
-    #expect(done.response.statusCode == 206 && done.response.value(forHTTPHeaderField: "X-Number") == "2")
-    #expect(server.requests.allSatisfy { $0.value("X-Mine") == "1" && $0.target == "/file" })
-  }
-
-  /// A query may be a signature that changes, and is sent as it is.
-  @Test func resumedRequestKeepsItsQuery() async throws {
-    let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
-    let folder = try Folder()
-    let url = server.url("/file?signature=a%2Fb&x")
-    _ = try await download(server, to: folder.file()) { $0.url = url }.get()
-    #expect(server.requests.map(\.target) == ["/file?signature=a%2Fb&x", "/file?signature=a%2Fb&x"])
   }
 
   /// A request with another method has no Range, and is repeated only where that is safe.
@@ -213,18 +144,6 @@ extension DownloadTests {
     let folder = try Folder()
     let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file())
     #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 9)
-  }
-
-  /// Each of the waits is all that a call without progress could take.
-  @Test func countsWaitsSinceTheLastProgress() async throws {
-    let bytes = Data(someBytes(100_000))
-    let script = Self.sendingParts(of: bytes)
-    let policy = RetryPolicy(maxRetries: 1, backoff: .constant(.seconds(1)))
-    let url = try #require(URL(string: "https://a.example/film"))
-    let folder = try Folder()
-    let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file(), policy: policy)
-    #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 5)
-    #expect(done.attempts.map(\.delay) == [.seconds(1), .seconds(1), .seconds(1), .seconds(1), nil])
   }
 
   /// Sends 20,000 of 100,000 bytes to each request that it does not refuse, and then loses the connection.

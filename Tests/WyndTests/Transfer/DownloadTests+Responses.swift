@@ -8,17 +8,6 @@ import Wynd
 #endif
 
 extension DownloadTests {
-  /// A response that is not the file never replaces it.
-  @Test(arguments: [201, 202, 204, 205, 207, 226, 299])
-  func acceptsNoFileFromOtherSuccessCodes(_ status: Int) async throws {
-    let server = try LoopbackServer { _ in status == 204 ? .status(204) : .status(status, body: "not the file") }
-    let folder = try Folder()
-    try Data("old".utf8).write(to: folder.file())
-    let result = await download(server, to: folder.file(), DownloadOptions(overwrites: true))
-    guard case .invalidResponse("status \(status)")? = transferError(result) else { Issue.record("\(result)"); return }
-    #expect(folder.text() == "old" && folder.names == ["file.bin"] && server.requests.count == 1)
-  }
-
   @Test(arguments: [
     ("bytes 0-6/7", "abcdefg"), ("bytes 0-6/*", nil), ("bytes 1-7/8", nil), ("bytes 0-5/6", nil), ("bytes 0-6/6", nil),
   ])

@@ -75,28 +75,6 @@ extension DownloadTests {
     #expect(Set(try Data(contentsOf: folder.file())) == [UInt8(ascii: "B")])
   }
 
-  /// Another program may put a huge file, or a pipe without a writer, in place of the state file.
-  @Test(arguments: ["large", "pipe"]) func ignoresAStateFileThatIsTooLargeOrAPipe(_ kind: String) async throws {
-    let bytes = someBytes(100_000)
-    let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
-    let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
-    let part = try #require(folder.partial)
-    let state = try #require(folder.hidden.first { $0 != part })
-    if kind == "large" {
-      // White space does not change what the JSON means.
-      let large = try Data(contentsOf: state) + Data(repeating: UInt8(ascii: " "), count: 1_000_000)
-      try large.write(to: state)
-    } else {
-      try FileManager.default.removeItem(at: state)
-      #expect(mkfifo(state.path, 0o600) == 0)
-    }
-    _ = try await download(server, to: folder.file(), options).get()
-    #expect(try Data(contentsOf: folder.file()) == Data(bytes))
-    #expect(server.requests.map { $0.value("Range") } == [nil, nil] && folder.names == ["file.bin"])
-  }
-
   /// A partial file that was damaged, or that belongs to another file.
   @Test(arguments: ["damaged", "other path", "other host", "no state", "too long", "nonsense"])
   func doesNotUseADamagedOrForeignPartialFile(_ harm: String) async throws {
@@ -127,20 +105,6 @@ extension DownloadTests {
     let later = harm == "other host" ? other.requests[...] : server.requests.dropFirst()
     #expect(later.map { $0.value("Range") == nil } == (harm == "damaged" ? [false, true] : [true]))
     #expect(folder.names == ["file.bin"])
-  }
-
-  /// The part is not in it, so another download would bring the same.
-  @Test func doesNotDownloadAnInvalidCompleteFileAgain() async throws {
-    let bytes = someBytes(100_000)
-    let server = try LoopbackServer { $0.index == 0 ? .file(bytes, for: $0, cut: 50_000) : .ok(bytes) }
-    let folder = try Folder()
-    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
-    guard case .invalidFile? = transferError(await download(server, to: folder.file(), options)) else {
-      Issue.record("not refused")
-      return
-    }
-    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=50000-"])
   }
 
   @Test func rejectsASecondDownloadToTheSameFile() async throws {
@@ -175,26 +139,6 @@ extension DownloadTests {
     await until { result.value != nil }
     guard case .cancelled? = result.value else { Issue.record("\(String(describing: result.value))"); return }
     #expect(folder.names.isEmpty)
-  }
-
-  @Test func followsRedirectsWithoutTheToken() async throws {
-    let bytes = someBytes(50_000)
-    let other = try LoopbackServer { .file(bytes, for: $0, cut: 20_000) }
-    let server = try LoopbackServer { _ in .redirect(307, to: other.url("/there").absoluteString) }
-    let folder = try Folder()
-    let done = try await download(server, to: folder.file()) {
-      $0.setValue("Bearer secret", forHTTPHeaderField: "Authorization")
-    }.get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes))
-    #expect(other.requests.map { $0.value("Range") } == [nil, "bytes=20000-", "bytes=40000-"])
-    #expect(other.requests.allSatisfy { $0.value("Authorization") == nil })
-  }
-
-  @Test func doesNotRetryAPOST() async throws {
-    let server = try LoopbackServer { .file(someBytes(50_000), for: $0, cut: 20_000) }
-    let folder = try Folder()
-    #expect(await download(server, to: folder.file()) { $0.httpMethod = "POST" }.error != nil)
-    #expect(server.requests.count == 1 && folder.names.isEmpty)
   }
 
   /// The response to another method may be another file.
@@ -242,27 +186,6 @@ extension DownloadTests {
     #expect(try Data(contentsOf: done.file) == Data(bytes) && done.response.statusCode == 416)
   }
 
-  /// The first response, without a validator, is interrupted; the second is a range from byte 0.
-  @Test func replacesPartialFileWithARangeFromTheStart() async throws {
-    let bytes = someBytes(40_000)
-    let server = try LoopbackServer { request in
-      switch request.index {
-      case 0:
-        let head = ScriptedResponse.head(200, [("Content-Length", "40000")])
-        return ScriptedResponse([.send(head + someBytes(20_000, seed: 9)), .close])
-      case 1:
-        let head = ScriptedResponse.head(
-          206, Self.tag + [("Content-Range", "bytes 0-39999/40000"), ("Content-Length", "40000")])
-        return ScriptedResponse([.send(head + bytes[..<10_000]), .close])
-      default: return .file(bytes, for: request)
-      }
-    }
-    let folder = try Folder()
-    let done = try await download(server, to: folder.file()).get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes))
-    #expect(server.requests.map { $0.value("Range") } == [nil, nil, "bytes=10000-"])
-  }
-
   /// The file is assembled from ranges and never valid, so it is downloaded twice at most.
   @Test func restartsOnceAfterAFailedValidation() async throws {
     let bytes = someBytes(200_000)
@@ -289,20 +212,5 @@ extension DownloadTests {
     _ = await task.value
     NetworkDownload.removePartialFile(for: folder.file())
     #expect(!NetworkDownload.hasPartialFile(for: folder.file()) && folder.names.isEmpty)
-  }
-
-  /// At whatever moment a short download is canceled. After the move, the whole file is in place.
-  @Test func leavesTheFileOrNothingWhenCanceledAtAnyMoment() async throws {
-    let bytes = someBytes(50_000)
-    let server = try LoopbackServer { .file(bytes, for: $0) }
-    for moment in 0..<60 {
-      let folder = try Folder()
-      let task = Task { await download(server, to: folder.file()) }
-      try await Task.sleep(for: .microseconds(moment * 100))
-      task.cancel()
-      let mustHaveFile = await task.value.error == nil
-      if folder.names.isEmpty, !mustHaveFile { continue }
-      #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
-    }
   }
 }

@@ -62,14 +62,6 @@ import WyndLoopbackServer
     #expect(server.requests.allSatisfy { $0.target == "/v1/film?q=a%20b" })
   }
 
-  @Test func downloadsTheResponseToAPOST() async throws {
-    let server = try Self.server { .ok("\($0.method) \($0.text)") }
-    let folder = try Folder()
-    let export = Film<Data>(path: "/export", method: .post, body: .json(["n": 1]))
-    try await Self.client(server).performNetworkDownload(export, to: folder.file())
-    #expect(folder.text() == #"POST {"n":1}"#)
-  }
-
   static func bodies(_ folder: Folder) throws -> [RequestBody] {
     try Data(someBytes(200_000)).write(to: folder.file())
     return [
@@ -273,42 +265,6 @@ import WyndLoopbackServer
     }
   }
 
-  @Test func transfersAnEndpointOnASession() async throws {
-    struct Local: LocalEndpoint {
-      typealias Response = String
-      let server: LoopbackServer
-      var method: NetworkMethod { .put }
-      var body: RequestBody { .text("body") }
-      var policy: RetryPolicy { RetryPolicy(backoff: .immediate, budget: .unlimited) }
-    }
-    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("thanks") }
-    let session = URLSession(configuration: .ephemeral)
-    let folder = try Folder()
-    let call = Local(server: server)
-    let response = try await session.loadResponse(call, onProgress: { _ in })
-    #expect(response.value == "thanks" && response.attempts.count == 2)
-    let handled = await withCheckedContinuation { continuation in
-      _ = session.loadResponse(call, onProgress: { _ in }) { continuation.resume(returning: $0) }
-    }
-    #expect(try handled.get().value == "thanks")
-    try await session.performNetworkDownload(call, to: folder.file())
-    #expect(folder.text() == "thanks")
-    var chunks = Data()
-    for try await chunk in try await session.networkBytes(for: call) { chunks += chunk }
-    #expect(chunks == Data("thanks".utf8) && server.requests.count == 8)
-    #expect(server.requests.allSatisfy { $0.text == "body" && $0.method == "PUT" })
-  }
-
-  /// A POST that only reads is sent again, as by `load`.
-  @Test func downloadsAReadOnlyPOSTAgain() async throws {
-    let script = NetworkScript([.status(503), .ok("found")])
-    let folder = try Folder()
-    let search: AdHocEndpoint<Data> = .post("/search", body: .json(["q": "x"]), isReadOnly: true, as: Data.self)
-    let done = try await script.performNetworkDownload(search, to: folder.file(), policy: RetryPolicy(maxRetries: 1))
-    #expect(done.attempts.count == 2 && folder.text() == "found")
-    #expect(script.requests.map(\.httpMethod) == ["POST", "POST"])
-  }
-
   /// Each way to send a body without a type declares the type that the client names.
   @Test func bodyWithoutATypeHasThatOfTheClient() async throws {
     let script = NetworkScript([.ok("")])
@@ -327,29 +283,5 @@ import WyndLoopbackServer
     let types = script.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
     let ofClient = ["image/png", "image/png", "image/png", "application/json", "image/gif"]
     #expect(types == ofClient + ofClient + ["application/octet-stream"])
-  }
-
-  /// The length belongs to the body, which is added to the request later.
-  @Test func uploadReplacesTheLengthThatAMiddlewareSets() async throws {
-    struct SetsLength: NetworkMiddleware {
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        var request = request
-        request.setValue("4", forHTTPHeaderField: "Content-Length")
-        return try await next(request)
-      }
-    }
-    let server = try LoopbackServer { .ok($0.text) }
-    let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [SetsLength()])
-    let request = URLRequest(url: server.url(), method: "PUT")
-    let folder = try Folder()
-    try Data("longer".utf8).write(to: folder.file())
-    let data = Data("longer".utf8)
-    let stream = RequestBody.stream(length: 6) { InputStream(data: data) }
-    for body in [RequestBody.text("longer"), .file(folder.file()), stream] {
-      #expect(try await client.performNetworkUpload(request, from: body).data == data)
-    }
-    #expect(server.requests.allSatisfy { $0.value("Content-Length") == "6" })
   }
 }

@@ -16,10 +16,6 @@ import Wynd
   }
 
   static let request = URLRequest(url: URL(fileURLWithPath: "/"))
-  static func script(_ status: Int, _ chunks: [Data]) -> NetworkScript {
-    NetworkScript([.chunks(status, headers: [:], chunks, isCut: false)])
-  }
-
   @Test func retriesUntilTheFirstByte() async throws {
     let server = try LoopbackServer(
       script: .reset, .status(503),
@@ -33,15 +29,6 @@ import Wynd
     #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
   }
 
-  @Test func maxRetriesLimitsAttemptsBeforeTheFirstByte() async throws {
-    let script = NetworkScript([.dropped])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    await #expect(throws: NetworkError.self) {
-      try await script.networkBytes(for: request, policy: RetryPolicy(maxRetries: 1))
-    }
-    #expect(script.requests.count == 2)
-  }
-
   @Test func deliversDataWhileTheConnectionIsOpen() async throws {
     let server = try LoopbackServer(
       script: ScriptedResponse([
@@ -50,23 +37,6 @@ import Wynd
     let bytes = try await bytes(server)
     var iterator = bytes.makeAsyncIterator()
     #expect(try await iterator.next() == Data("first".utf8))
-  }
-
-  @Test func throwsAfterTheReceivedDataWhenTheConnectionIsLost() async throws {
-    let server = try LoopbackServer(
-      script: ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("first"),
-        .pause(milliseconds: 50),
-        ScriptedResponse.text("second"), .pause(milliseconds: 50), .close,
-      ]))
-    var data = Data()
-    do {
-      for try await chunk in try await bytes(server) { data += chunk }
-      Issue.record("no error")
-    } catch let error as NetworkError {
-      #expect(error.urlError?.code == .networkConnectionLost)
-    }
-    #expect(data == Data("firstsecond".utf8) && server.requests.count == 1)
   }
 
   @Test func throwsAnHTTPErrorBeforeTheFirstByte() async throws {
@@ -168,52 +138,6 @@ import Wynd
     guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
   }
 
-  /// Also if there is more to read: one read takes at most a megabyte.
-  @Test func cancelledReaderGetsNoMoreData() async throws {
-    let server = try LoopbackServer(
-      script: ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Length", "5000000")])),
-        .send([UInt8](repeating: 0, count: 4_000_000)), .hang,
-      ]))
-    let bytes = try await bytes(server)
-    let reader = Task {
-      var iterator = bytes.makeAsyncIterator()
-      _ = try await iterator.next()
-      try await Task.sleep(for: .milliseconds(300))
-      withUnsafeCurrentTask { $0?.cancel() }
-      return try await iterator.next()
-    }
-    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
-  }
-
-  /// The body of a failure is in its error, up to a megabyte, and takes no reader.
-  @Test func keepsAMegabyteOfAnErrorBody() async throws {
-    let chunk = Data(count: 700_000)
-    let error = await #expect(throws: NetworkError.self) {
-      try await Self.script(404, [chunk, chunk]).networkBytes(for: Self.request)
-    }
-    #expect(error?.statusCode == 404 && error?.data?.count == 1_048_576)
-  }
-
-  @Test func waitingReaderReceivesTheEnd() async throws {
-    let server = try LoopbackServer(
-      script: ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])), ScriptedResponse.text("1\r\nx\r\n"),
-        .pause(milliseconds: 200), ScriptedResponse.text("0\r\n\r\n"),
-      ]))
-    var data = Data()
-    for try await chunk in try await bytes(server) { data += chunk }
-    #expect(data == Data("x".utf8))
-  }
-
-  @Test func deliversFourMegabytes() async throws {
-    let all = someBytes(4_000_000)
-    let server = try LoopbackServer { .file(all, for: $0) }
-    var data = Data()
-    for try await chunk in try await bytes(server) { data += chunk }
-    #expect(data == Data(all))
-  }
-
   // MARK: Lines
 
   static let lines: [(String, [String])] = [
@@ -224,8 +148,7 @@ import Wynd
     ("a\n\rb", ["a", "", "b"]), ("\na", ["", "a"]), ("\r\na", ["", "a"]),
   ]
 
-  @Test(arguments: lines.indices) func splitsLinesAcrossChunks(_ row: Int) async throws {
-    let (text, expected) = Self.lines[row]
+  @Test(arguments: lines) func splitsLinesAcrossChunks(_ text: String, _ expected: [String]) async throws {
     let server = try LoopbackServer { request in
       .pieces(Array(text.utf8), of: request.target.last?.wholeNumberValue ?? 1)
     }
@@ -266,45 +189,6 @@ import Wynd
     } catch NetworkError.responseTooLarge(limit) {
       #expect(more == 1 && lengths.isEmpty)
     }
-  }
-
-  /// Even if the sequence is still retained.
-  @Test func cancelledReaderEndsTheRequest() async throws {
-    let server = try LoopbackServer(script: Self.firstByteOnly)
-    let (bytes, reader) = try await waitingReader(server)
-    defer { withExtendedLifetime(bytes) {} }
-    reader.cancel()
-    _ = await reader.result
-    let limit = ContinuousClock.now + .seconds(20)
-    while server.openRequests > 0, ContinuousClock.now < limit { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(server.openRequests == 0)
-    withExtendedLifetime(bytes) {}
-  }
-
-  /// The first response, which has not ended, is not kept until the call ends.
-  @Test func cancelsAResponseThatAMiddlewareRejects() async throws {
-    struct RejectFirst: NetworkMiddleware {
-      let server: LoopbackServer
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        let response = try await next(request)
-        if server.requests.count == 1 { throw NetworkError.urlError(URLError(.networkConnectionLost)) }
-        await until { server.openRequests == 1 }
-        return response
-      }
-    }
-    let server = try LoopbackServer { request in
-      ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Length", "100")])), ScriptedResponse.text("\(request.index)"),
-        .hang,
-      ])
-    }
-    let policy = RetryPolicy(backoff: .constant(.zero))
-    let client = NetworkClient(policy: policy, middleware: [RejectFirst(server: server)])
-    let bytes = try await client.networkBytes(for: URLRequest(url: server.url()))
-    var reader = bytes.makeAsyncIterator()
-    #expect(try await reader.next() == Data("1".utf8))
   }
 
   /// Received data is not delivered after a cancellation, even if it is complete.

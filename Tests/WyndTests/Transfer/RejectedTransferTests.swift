@@ -68,14 +68,6 @@ import WyndLoopbackServer
     try expectWholeFile()
   }
 
-  @Test func middlewareCanRequestTheFileTwice() async throws {
-    let done = try await download(
-      Inspector { _, request, next in try await next(request) },
-      DownloadOptions(overwrites: true, resumes: true))
-    #expect(done.response.statusCode == 200 && server.requests.map { $0.value("Range") } == [nil, nil])
-    try expectWholeFile()
-  }
-
   /// The file is at its destination before the call ends.
   @Test func lateCancellationLeavesTheFile() async throws {
     let isComplete = Gate()

@@ -44,54 +44,40 @@ import Wynd
       [event("first event", id: "1"), event("second event"), event(" third event")]
     ),
     ("data\n\ndata\ndata\n\ndata:", [event(""), event("\n")]),
-    ("data:test\n\ndata: test\n\n", [event("test"), event("test")]),
-    (
-      "event: add\ndata: 73857293\n\nevent: remove\ndata: 2153\n\nevent: add\ndata: 113411\n\n",
-      [event("73857293", "add"), event("2153", "remove"), event("113411", "add")]
-    ),
     ("\u{FEFF}data: a\n\n", [event("a")]),
-    ("\u{FEFF}\u{FEFF}data: a\n\n", []),
     ("data: a\r\ndata: b\r\n\r\ndata: c\r\rdata: d\n\n", [event("a\nb"), event("c"), event("d")]),
     ("event: only a type\n\ndata: a\n\n", [event("a")]),
     ("id: 1\n\ndata: a\n\n", [event("a", id: "1")]),
     ("id: 1\ndata: a\n\nid: 2\u{0}\ndata: b\n\n", [event("a", id: "1"), event("b", id: "1")]),
     ("retry: 250\ndata: a\n\n", [event("a", retry: .milliseconds(250))]),
     ("retry: 2s\nretry: -1\nretry:\nretry: 1 0\ndata: a\n\n", [event("a")]),
-    ("retry: 99999999999\ndata: a\n\n", [event("a", retry: .seconds(86_400))]),
     ("retry: 99999999999999999999\ndata: a\n\n", [event("a")]),
     ("Data: a\n\ndata : a\n\nunknown: x\ndata: b\n\n", [event("b")]),
     (":\n:::\ndata:: a:b\n\n", [event(": a:b")]),
-    ("data: never finished", []), ("data: a\n", []), ("data: a\n\ndata: b\n", [event("a")]),
-    ("", []), ("\n\n\n", []), ("data: a\n\n\n\n", [event("a")]),
+    ("data: never finished", []), ("data: a\n\ndata: b\n", [event("a")]),
+    ("", []), ("data: a\n\n\n\n", [event("a")]),
     // An empty data field is data, a type or an id alone is none.
-    ("data:\n\n", [event("")]), ("data: \n\n", [event("")]), ("id: 1\n\n", []), ("event: x\nid: 1\n\n", []),
+    ("data:\n\n", [event("")]), ("id: 1\n\n", []),
     // `event` applies to its event alone, `id` to all later ones; the last of several is used.
     ("event: x\ndata: a\n\ndata: b\n\n", [event("a", "x"), event("b")]),
-    ("event: x\nevent: y\ndata: a\n\n", [event("a", "y")]), ("event: x\nevent\ndata: a\n\n", [event("a")]),
+    ("event: x\nevent: y\ndata: a\n\n", [event("a", "y")]),
     ("id: 1\nid: 2\ndata: a\n\ndata: b\n\n", [event("a", id: "2"), event("b", id: "2")]),
-    ("id: 1\ndata: a\n\nid:\ndata: b\n\n", [event("a", id: "1"), event("b")]),
     ("id: \u{0}\ndata: a\n\n", [event("a")]), ("id: \u{FEFF}ä 1 \ndata: a\n\n", [event("a", id: "\u{FEFF}ä 1 ")]),
     // Of the blanks after the colon one is dropped, of those before the end none; a tab is no blank.
     ("data:  a \n\n", [event(" a ")]), ("data:\ta\n\n", [event("\ta")]), (" data: a\n\n", []),
-    ("data\n\n", [event("")]), ("data: a: b\n\n", [event("a: b")]), (": data: a\n\n", []),
     // A byte order mark counts at the start only.
     ("data: a\n\n\u{FEFF}data: b\n\n", [event("a")]), ("data: \u{FEFF}a\n\n", [event("\u{FEFF}a")]),
-    ("\u{FEFF}\u{301}data: a\n\n", []), ("\u{FEFF}\n\ndata: a\n\n", [event("a")]),
-    ("retry: 250\n\ndata: a\n\n", [event("a", retry: .milliseconds(250))]),
+    ("\u{FEFF}\n\ndata: a\n\n", [event("a")]),
     (
       "retry: 1\nretry: 2\ndata: a\n\nretry: x\ndata: b\n\n",
       [event("a", retry: .milliseconds(2)), event("b", retry: .milliseconds(2))]
     ),
     ("retry: 1.5\nretry: +1\nretry: 0x1\nretry:  1\nretry: 1 \nretry: ٣\ndata: a\n\n", [event("a")]),
-    ("retry: 007\ndata: a\n\n", [event("a", retry: .milliseconds(7))]),
-    ("retry: 86400000\ndata: a\n\n", [event("a", retry: .seconds(86_400))]),
     ("data: ä\u{2028}b\u{85}c\n\n", [event("ä\u{2028}b\u{85}c")]),
-    ("data: a\n\rdata: b\n\r", [event("a"), event("b")]),
     ("data: a\r\n\ndata: b\r\n\n", [event("a"), event("b")]), ("data: a\r\r\ndata: b\r\r\n", [event("a"), event("b")]),
   ]
 
-  @Test(arguments: rows.indices) func parsesEventsAsTheStandardSays(_ row: Int) async throws {
-    let (text, expected) = Self.rows[row]
+  @Test(arguments: rows) func parsesEventsAsTheStandardSays(_ text: String, _ expected: [Event]) async throws {
     let server = try LoopbackServer { request in
       .pieces(
         Array(text.utf8), of: Int(request.target.dropFirst()) ?? 1, [("Content-Type", "text/event-stream")])
@@ -164,26 +150,6 @@ import Wynd
       await #expect(throws: NetworkError.self) { try await iterator.next() }
       #expect(server.requests.count == 1)
     }
-  }
-
-  /// While the body is read that is to describe the error.
-  @Test func cancelingEndsReadingAResponseThatIsNoEventStream() async throws {
-    let server = try LoopbackServer { _ in
-      ScriptedResponse([
-        .send(ScriptedResponse.head(200, [("Content-Type", "text/html"), ("Content-Length", "100")])), .hang,
-      ])
-    }
-    let begun = Gate()
-    var policy = RetryPolicy.never
-    policy.onEvent = { event in if case .succeeded = event.kind { begun.open() } }
-    let (events, url, ownPolicy) = (session, server.url(), policy)
-    let reader = Task {
-      for try await _ in events.serverSentEvents(for: URLRequest(url: url), policy: ownPolicy) {}
-    }
-    await begun.wait()
-    reader.cancel()
-    let result = await reader.result
-    guard case .failure(NetworkError.cancelled) = result else { Issue.record("\(result)"); return }
   }
 
   @Test func cancelingEndsReadingAndWaiting() async throws {

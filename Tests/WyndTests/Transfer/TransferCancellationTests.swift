@@ -81,27 +81,6 @@ import WyndLoopbackServer
     try await expectFree(server)
   }
 
-  @Test func cancelingTheTaskEndsTheConnection() async throws {
-    let server = try Self.server()
-    let folder = try Folder()
-    let ends = Counter()
-    for kind in 0..<2 {
-      let before = server.requests.count
-      let transfer =
-        kind == 0
-        ? session.performNetworkDownload(request(server.url()), to: folder.file(), policy: .never) { _ in ends.add() }
-        : session.performNetworkUpload(request(server.url()), from: .data(Data("x".utf8)), policy: .never) { result in
-          guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
-          ends.add()
-        }
-      await until { server.requests.count > before }
-      transfer.cancel()
-      await ends.reaches(kind + 1)
-      try await expectFree(server)
-    }
-    #expect(folder.names.isEmpty)
-  }
-
   /// A cancellation may meet a transfer that is just about to start.
   @Test(arguments: [true, false]) func transferCanceledAtItsStartEnds(isDownload: Bool) async throws {
     let server = try Self.server()

@@ -26,46 +26,6 @@ import WyndLoopbackServer
 
   static func isSigned(_ request: LoopbackServer.Request) -> Bool { request.value("Authorization") == "Bearer new" }
 
-  #if os(Linux) || os(macOS)
-    /// The first process is killed at a third, and its token is revoked; the next one resumes. The size is in
-    /// megabytes: 300 take 3 GB of memory.
-    @Test func resumesAKilledDownloadWithARenewedToken() async throws {
-      let size = ProcessInfo.processInfo.environment["WYND_DOWNLOAD_SIZE"].flatMap { Int($0) } ?? 30
-      let third = size * 1_000_000 / 3
-      let bytes = someBytes(size * 1_000_000)
-      let isRevoked = Box(false)
-      let server = try LoopbackServer { request in
-        let token = isRevoked.value == true ? "Bearer new" : "Bearer old"
-        if request.value("Authorization") != token { return .status(401) }
-        if isRevoked.value == true { return .file(bytes, for: request) }
-        let head = ScriptedResponse.head(200, [("ETag", "\"1\""), ("Content-Length", "\(bytes.count)")])
-        return ScriptedResponse([.send(head + bytes[..<third]), .hang])
-      }
-      let folder = try Folder()
-      let child = try ChildProcess(
-        CommandTests.program,
-        ["\(server.url("/v1/film"))", "-o", folder.file().path, "-H", "Authorization: Bearer old"])
-      await until { folder.partialSize == third }
-      child.send(SIGKILL)
-      await child.ended()
-      isRevoked.value = true
-      let renewals = Counter()
-      let client = NetworkClient(
-        baseURL: server.url("/v1"), headers: [.userAgent("Film/1")], policy: Self.policy,
-        middleware: [Self.authentication(server, renewals)])
-      let reported = Box<[TransferProgress]>([])
-      let done = try await client.performNetworkDownload(
-        Self.request("/film"), to: folder.file(),
-        options: DownloadOptions(resumes: true), onProgress: { now in reported.update { $0.append(now) } })
-      #expect(try Data(contentsOf: done.file) == Data(bytes) && folder.names == ["file.bin"])
-      #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=\(third)-", "bytes=\(third)-"])
-      #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer old", "Bearer new"])
-      #expect(server.requests.dropFirst().allSatisfy { $0.value("User-Agent") == "Film/1" })
-      #expect(renewals.value == 1 && done.attempts.count == 1)
-      #expect(reported.value?.allSatisfy { $0.completed > third } == true && reported.value?.last?.fraction == 1)
-    }
-  #endif
-
   @Test func signsAndRetriesEveryTransfer() async throws {
     let server = try LoopbackServer { request in
       switch (request.target, Self.isSigned(request)) {
@@ -180,47 +140,6 @@ import WyndLoopbackServer
       Self.request("https://example.com/file"), to: folder.file(),
       policy: RetryPolicy(maxRetries: 1, backoff: .immediate))
     #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 5)
-  }
-
-  /// A new iteration is a new call, of the user who is signed in then.
-  @Test func eachIterationOfEventsUsesTheCurrentUser() async throws {
-    let url = try #require(URL(string: "https://a.example/events"))
-    let authentication = Authentication<BearerToken>(for: url) { _, _ in throw URLError(.timedOut) }
-    let script = NetworkScript { _, _ in
-      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("data: a\n\n".utf8)], isCut: false)
-    }
-    let log = EventLog()
-    let client = NetworkClient(on: script, policy: RetryPolicy(onEvent: log.add), middleware: [authentication])
-    let events = client.serverSentEvents(for: URLRequest(url: url))
-    for name in [nil, "ann", "bob"] {
-      authentication.signInOrOut(name)
-      for try await event in events {
-        #expect(event.data == "a")
-        break
-      }
-    }
-    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
-    #expect(sent == [nil, "Bearer ann", "Bearer bob"] && Set(log.events.map(\.callID)).count == 3)
-  }
-
-  /// A stream that began for one user must not reconnect for another.
-  @Test(arguments: ["bob", nil]) func endsAnEventStreamWhenTheUserChanges(_ next: String?) async throws {
-    let url = try #require(URL(string: "https://a.example/events"))
-    let authentication = Authentication(for: url, BearerToken("ann")) { _, _ in throw URLError(.timedOut) }
-    let script = NetworkScript { _, _ in
-      .chunks(200, headers: ["Content-Type": "text/event-stream"], [Data("id: 1\ndata: a\n\n".utf8)], isCut: false)
-    }
-    let client = NetworkClient(on: script, middleware: [authentication])
-    var data: [String] = []
-    let error = await #expect(throws: NetworkError.self) {
-      for try await event in client.serverSentEvents(for: URLRequest(url: url)) {
-        data.append(event.data)
-        if data.count == 2 { authentication.signInOrOut(next) }
-      }
-    }
-    #expect(error?.urlError?.code == .userAuthenticationRequired && data == ["a", "a"])
-    let sent = script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
-    #expect(sent == ["Bearer ann", "Bearer ann"])
   }
 
   @Test func scriptSimulatesUploadsStreamsAndEvents() async throws {

@@ -171,15 +171,6 @@ import WyndLoopbackServer
     return request
   }
 
-  @Test func sendsTheContentLengthOfABodyStream() async throws {
-    let server = try LoopbackServer { _ in .ok() }
-    let (session, _) = Self.session(Delegate())
-    let request = Self.request(to: server, streaming: "abc", length: 3)
-    _ = try await session.networkResponse(for: request, policy: .never)
-    #expect(server.requests.map(\.body) == [Array("abc".utf8)])
-    #expect(server.requests.first?.value("Content-Length") == "3")
-  }
-
   #if canImport(FoundationNetworking)
     /// The bytes that are left would have the right length.
     @Test func doesNotSendTheRestOfAStreamAfterAChallenge() async throws {
@@ -229,23 +220,6 @@ import WyndLoopbackServer
       #expect(server.requests.filter(\.isComplete).map(\.body) == [Array("abc".utf8)])
     }
   #endif
-
-  @Test(arguments: kinds) func usesTheConfigurationOfTheSession(_ kind: String) async throws {
-    let server = try LoopbackServer { request in
-      request.target == "/slow" ? .hang : .status(200, [("Set-Cookie", "a=1")], body: "ok")
-    }
-    let (session, _) = Self.session { $0.httpAdditionalHeaders = ["X-Mine": "1"] }
-    for _ in 0..<2 { _ = try await Self.run(kind, session, server.url()) }
-    #expect(server.requests.map { $0.value("X-Mine") } == ["1", "1"])
-    #expect(server.requests.map { $0.value("Cookie") } == [nil, "a=1"])
-    var request = URLRequest(url: server.url("/slow"))
-    request.httpMethod = "PUT"
-    let (hasty, _) = Self.session { $0.timeoutIntervalForRequest = 1 }
-    let error = await #expect(throws: NetworkError.self) {
-      try await hasty.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
-    }
-    #expect(error?.urlError?.code == .timedOut)
-  }
 
   /// Nothing is left of a transfer that the session would wait for.
   @Test(arguments: kinds) func finishedSessionIsInvalidatedAfterATransfer(_ kind: String) async throws {

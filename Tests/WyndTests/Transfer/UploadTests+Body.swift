@@ -43,15 +43,6 @@ extension UploadTests {
     }
   }
 
-  @Test func uploadsTheTargetOfALink() async throws {
-    let folder = try Folder()
-    try Data("the file".utf8).write(to: folder.file())
-    try FileManager.default.createSymbolicLink(at: folder.file("link"), withDestinationURL: folder.file())
-    let server = try LoopbackServer { _ in .ok() }
-    _ = try await upload(server.url(), from: .file(folder.file("link"))).get()
-    #expect(server.requests.first?.text == "the file" && server.requests.first?.value("Content-Length") == "8")
-  }
-
   @Test(arguments: [("GET", "PUT"), ("PUT", "PUT"), ("POST", "POST"), ("PATCH", "PATCH"), ("DELETE", "DELETE")])
   func changesOnlyGETToPUT(_ method: String, _ sent: String) async throws {
     let server = try LoopbackServer { _ in .ok() }
@@ -119,16 +110,6 @@ extension UploadTests {
     }
   #endif
 
-  @Test func failsWhenAStreamCannotBeOpened() async throws {
-    let server = try LoopbackServer { _ in .ok() }
-    let body = RequestBody.stream {
-      InputStream(url: URL(fileURLWithPath: "/nowhere/file")) ?? InputStream(data: Data())
-    }
-    let result = await upload(server.url(), from: body, policy: .never)
-    #expect(result.error != nil)
-    #expect(server.requests.filter(\.isComplete).isEmpty)
-  }
-
   /// Gives five bytes, then fails: the next read returns -1, or only the status is an error.
   final class HalfStream: InputStream {
     private let saysSoAtOnce: Bool
@@ -170,33 +151,5 @@ extension UploadTests {
       #expect(all.map(\.completed) == all.map(\.completed).sorted(), "\(name)")
     }
     _ = folder
-  }
-
-  /// The GET after a 303 has no body, nor has the request after the next redirect.
-  @Test func doesNotSendTheBodyAgainAfterA303() async throws {
-    let server = try LoopbackServer { request in
-      switch request.target {
-      case "/a": .redirect(302, to: "/b")
-      case "/b": .ok("done")
-      default: .redirect(303, to: "/a")
-      }
-    }
-    let folder = try Folder()
-    try Data(Self.bytes).write(to: folder.file())
-    #expect(try await upload(server.url(), from: .file(folder.file())).get().data == Data("done".utf8))
-    #expect(server.requests.map(\.method) == ["PUT", "GET", "GET"])
-    #expect(server.requests.map(\.body.count) == [Self.bytes.count, 0, 0])
-  }
-
-  @Test func doesNotReportAFailedUploadAsComplete() async throws {
-    let server = try LoopbackServer { _ in .status(422) }
-    let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
-    let reported = Box<[TransferProgress]>([])
-    session.performNetworkUpload(
-      URLRequest(url: server.url()), from: .stream { InputStream(data: Data("abc".utf8)) },
-      policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } }
-    ) { result.value = $0 }
-    await until { result.value != nil }
-    #expect(result.value?.error?.statusCode == 422 && reported.value?.allSatisfy { $0.total == nil } == true)
   }
 }

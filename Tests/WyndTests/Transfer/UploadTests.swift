@@ -177,12 +177,6 @@ import WyndLoopbackServer
     #expect(server.requests.filter(\.isComplete).count == 2)
   }
 
-  @Test func doesNotRetryA401() async throws {
-    let server = try LoopbackServer { _ in .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")], body: "who?") }
-    #expect(await upload(server.url(), from: .data(Data("x".utf8))).error?.statusCode == 401)
-    #expect(server.requests.count == 1)
-  }
-
   /// If an idle connection turns out to be closed, libcurl would send the request again with an empty body.
   @Test func doesNotSendAConsumedStreamAsAnEmptyBody() async throws {
     let server = try LoopbackServer(script: .ok(), .reset, .ok(), .ok())
@@ -194,14 +188,5 @@ import WyndLoopbackServer
     }
     let whole = server.requests.filter(\.isComplete)
     #expect(whole.count == 2 && whole.allSatisfy { $0.text == "a body" })
-  }
-
-  @Test func cancelsAnUpload() async throws {
-    let server = try LoopbackServer(script: .hang)
-    let (url, session) = (server.url(), session)
-    let task = Task { try await session.performNetworkUpload(URLRequest(url: url), from: .data(Data(Self.bytes))) }
-    await until { !server.requests.isEmpty }
-    task.cancel()
-    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not cancelled"); return }
   }
 }

@@ -2,14 +2,14 @@ import AllocationCounter
 import Foundation
 
 /// The time that some work took in this process.
-public struct Cost {
+struct Cost {
   /// Seconds.
-  public var wall = 0.0
+  var wall = 0.0
   /// Seconds of processor time, all threads, user and system.
-  public var processor = 0.0
+  var processor = 0.0
 
   /// Measures `work`.
-  public static func of(_ work: () async -> Void) async -> Cost {
+  static func of(_ work: () async -> Void) async -> Cost {
     let began = ContinuousClock.now
     let used = processorSeconds()
     await work()
@@ -19,14 +19,14 @@ public struct Cost {
   }
 
   /// The processor time of this process so far, in seconds.
-  public static func processorSeconds() -> Double {
+  static func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// Allocations and locks of the whole process during the work, each per `calls`.
-  public static func counts(per calls: Int, _ work: () async -> Void) async -> (allocations: Double, locks: Double) {
+  static func counts(per calls: Int, _ work: () async -> Void) async -> (allocations: Double, locks: Double) {
     countAllocations(1)
     await work()
     let counted = (Double(allocationCount()) / Double(calls), Double(lockCount()) / Double(calls))
@@ -36,16 +36,16 @@ public struct Cost {
 }
 
 /// The median of samples, and its 95 % confidence interval.
-public struct Median {
+struct Median {
   /// The median.
-  public var value: Double
+  var value: Double
   /// The lower end of the interval.
-  public var low: Double
+  var low: Double
   /// The upper end of the interval.
-  public var high: Double
+  var high: Double
 
   /// The median of these.
-  public init(_ samples: [Double]) {
+  init(_ samples: [Double]) {
     let sorted = samples.sorted()
     let count = Double(sorted.count)
     // Ranks of the binomial distribution, which needs no assumption about the distribution of the noise.

@@ -1,0 +1,5 @@
+/// The error of a service.
+nonisolated struct ShopError: Decodable, Error, Equatable {
+  var code: String
+  var message: String
+}
