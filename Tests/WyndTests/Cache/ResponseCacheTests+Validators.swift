@@ -102,4 +102,18 @@ extension ResponseCacheTests {
     #expect(response.source == .revalidated)
     #expect(response.attempts.map(\.error?.statusCode) == [503, nil] && response.attempts.map(\.number) == [1, 2])
   }
+
+  /// The server compares the entity tag, and ignores the date (RFC 9110 §13.1.3). The stored fields remain as they are.
+  @Test(arguments: [["ETag": "\"1\""], ["ETag": "W/\"1\"", "Last-Modified": first]])
+  func a304WithAnotherDateAndNoETagConfirmsTheStoredETag(_ stored: [String: String]) async throws {
+    let notModified = ["Last-Modified": Self.second, "Cache-Control": "max-age=600"]
+    let cached = CachedClient([.ok("one", headers: stored), .status(304, headers: notModified)])
+    _ = try await cached.get()
+    for _ in 0..<2 {
+      let response = try await cached.client.networkResponse(for: try Self.request())
+      #expect(String(decoding: response.data, as: UTF8.self) == "one" && response.source == .revalidated)
+      #expect(response.response.value(forHTTPHeaderField: "Last-Modified") == stored["Last-Modified"])
+    }
+    #expect(cached.script.requests.count == 3)
+  }
 }

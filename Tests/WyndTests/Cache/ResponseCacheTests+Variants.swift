@@ -85,4 +85,18 @@ extension ResponseCacheTests {
     _ = try await cached.get(method: "POST")
     for type in ["a", "b"] { #expect(try await cached.get(["Accept": type]) == ("new", .network)) }
   }
+
+  /// White space around a comma means nothing in a list (RFC 9110 §5.6.1), but something in a quoted string.
+  @Test func comparesListsWithoutTheWhiteSpaceAroundCommas() async throws {
+    let script = NetworkScript { .ok("\($1)", headers: Self.varying) }
+    let cached = CachedClient(script)
+    #expect(try await cached.get(["Accept": "a/b;q=0.1, c/d"]) == ("0", .network))
+    for same in ["a/b;q=0.1,c/d", " a/b;q=0.1\t ,  c/d "] {
+      #expect(try await cached.get(["Accept": same]) == ("0", .cache), "\(same)")
+    }
+    let others = ["a/b;q=0.1, C/d", "a/b; q=0.1, c/d", "c/d, a/b;q=0.1", "a;b=\"1, 2\"", "a;b=\"1,2\""]
+    for (index, other) in others.enumerated() {
+      #expect(try await cached.get(["Accept": other]) == ("\(index + 1)", .network), "\(other)")
+    }
+  }
 }

@@ -209,4 +209,14 @@ extension ResponseStoreTests {
       for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
     }
   }
+
+  @Test func keepsAResponseWhoseFileCannotBeRenamed() async throws {
+    let folder = try Folder()
+    let store = try DiskStore(folder.url)
+    await store.store(try await Self.response(), for: "a")
+    let name = try #require(folder.names.first)
+    try FileManager.default.createDirectory(
+      at: folder.file("\(name.prefix { $0 != "." }).2"), withIntermediateDirectories: false)
+    for _ in 0..<3 { #expect(await store.response(for: "a") != nil) }
+  }
 }

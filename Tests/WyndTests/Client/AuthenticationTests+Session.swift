@@ -314,4 +314,14 @@ extension AuthenticationTests {
     _ = try await Self.get(client)
     #expect(authentication.credential == BearerToken("new"))
   }
+
+  @Test func retriesUnsignedCallUnsignedAfterASignIn() async throws {
+    let authentication = Authentication<BearerToken>(for: try #require(Self.origin)) { _, _ in BearerToken("-") }
+    let script = NetworkScript { _, number in
+      if number == 0 { authentication.signIn(BearerToken("ann")) }
+      return number == 0 ? .status(503) : .ok("x")
+    }
+    _ = try await Self.get(Self.client(script, authentication))
+    #expect(Self.tokens(script) == [nil, nil])
+  }
 }

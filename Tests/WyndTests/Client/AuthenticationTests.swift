@@ -202,6 +202,35 @@ import WyndLoopbackServer
     // Its retries, which start on a timer, are sent without the credential too.
     #expect(server.requests.filter { $0.target == "/token" }.map { $0.value("Authorization") } == [nil, nil, nil])
   }
+
+  /// No request of the call was sent, so it has no status.
+  @Test func callWithAnExpiredCredentialHasNoStatusOfItsRenewal() async throws {
+    let server = try LoopbackServer(script: .status(400))
+    let authentication = Authentication(for: server.url(), BearerToken("old", expiresAt: .distantPast)) { _, client in
+      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
+    guard case .middlewareError(let renewal as NetworkError) = error else { Issue.record("\(error)"); return }
+    #expect(renewal.statusCode == 400)
+    #expect(error.statusCode == nil && error.data == nil && error.response == nil)
+    #expect(server.requests.map(\.target) == ["/token"])
+  }
+
+  /// People sent a GET, and have nothing to check. An outage is no reason to sign in again.
+  @Test func lostRenewalOfAGETAsksForNoCheck() async throws {
+    let server = try LoopbackServer { $0.target == "/token" ? .close : .status(401) }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
+      var request = URLRequest(url: server.url("/token"))
+      request.httpMethod = "POST"
+      return BearerToken(String(decoding: try await client.performNetworkRequest(request), as: UTF8.self))
+    }
+    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
+    #expect(error.localizedDescription.contains("check") == false)
+    #expect(error.urlError?.code == .networkConnectionLost && error.statusCode == nil)
+    #expect(authentication.credential == BearerToken("old"))
+  }
 }
 
 extension Authentication<BearerToken> {

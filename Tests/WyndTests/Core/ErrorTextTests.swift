@@ -196,4 +196,25 @@ import WyndLoopbackServer
       #expect(!text.contains("S3CRET") && !text.contains("\u{1b}"), "\(name): \(text)")
     }
   }
+
+  @Test func describesInvalidRequests() async throws {
+    let script = NetworkScript([.ok("x")])
+    let rows: [(String, NetworkClient, AdHocEndpoint<Data>, String)] = [
+      (
+        "no host", NetworkClient(on: script), .get("/users", as: Data.self),
+        "the call names no host, and the base URL is nil"
+      ),
+      (
+        "a line break in a header field", NetworkClient(baseURL: URL(string: "https://a.example"), on: script),
+        .get("/users", headers: [.init("X-One", "S3CRET\r\nX-Two: 2")], as: Data.self),
+        "the header field X-One holds a line break or NUL"
+      ),
+    ]
+    for (name, client, call, reason) in rows {
+      try Self.check(
+        await Self.error { try await client.load(call) }, name,
+        person: "The request is invalid, and was not sent: \(reason).", log: "invalid request: \(reason)")
+    }
+    #expect(script.requests.isEmpty)
+  }
 }

@@ -136,4 +136,30 @@ import Testing
       #expect(try await client.networkResponse(for: URLRequest(url: server.url())).source == source)
     }
   }
+
+  @Test func acceptsAContentTypeThatIsSentTwice() async throws {
+    let server = try LoopbackServer(script: .status(200, Self.twice("Content-Type", "application/json"), body: "{}"))
+    let client = NetworkClient(
+      policy: .never, middleware: [ResponseValidation(contentTypes: ["application/json"])])
+    #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("{}".utf8))
+  }
+
+  @Test func appendsAPartWhoseContentRangeIsSentTwice() async throws {
+    let bytes = someBytes(100_000)
+    let server = try LoopbackServer { request in
+      if request.index == 0 { return .file(bytes, for: request, cut: 50_000) }
+      let fields =
+        Self.twice("Content-Range", "bytes 50000-99999/100000") + [("ETag", "\"1\""), ("Content-Length", "50000")]
+      return ScriptedResponse([.send(ScriptedResponse.head(206, fields) + bytes.suffix(50_000))])
+    }
+    let folder = try Folder()
+    #expect(try Data(contentsOf: await download(server, to: folder.file()).file) == Data(bytes))
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func knowsTheLengthThatIsSentTwice() async throws {
+    let server = try LoopbackServer(script: .status(200, [("Content-Length", "3")], body: "abc"))
+    let bytes = try await session.networkBytes(for: URLRequest(url: server.url()), policy: .never)
+    #expect(bytes.total == 3)
+  }
 }
