@@ -107,14 +107,31 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
-  @Test func rejectsASecondDownloadToTheSameFile() async throws {
+  /// The part is not in it, so another download would bring the same.
+  @Test func doesNotDownloadAnInvalidCompleteFileAgain() async throws {
+    let bytes = someBytes(100_000)
+    let server = try LoopbackServer { $0.index == 0 ? .file(bytes, for: $0, cut: 50_000) : .ok(bytes) }
+    let folder = try Folder()
+    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
+    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    guard case .invalidFile? = transferError(await download(server, to: folder.file(), options)) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=50000-"])
+  }
+
+  /// Two downloads would write to one partial file, even if their paths differ in spelling.
+  @Test(arguments: ["", "/.", "/inner/.."]) func rejectsASecondDownloadToTheSameFile(_ way: String) async throws {
     let server = try LoopbackServer { .file(someBytes(100), for: $0) }
     let slow = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
     let options = DownloadOptions(resumes: true)
     let first = Task { await download(slow, to: folder.file(), options) }
     await until { folder.partialSize == 6 }
-    guard case .inUse(folder.file())? = transferError(await download(server, to: folder.file(), options)) else {
+    try FileManager.default.createDirectory(at: folder.file("inner"), withIntermediateDirectories: false)
+    let same = URL(fileURLWithPath: folder.url.path + way + "/file.bin")
+    guard case .inUse(same)? = transferError(await download(server, to: same, options)) else {
       Issue.record("not refused")
       return
     }
@@ -123,7 +140,7 @@ extension DownloadTests {
     guard case .failure(.cancelled) = await first.value else { Issue.record("not cancelled"); return }
     // What it had is not usable without a validator, and the place is free for the next.
     _ = try await download(server, to: folder.file(), options).get()
-    #expect(folder.names == ["file.bin"])
+    #expect(folder.names == ["file.bin", "inner"])
   }
 
   @Test func removesPartialFileWhenCanceled() async throws {
