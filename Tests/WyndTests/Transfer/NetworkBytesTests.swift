@@ -1,7 +1,8 @@
 import Foundation
 import WyndLoopbackServer
 import Testing
-import Wynd
+
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -85,6 +86,22 @@ import Wynd
     } catch NetworkError.responseTooLarge(67_108_864) {
       #expect(!isOnApplePlatforms && 67_000_000...67_108_864 ~= size)
     }
+  }
+
+  /// The limit applies to unread data. A stream that is read as it arrives can be of any length.
+  @Test func readerThatKeepsUpReceivesMoreThan64MB() async throws {
+    // Not through a socket, because nothing makes a server wait for a reader on Linux.
+    let stream = NetworkByteStream(startsWithHead: false, NetworkLock(nil))
+    let outcome = await stream.attempt(NetworkOutgoing(request: Self.request)) { outgoing in
+      do {
+        for _ in 0..<2 {
+          try outgoing.bodies?.onData(Data(count: 40_000_000))
+          #expect(try await stream.next()?.count == 40_000_000)
+        }
+        return NetworkOutcome()
+      } catch { return NetworkOutcome(error: error) }
+    }
+    #expect(outcome.error == nil)
   }
 
   /// When the connection is lost, more has been received than the reader has read.
