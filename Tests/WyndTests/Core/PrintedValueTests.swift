@@ -99,6 +99,8 @@ import WyndLoopbackServer
     let task = session.performNetworkRequest(try request(server, "/x")) { _ in }
     let result: NetworkResult = .failure(try #require(error))
     let all = values.value ?? []
+    // The values keep the client, whose middleware keeps the box.
+    values.value = nil
     return all + [
       client, client.defaults, response, try #require(error), end, end.attempts[0], wrong, task, validation, result,
     ]
