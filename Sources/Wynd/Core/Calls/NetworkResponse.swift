@@ -20,7 +20,9 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   /// “, ”.
   public var headers: NetworkHeaders {
     var values: [String: String] = [:]
-    for case let (name, value) as (String, String) in response.allHeaderFields { values[name] = value }
+    for (name, value) in response.allHeaderFields {
+      if let name = name as? String { values[name] = value as? String }
+    }
     return NetworkHeaders(values)
   }
   /// The value of a header field, whose case does not matter; nil if the response does not have it.
