@@ -35,8 +35,8 @@ nonisolated extension NetworkPerformer {
   /// let user = try await client.load(.put("/photo", body: .file(photo), as: User.self)) { print($0.fraction ?? 0) }
   /// ```
   ///
-  /// The parameters are those of the form with a completion handler. In an async function, a trailing closure whose
-  /// parameter is used as anything is `onProgress:`; write `completionHandler:` for the other form.
+  /// The parameters are those of the form with a completion handler. In an async function, a trailing closure that
+  /// could be either is taken for `onProgress:`; write `completionHandler:` for the other form.
   ///
   /// - Returns: The parsed response.
   /// - Throws: A ``NetworkError``.

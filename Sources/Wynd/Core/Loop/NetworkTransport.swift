@@ -18,8 +18,8 @@ nonisolated struct NetworkOutgoing: Sendable {
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
   var secretFields: Set<String> = []
-  /// Whether the request runs on a private session, because the app may have invalidated its own. Only for a plain first
-  /// attempt does the loop set false. On Linux, every request runs on one.
+  /// Whether the request runs on a private session, because the app may have invalidated its own. The loop sets false
+  /// for a plain first attempt only. On Linux, every request runs on one.
   var usesPrivateSession = true
   /// Whether the request may be repeated whatever has happened to it.
   var isSafeToRepeat: Bool { RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe }
