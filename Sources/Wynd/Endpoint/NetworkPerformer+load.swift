@@ -74,7 +74,8 @@ nonisolated extension NetworkPerformer {
     return try await response(of: endpoint.plan(policy, onProgress, defaults), endpoint, defaults)
   }
 
-  /// Sends any request, and decodes the body of its response.
+  /// Sends any request, and decodes the body of its response with the decoder of the endpoint, of the client, or the
+  /// default one.
   ///
   /// ```swift
   /// let user = try await session.load(URLRequest(url: url), as: User.self)
@@ -90,7 +91,9 @@ nonisolated extension NetworkPerformer {
     _ request: some NetworkRequestConvertible, as type: Value.Type, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> Value {
     let defaults = defaults
-    return try await response(of: plan(for: request, policy, defaults), NetworkDecodedBody<Value>(), defaults).value
+    return try await response(
+      of: plan(for: request, policy, defaults), NetworkDecodedBody<Value>(of: request), defaults
+    ).value
   }
 
   /// Sends any request, and calls the handler once with the decoded body of its response, or an error.
@@ -101,7 +104,8 @@ nonisolated extension NetworkPerformer {
     _ request: some NetworkRequestConvertible, as type: Value.Type, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void
   ) -> NetworkTask {
-    start({ completionHandler($0.map(\.value)) }, NetworkDecodedBody<Value>()) { defaults throws(NetworkError) in
+    start({ completionHandler($0.map(\.value)) }, NetworkDecodedBody<Value>(of: request)) {
+      defaults throws(NetworkError) in
       try plan(for: request, policy, defaults)
     }
   }
@@ -134,7 +138,12 @@ nonisolated extension NetworkPerformer {
   }
 }
 
-/// Parses the response to a request that is no endpoint.
+/// Decodes the response to any request, like an endpoint with this type and the decoder of the request, if it has one.
 nonisolated private struct NetworkDecodedBody<Response: Decodable & Sendable>: Endpoint {
   let path = ""
+  let decoder: JSONDecoder
+
+  init(of request: some NetworkRequestConvertible) {
+    decoder = (request as? any Endpoint)?.decoder ?? .networkDefault
+  }
 }

@@ -107,6 +107,26 @@ import Wynd
     #expect(try handled.get().firstName == "B")
   }
 
+  @Test func loadDecodesAnEndpointAsAnotherTypeWithItsOwnDecoder() async throws {
+    struct Event: Decodable { var day: Date }
+    struct Days: Endpoint {
+      typealias Response = Int
+      let host = "a.example"
+      let path = "/days"
+      let decoder: JSONDecoder = {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        return decoder
+      }()
+    }
+    let client = NetworkClient(on: NetworkScript([.ok(#"{"day":7}"#)]), decoder: JSONDecoder())
+    #expect(try await client.load(Days(), as: Event.self).day == Date(timeIntervalSince1970: 7))
+    let handled = await withCheckedContinuation { end in
+      client.load(Days(), as: Event.self) { end.resume(returning: $0) }
+    }
+    #expect(try handled.get().day == Date(timeIntervalSince1970: 7))
+  }
+
   @Test func valueOfALoadedRequestPassesTheMiddleware() async throws {
     let values = Box<[String]>([])
     let client = NetworkClient(
