@@ -98,6 +98,22 @@ extension ResponseStoreTests {
     #expect(try await ResponseCacheTests.served(by: store, for: "a") == "new")
   }
 
+  /// The earlier response would be served as if it were the newest.
+  @Test func responseThatCannotBeWrittenReplacesTheEarlierOne() async throws {
+    let folder = try Folder()
+    let store = try DiskStore(folder.url)
+    await store.store(try await Self.response("old"), for: "a")
+    let name = try #require(folder.names.first)
+    // A file cannot be written where a folder is.
+    for use in 2...9 {
+      try FileManager.default.createDirectory(
+        at: folder.file("\(name.prefix(32)).\(use)"), withIntermediateDirectories: false)
+    }
+    await store.store(try await Self.response("new"), for: "a")
+    #expect(await store.response(for: "a") == nil)
+    #expect(!folder.names.contains(name))
+  }
+
   @Test func doesNotServeAFileRenamedToAnotherKey() async throws {
     let (folder, other) = (try Folder(), try Folder())
     try await DiskStore(folder.url).store(try await Self.response(), for: "a")

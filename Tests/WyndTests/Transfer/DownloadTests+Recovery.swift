@@ -57,6 +57,14 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin"])
   }
 
+  @Test func partialFileIsOnlyUsedByADownloadThatResumes() async throws {
+    let folder = try Folder()
+    let server = try await serverWithKeptPart(in: folder, rest: Self.block(101_000, 199_999))
+    let done = try await download(server, to: folder.file(), DownloadOptions()).get()
+    #expect(try Data(contentsOf: done.file) == Data(Self.large) && folder.names == ["file.bin"])
+    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+  }
+
   /// Each download from the beginning is cut off, and each response to a Range is wrong.
   @Test func maxRetriesLimitsRestarts() async throws {
     let server = try LoopbackServer { request in
