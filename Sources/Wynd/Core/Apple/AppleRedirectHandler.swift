@@ -18,13 +18,13 @@
     private let hasBody: Bool
     private let callersDelegate: (any URLSessionDelegate)?
 
-    private let received: NetworkLock<URLSessionTaskMetrics?>?
+    private let metricsOfAttempt: NetworkLock<URLSessionTaskMetrics?>?
 
     init(_ outgoing: NetworkOutgoing, _ callersDelegate: (any URLSessionDelegate)?) {
       state = NetworkLock(State(request: outgoing.request))
       secretFields = outgoing.secretFields
       hasBody = outgoing.hasBody
-      received = outgoing.metrics
+      metricsOfAttempt = outgoing.metrics
       self.callersDelegate = callersDelegate
     }
 
@@ -53,7 +53,7 @@
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
       state.withLock { $0.metrics = metrics }
-      received?.withLock { $0 = metrics }
+      metricsOfAttempt?.withLock { $0 = metrics }
       (callersDelegate as? any URLSessionTaskDelegate)?.urlSession?(session, task: task, didFinishCollecting: metrics)
     }
 
