@@ -185,6 +185,29 @@ import WyndLoopbackServer
     #expect(server.requests.count == (moment == "before a retry" ? 1 : 0))
   }
 
+  /// A performer of the app that sends the first request later.
+  struct Delaying: NetworkPerformer {
+    let session: URLSession
+    let isReached = Gate()
+    let mayGoOn = Gate()
+    func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
+      isReached.open()
+      await mayGoOn.wait()
+      return await session.perform(plan)
+    }
+  }
+
+  @Test func sessionCanBeFinishedBeforeAPerformerSendsTheRequest() async throws {
+    let server = try LoopbackServer(script: .ok("the response"))
+    let delaying = Delaying(session: URLSession(configuration: .ephemeral))
+    let request = URLRequest(url: server.url())
+    let task = Task { try await delaying.performNetworkRequest(request) }
+    await delaying.isReached.wait()
+    delaying.session.finishTasksAndInvalidate()
+    delaying.mayGoOn.open()
+    #expect(try await task.value == Data("the response".utf8))
+  }
+
   /// A retry that is prepared and not sent would keep the session from ending.
   @Test func sessionEndsAfterACallCanceledDuringAWait() async throws {
     let server = try LoopbackServer(script: .status(503, [("Retry-After", "30")]))
