@@ -15,7 +15,7 @@ func scriptedInEveryWay(_ url: URL) async throws {
     .status(404, headers: ["X-A": "b"]),
   ])
   async let data = script.performNetworkRequest(url)
-  await gate.isReached()
+  await gate.waitUntilReached()
   gate.open()
   print(try await data.count)
 }

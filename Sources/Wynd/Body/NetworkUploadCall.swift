@@ -57,7 +57,7 @@ nonisolated struct NetworkUploadCall: Sendable {
       outcome.data = transferred.withLock { $0.data }
       let all = length ?? transferred.withLock { $0.sent }
       if case .success = outcome.result(isHead: false, allowEmptyData: true) { progress.report(all, of: all) }
-      await progress.reportsAreDelivered()
+      await progress.waitForReports()
       return outcome
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }

@@ -52,7 +52,7 @@ nonisolated final class NetworkProgressReporter: Sendable {
   }
 
   /// Returns after the closure has received the last report.
-  func reportsAreDelivered() async {
+  func waitForReports() async {
     if closure == nil { return }
     await withCheckedContinuation { continuation in
       queue.async { continuation.resume() }

@@ -4,7 +4,7 @@
 /// let gate = NetworkScriptGate()
 /// let script = NetworkScript([.held(gate, .ok("[]"))])
 /// let loading = Task { try await script.load(.get("/users", as: [User].self)) }
-/// await gate.isReached()
+/// await gate.waitUntilReached()
 /// // Here, the app shows that it is loading. `loading.cancel()` would end the call.
 /// gate.open()
 /// let users = try await loading.value
@@ -36,7 +36,7 @@ nonisolated public final class NetworkScriptGate: Sendable {
   }
 
   /// Returns when a request has reached the gate.
-  public func isReached() async {
+  public func waitUntilReached() async {
     await withCheckedContinuation { continuation in
       let isReached = state.withLock { state in
         if !state.isReached { state.waiting.append(continuation) }

@@ -83,7 +83,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
       guard let file = wholeFile(after: &outcome, in: attempt) else { return outcome }
       guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
       try await networkInBackground { try validate(file, attempt) }
-      await progress.reportsAreDelivered()
+      await progress.waitForReports()
       try await networkInBackground { try move(attempt, response) }
       return NetworkOutcome(response: response, accepted: NetworkResponse(data: Data(), response: response))
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }

@@ -165,13 +165,13 @@ import Wynd
       defer { ended.value = true }
       return try await script.performNetworkRequest(url)
     }
-    await gate.isReached()
+    await gate.waitUntilReached()
     #expect(ended.value == false && script.requests.count == 1)
     gate.open()
     #expect(try await loading.value == Data("x".utf8))
     // It remains open.
     #expect(try await script.performNetworkRequest(url) == Data("y".utf8))
-    await gate.isReached()
+    await gate.waitUntilReached()
   }
 
   @Test func cancelsARequestThatIsHeld() async throws {
@@ -179,7 +179,7 @@ import Wynd
     let script = NetworkScript([.held(gate, .ok("x"))])
     let url = try #require(URL(string: "https://a.example/"))
     let loading = Task { try await script.performNetworkRequest(url) }
-    await gate.isReached()
+    await gate.waitUntilReached()
     loading.cancel()
     let error = await #expect(throws: NetworkError.self) { try await loading.value }
     #expect(error?.isCancellation == true)

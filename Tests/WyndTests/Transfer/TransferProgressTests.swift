@@ -13,7 +13,7 @@ import Testing
     let reporter = NetworkProgressReporter { progress in reported.update { $0.append(progress.completed) } }
     for completed in [Int64(0), 900_000, 0, 1, 1_000_000, 1_000_000] {
       reporter.report(completed, of: 1_000_000)
-      await reporter.reportsAreDelivered()
+      await reporter.waitForReports()
     }
     // The first report has the length; a single byte and an unchanged value are not reported.
     #expect(reported.value == [0, 900_000, 0, 1_000_000])
@@ -26,7 +26,7 @@ import Testing
     let reporter = NetworkProgressReporter { progress in reported.update { $0.append(progress.completed) } }
     let end = total ?? 1_000_000_000
     for completed in stride(from: 0, through: end, by: 10_000) { reporter.report(completed, of: total) }
-    await reporter.reportsAreDelivered()
+    await reporter.waitForReports()
     let all = reported.value ?? []
     #expect(limit / 2...limit ~= all.count && all == all.sorted(), "\(all.count)")
   }

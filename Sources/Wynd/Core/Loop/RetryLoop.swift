@@ -43,7 +43,7 @@ nonisolated final class RetryLoop: Sendable {
     let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
     let first: Step = _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : firstStep(state)
     let result = await runSteps(from: first, state)
-    await eventsAreDelivered()
+    await waitForEvents()
     return result
   }
 
@@ -340,7 +340,7 @@ nonisolated final class RetryLoop: Sendable {
   }
 
   /// Returns after `onEvent` has received the last event.
-  private func eventsAreDelivered() async {
+  private func waitForEvents() async {
     guard let events else { return }
     await withCheckedContinuation { continuation in
       events.async { continuation.resume() }
