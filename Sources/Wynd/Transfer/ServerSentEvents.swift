@@ -52,8 +52,7 @@ nonisolated extension NetworkPerformer {
   public func serverSentEvents(
     for request: some NetworkRequestConvertible, reconnects: Bool? = nil, policy: RetryPolicy = .default
   ) -> ServerSentEvents {
-    let defaults = defaults
-    return ServerSentEvents(performer: self, reconnects: reconnects) { () throws(NetworkError) in
+    ServerSentEvents(performer: self, reconnects: reconnects) { defaults throws(NetworkError) in
       try transferPlan(for: request, policy, defaults)
     }
   }
@@ -67,7 +66,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
   /// Nil means only after a GET.
   let reconnects: Bool?
   /// Makes a call for each iteration.
-  let makeCall: @Sendable () throws(NetworkError) -> NetworkCallPlan
+  let makeCall: @Sendable (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
 
   /// Iterates over the events.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable, CustomStringConvertible {
@@ -90,8 +89,9 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
 
     init(_ events: ServerSentEvents) {
       self.events = events
+      let defaults = events.performer.defaults
       call = Swift.Result { () throws(NetworkError) in
-        try events.makeCall().started(on: events.performer, events.performer.defaults)
+        try events.makeCall(defaults).started(on: events.performer, defaults)
       }
       let request = try? call.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
