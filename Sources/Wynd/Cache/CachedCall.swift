@@ -153,7 +153,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     response.success.map(start) ?? Foundation.Date()
   }
 
-  /// When an attempt that has just ended started.
+  /// The start of an attempt that has just ended.
   private static func start(of attempt: NetworkAttempt) -> Foundation.Date {
     Foundation.Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
   }

@@ -54,7 +54,7 @@ import Wynd
     }
   }
 
-  /// Also if the outcome of the request is unknown, and if it has a CSRF token.
+  /// Even if the outcome of the request is unknown, and if it has a CSRF token.
   @Test(arguments: [[:], ["X-CSRF-Token": "abc"]], [Step.status(201), .status(303), .dropped])
   func unsafeRequestRemovesTheStoredResponse(_ fields: [String: String], _ outcome: Step) async throws {
     let cached = CachedClient([.ok("old", headers: ["Cache-Control": "max-age=600"]), outcome, .ok("new")])

@@ -56,7 +56,7 @@ extension ResponseStoreTests {
   @Test func filesAreReadableByTheUserOnly() async throws {
     let folder = try Folder()
     let cache = folder.file("cache/a")
-    // Also if the folder exists already.
+    // Even if the folder exists already.
     try FileManager.default.createDirectory(
       at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     try await DiskStore(cache).store(try await Self.response(), for: "a")

@@ -114,7 +114,7 @@ extension AuthenticationTests {
   }
 
   /// A change of password revokes the token, so the page after its redirect responds 401. The change is not made twice.
-  /// Also if that page has the same URL. A URL in another spelling is no redirect.
+  /// Even if that page has the same URL. A URL in another spelling is no redirect.
   @Test(arguments: ["/profile", "/password"]) func doesNotReplayPOSTRejectedAfterARedirect(_ page: String) async throws
   {
     let server = try LoopbackServer { request in

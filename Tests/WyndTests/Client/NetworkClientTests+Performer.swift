@@ -36,7 +36,7 @@ extension NetworkClientTests {
     let seen = Box<NetworkClient>()
     let client = NetworkClient(baseURL: Self.service, on: first, middleware: [Keeping(client: seen)])
     #expect(try await client.load(Item()) == "first")
-    // Also a copy of the client that a middleware sees, which belongs to a call that has begun.
+    // Even a copy of the client that a middleware sees, which belongs to a call that has started.
     var copy = try #require(seen.value)
     // The client holds its middleware.
     seen.value = nil

@@ -6,7 +6,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// What the policy of a call does not set is that of the endpoint's policy, then that of the client's.
+/// Fields that the policy of a call does not set are taken from the endpoint's policy, then from the client's.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PolicyInheritanceTests {
   typealias Item = NetworkClientTests.Item
 
@@ -83,7 +83,7 @@ import Wynd
     #expect(RetryPolicy.default.inheriting(from: .default).budget == nil)
   }
 
-  /// Each field alone: it is that of the client if it is nil, its own if it is not.
+  /// Each field alone: nil means the client's value.
   @Test func eachPolicyFieldIsInheritedIndependently() {
     let client = RetryPolicy(
       maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),

@@ -73,7 +73,7 @@ import WyndLoopbackServer
     #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
   }
 
-  /// Also if it goes on to allow the redirect, or to answer the challenge.
+  /// Even if it goes on to allow the redirect, or to answer the challenge.
   @Test(arguments: ["GET", "POST"], ["/moved", "/closed"])
   func delegateCanCancelTheTaskItIsAskedAbout(_ method: String, _ path: String) async throws {
     final class Delegate: NSObject, URLSessionTaskDelegate {

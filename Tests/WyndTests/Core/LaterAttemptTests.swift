@@ -11,7 +11,7 @@ import WyndLoopbackServer
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LaterAttemptTests {
   static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
-  /// Each response sets a cookie: the app's session gets that of the retry, and the retry that of the session.
+  /// Each response sets a cookie: the app's session gets the cookie of the retry, and the retry the one of the session.
   @Test(arguments: ["GET", "PUT"]) func retrySendsCookiesAndHeadersOfTheSession(_ method: String) async throws {
     let server = try LoopbackServer { request in
       .status(request.index == 0 ? 503 : 200, [("Set-Cookie", "c\(request.index)=1")], body: "x")

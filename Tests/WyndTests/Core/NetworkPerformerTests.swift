@@ -124,7 +124,7 @@ import WyndLoopbackServer
       session.finishTasksAndInvalidate()
     }
     #if canImport(FoundationNetworking)
-      // The session is known to be invalid, or the call has begun before.
+      // The session is known to be invalid, or the call has started before.
       #expect(result.error == nil || result.error?.urlError?.code == .cancelled)
     #else
       #expect(try result.get() == Data("a".utf8))

@@ -108,7 +108,7 @@ import Wynd
     .status(status, headers: headers)
   }
 
-  /// The wait is that of the backoff alone, so the event names the backoff as its source.
+  /// The wait is the backoff alone, so the event names the backoff as its source.
   @Test func reportsAZeroRetryAfterAsBackoff() async throws {
     for value in ["0", "0.0", "000", "Thu, 01 Jan 1970 00:00:00 GMT"] {
       let call = try await RetryRuleTests.run(

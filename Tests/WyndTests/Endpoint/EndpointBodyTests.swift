@@ -46,7 +46,7 @@ import WyndLoopbackServer
     }
   }
 
-  /// A body without a type has that of the session, even if a client is made on it that names none.
+  /// A body without a type has the type of the session, even if a client is made on it that names none.
   @Test(arguments: [false, true]) func bodyWithoutATypeHasThatOfTheSession(_ isClient: Bool) async throws {
     let folder = try Folder()
     try Data("x".utf8).write(to: folder.file())

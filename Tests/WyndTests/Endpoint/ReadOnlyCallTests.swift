@@ -24,7 +24,7 @@ import WyndLoopbackServer
   static let filmsText = #"{"data":{"films":[{"title":"Heat"}]}}"#
   static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)
 
-  /// Also if the server has read the first request.
+  /// Even if the server has read the first request.
   @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {
     let log = EventLog()
     let server = try LoopbackServer(script: .reset, .status(503), .truncated, .ok(Self.filmsText))

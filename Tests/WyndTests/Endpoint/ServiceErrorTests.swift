@@ -53,7 +53,7 @@ import Wynd
     #expect(error.serviceError(as: Late.self, decoder: decoder)?.dueDate.timeIntervalSince1970 == 1_795_276_800)
   }
 
-  /// Also after retries, and with the advice of its author alone.
+  /// Even after retries, and with the advice of its author alone.
   @Test func localizedDescriptionIsThatOfTheServiceError() async throws {
     for (status, attempts) in [(409, 0), (503, 2)] {
       let client = Self.client([.status(status, Self.body)])

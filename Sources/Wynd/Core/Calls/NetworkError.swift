@@ -196,7 +196,6 @@ nonisolated public struct RetryFailure: Sendable {
 
     /// Whether the error of the last attempt is not wrapped, because it explains itself: no retry can help, or a limit
     /// of the policy allows none after a single attempt. The error alone does not show the other reasons.
-    ///
     func leavesErrorUnwrapped(attempts: Int) -> Bool {
       switch self {
       case .notRetryable: true

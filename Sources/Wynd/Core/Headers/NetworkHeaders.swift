@@ -1,8 +1,7 @@
+import Foundation
+
 #if canImport(FoundationNetworking)
-  import Foundation
   import FoundationNetworking
-#else
-  import Foundation
 #endif
 
 /// The header fields of a request or a response.

@@ -15,8 +15,8 @@
 /// ``onEvent`` of each policy receives the events.
 nonisolated public struct RetryPolicy: Sendable {
   /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one.
-  /// A retry that the ``budget`` skips counts.
-  /// An attempt of a download that adds 16 KB or more to the file resets the count. The default is 10.
+  /// A retry that the ``budget`` skips counts. An attempt of a download that adds 16 KB or more to the file resets the
+  /// count. The default is 10.
   public var maxRetries: Int?
 
   /// How long to wait before a retry. It is added to a wait that the server asks for. The default is full jitter up to
@@ -67,9 +67,9 @@ nonisolated public struct RetryPolicy: Sendable {
   /// Makes a policy that sets the fields that are passed.
   public init(
     maxRetries: Int? = nil, backoff: Backoff? = nil, maxRetryAfter: Swift.Duration? = nil,
-    maxRetryTime: Swift.Duration? = nil,
-    maxUnreachableTime: Swift.Duration? = nil, deadline: Swift.Duration? = nil, budget: RetryBudget? = nil,
-    retriesNonIdempotent: Bool? = nil, shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
+    maxRetryTime: Swift.Duration? = nil, maxUnreachableTime: Swift.Duration? = nil, deadline: Swift.Duration? = nil,
+    budget: RetryBudget? = nil, retriesNonIdempotent: Bool? = nil,
+    shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
     onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
   ) {
     self.maxRetries = maxRetries
