@@ -118,6 +118,30 @@ import Wynd
       #expect((2...session.configuration.httpMaximumConnectionsPerHost).contains(most.value ?? 0), "\(most.value ?? 0)")
     }
 
+    /// A server that closes each connection after its response, and does not announce it. None of the requests may be sent
+    /// on such a connection: it would be lost, or carried out and reported as lost.
+    @Test(arguments: [1, 90])
+    func noPOSTIsSentOnAConnectionThatTheServerCloses(_ eachAfterAnother: Int) async throws {
+      let server = try LoopbackServer { _ in ScriptedResponse(ScriptedResponse.ok("x").steps + [.close]) }
+      let session = Self.session()
+      let lost = await withTaskGroup(of: Int.self) { group in
+        for _ in 0..<(540 / eachAfterAnother) {
+          group.addTask {
+            var lost = 0
+            for _ in 0..<eachAfterAnother {
+              var request = URLRequest(url: server.url(), method: "POST")
+              request.httpBody = Data("order".utf8)
+              if await session.result(of: request).error != nil { lost += 1 }
+            }
+            return lost
+          }
+        }
+        return await group.reduce(0, +)
+      }
+      #expect(lost == 0 && server.requests.count == 540)
+      #expect(server.requests.allSatisfy { $0.indexOnConnection == 0 })
+    }
+
     /// A request that was redirected occupies no session any more, so later ones do not wait for one.
     @Test func redirectedPOSTsDoNotDelayLaterOnes() async throws {
       let server = try LoopbackServer { $0.target == "/hop" ? .redirect(307, to: "/order") : .ok("x") }

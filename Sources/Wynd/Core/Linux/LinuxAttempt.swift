@@ -30,6 +30,8 @@
       var task: URLSessionTask?
       /// Whether the body of the task was read; nil without a body.
       var bodyWasRead: NetworkLock<Bool>?
+      /// The place of the task among the connections to its host; nil if it needs none.
+      var place: LinuxConnectionLimit.Place?
       var hasEnded = false
 
       /// Prepares for the task after a redirect.
@@ -45,6 +47,7 @@
       mutating func releaseTask() {
         task = nil
         bodyWasRead = nil
+        place = nil
       }
     }
     let state: NetworkLock<State>
@@ -86,20 +89,36 @@
       let closesConnection = !isRepeatable && outgoing.needsNewConnection
       if closesConnection { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
       let kind = LinuxPrivateSession.Kind(
-        handlesCookies: handlesCookies, closesConnections: closesConnection, isForTransfers: transfer != nil)
-      send(outgoing, hop, on: LinuxPrivateSession.of(session, kind))
+        handlesCookies: handlesCookies, closesConnections: closesConnection, isForTransfers: transfer != nil,
+        isForOneRequest: closesConnection && outgoing.url?.scheme?.lowercased() == "http")
+      guard kind.isForOneRequest else { return send(outgoing, hop, kind) }
+      let place = LinuxConnectionLimit.Place(session, outgoing.url, isForTransfers: kind.isForTransfers)
+      let hasEnded = state.withLock { state in
+        if !state.hasEnded { state.place = place }
+        return state.hasEnded
+      }
+      if !hasEnded { place.take { [self, outgoing] in send(outgoing, hop, kind, place) } }
     }
 
-    private func send(_ outgoing: URLRequest, _ hop: Int, on privateSession: LinuxPrivateSession) {
+    private func send(
+      _ outgoing: URLRequest, _ hop: Int, _ kind: LinuxPrivateSession.Kind, _ place: LinuxConnectionLimit.Place? = nil
+    ) {
+      let privateSession = LinuxPrivateSession.of(session, kind)
       // Not created under the lock, because a callback for the task before a redirect may wait for it.
       let task = makeTask(outgoing, hop, on: privateSession)
+      if kind.isForOneRequest { privateSession.urlSession.finishTasksAndInvalidate() }
       let hasEnded = state.withLock { state in
         if state.hasEnded { return true }
         state.task = task
         state.bodyWasRead = outgoing.linuxBody?.wasRead
         return false
       }
-      if hasEnded { return Self.queue.async { task.cancel() } }
+      if hasEnded {
+        return Self.queue.async {
+          task.cancel()
+          place?.release()
+        }
+      }
       // At once, because resuming is slow after URLSession has worked on the task on another thread.
       task.resume()
     }
@@ -130,6 +149,7 @@
       }
       guard let previous else { return }
       previous.task?.cancel()
+      previous.place?.release()
       sendRequest()
     }
 
@@ -139,9 +159,13 @@
     /// `isFinished` means that the task has completed and need not be canceled.
     func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
       guard let ended = endState(ofHop: hop) else { return }
-      if isFinished { return report(outcome, ended) }
+      if isFinished {
+        ended.place?.release()
+        return report(outcome, ended)
+      }
       Self.queue.async { [self] in
         ended.task?.cancel()
+        ended.place?.release()
         report(outcome, ended)
       }
     }

@@ -17,6 +17,10 @@
       /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open
       /// occupies a connection.
       let isForTransfers: Bool
+      /// Runs a single request. A server that closes the connection after its response without saying so might read the
+      /// next request, or not; on a session of its own, a request is never the next one. Not over TLS: a handshake is
+      /// expensive, and releasing such a session early can crash (swift-corelibs-foundation#5203).
+      let isForOneRequest: Bool
     }
     private nonisolated struct Known: Sendable {
       weak var caller: URLSession?
@@ -28,10 +32,11 @@
     let urlSession: URLSession
     private let receiver = LinuxReceiver()
 
-    /// Always the same for the same session and kind. A session for each call would need a handshake for each, and one
-    /// that is released early can crash (swift-corelibs-foundation#5203).
+    /// Always the same for the same session and kind, unless it is for one request. A session for each call would need a
+    /// handshake for each, and one that is released early can crash (swift-corelibs-foundation#5203).
     static func of(_ caller: URLSession, _ kind: Kind) -> LinuxPrivateSession {
-      known.withLock { known in
+      if kind.isForOneRequest { return LinuxPrivateSession(like: caller, kind) }
+      return known.withLock { known in
         known.removeAll { entry in
           guard entry.caller == nil else { return false }
           // A session retains its delegate until it is invalidated.
