@@ -80,7 +80,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
         return state.attempts
       }
       var outcome = try await send(prepared(outgoing, for: attempt))
-      guard let file = wholeFile(after: &outcome, in: attempt) else { return outcome }
+      guard let file = try wholeFile(after: &outcome, in: attempt) else { return outcome }
       guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
       try await networkInBackground { try validate(file, attempt) }
       await progress.waitForReports()
@@ -163,7 +163,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   private func carryOut(_ decision: NetworkDownloadDecision, _ partial: NetworkPartialFile) throws {
     switch decision {
-    case .write(let offset, _, let known): try partial.begin(known, at: offset)
+    case .write(let body, let known): try partial.begin(known, body)
     case .startOver:
       try startOver(partial)
       throw TransferError.changed(reason: "the response is not the rest of the file")
@@ -174,17 +174,20 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   private func receive(_ data: Data, _ state: inout State, _ partial: NetworkPartialFile) throws {
     switch state.decision {
-    case .write(let offset, let end, _):
-      if let end, partial.size + Int64(data.count) > end {
+    case .write(let body, _):
+      if let end = body.end, partial.size + Int64(data.count) > end {
         // The partial file must not fail every later request in the same way.
         state.decision = nil
         try startOver(partial)
-        let isRest = offset > 0
-        if isRest { throw TransferError.changed(reason: "the rest is too long") }
+        if body.kept > 0 { throw TransferError.changed(reason: "the rest is too long") }
         throw TransferError.invalidResponse(reason: "it is too long")
       }
-      try partial.handle.write(contentsOf: data)
-      progress.report(partial.size, of: partial.state.total)
+      if try !partial.write(data, body) {
+        state.decision = nil
+        try startOver(partial)
+        throw TransferError.changed(reason: "the part repeats other bytes")
+      }
+      progress.report(max(partial.size, body.kept), of: partial.state.total)
     case .failed:
       let free = max(0, Self.longestErrorBody - state.errorBody.count)
       state.errorBody += data.prefix(free)
@@ -202,10 +205,11 @@ nonisolated struct NetworkDownloadCall: Sendable {
   // MARK: Completion
 
   /// The file, if it may be complete after an attempt. Otherwise the outcome is a failure.
-  private func wholeFile(after outcome: inout NetworkOutcome, in attempt: Int) -> NetworkPartialFile? {
+  private func wholeFile(after outcome: inout NetworkOutcome, in attempt: Int) throws -> NetworkPartialFile? {
     let response = outcome.response as? HTTPURLResponse
-    return state.withLock { state in
+    return try state.withLock { state in
       guard attempt == state.attempts, let partial = state.partial else { return nil }
+      try discardUntrusted(state.decision, partial, isCutOff: outcome.error != nil)
       outcome.hasProgressed = partial.size - state.largest >= Self.leastProgress
       state.largest = max(state.largest, partial.size)
       outcome.data = state.errorBody
@@ -222,6 +226,16 @@ nonisolated struct NetworkDownloadCall: Sendable {
       outcome.error = URLError(.networkConnectionLost)
       return nil
     }
+  }
+
+  /// Removes what a response has added whose length is not what it says, as if it had not arrived.
+  private func discardUntrusted(
+    _ decision: NetworkDownloadDecision?, _ partial: NetworkPartialFile, isCutOff: Bool
+  ) throws {
+    guard case .write(let body, _) = decision else { return }
+    let isTrusted = body.isTrusted(at: partial.size, isCutOff: isCutOff)
+    // A body that ended while it repeated bytes has added none.
+    if !isTrusted || partial.size < body.kept { try partial.cut(to: body.kept) }
   }
 
   /// Validates a complete file, and flushes it to the disk.
@@ -251,7 +265,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// have been damaged: the file is downloaded again from the beginning, but only once.
   private func rejected(_ state: inout State, _ partial: NetworkPartialFile) throws {
     try startOver(partial)
-    if case .write(from: 0, _, _) = state.decision { return }
+    if case .write(let body, _) = state.decision, body.start == 0 { return }
     let isFirst = !state.wasInvalid
     state.wasInvalid = true
     if isFirst { throw TransferError.changed(reason: "the whole is not valid") }

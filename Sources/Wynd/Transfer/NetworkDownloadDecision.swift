@@ -10,11 +10,28 @@ nonisolated struct NetworkDownloadState: Codable, Equatable, Sendable {
   var total: Int64?
 }
 
+/// Where the body of a response belongs in the file.
+nonisolated struct NetworkDownloadBody: Equatable, Sendable {
+  /// The offset of its first byte, which is at most ``kept``, or 0.
+  var start: Int64
+  /// The offset after its last byte; nil if the response does not say it.
+  var end: Int64?
+  /// Whether the response states the length of its body, and it is that of `start` to `end`.
+  var isLengthStated: Bool
+  /// The number of bytes of the partial file that stay. The body repeats those from `start` on.
+  var kept: Int64
+
+  /// Whether the bytes of the body stay, when it has ended with this size of the file. A body of another length than
+  /// the response says might be another part of the file, which would be continued at the wrong place.
+  func isTrusted(at size: Int64, isCutOff: Bool) -> Bool {
+    end == nil || size == end || (isCutOff && isLengthStated)
+  }
+}
+
 /// What a response means for the partial file, according to RFC 9110 §§13–15.
 nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
-  /// The body is the file from this offset, which is at most the requested one. `end` is where the body ends; nil if
-  /// the response does not state it.
-  case write(from: Int64, end: Int64?, NetworkDownloadState)
+  /// The body is written to the file.
+  case write(NetworkDownloadBody, NetworkDownloadState)
   /// The partial file is complete.
   case complete
   /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
@@ -70,7 +87,8 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
       }
     }
     let state = NetworkDownloadState(source: known.source, validator: validator, total: length)
-    return .write(from: 0, end: length, state)
+    let isStated = Self.length(field) != nil
+    return .write(NetworkDownloadBody(start: 0, end: length, isLengthStated: isStated, kept: 0), state)
   }
 
   /// A part of the file. It may begin before the requested byte, for example if the server stores blocks.
@@ -92,21 +110,26 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
     }
     state.total = range.total ?? state.total
     if let total = state.total, last >= total { return unusable("a part beyond the end", offset) }
-    return .write(from: first, end: last + 1, state)
+    let length = length(field)
+    if let length, length != last - first + 1 {
+      return unusable("\(length) bytes, which are not those of the Content-Range", offset)
+    }
+    return .write(
+      NetworkDownloadBody(start: first, end: last + 1, isLengthStated: length != nil, kept: offset), state)
   }
 
   /// Whether the file is complete with this size, after a body that ended without an error.
   func isWhole(_ size: Int64) -> Bool {
-    guard case .write(_, let end, let state) = self else { return self == .complete }
+    guard case .write(let body, let state) = self else { return self == .complete }
     if let total = state.total { return size == total }
     // If the end of a part is known, but not the total, more parts may follow.
-    return end == nil
+    return body.end == nil
   }
 
   /// Whether the body may have been cut off. CFNetwork reports success for a chunked body that ends between two chunks
   /// (FB24495140), so the download requests what follows: a 416 confirms that nothing is missing.
   func mayBeCutOff(_ field: (String) -> String?) -> Bool {
-    guard case .write(_, nil, let state) = self else { return false }
+    guard case .write(let body, let state) = self, body.end == nil else { return false }
     return state.validator != nil && field("Accept-Ranges")?.lowercased() == "bytes"
   }
 

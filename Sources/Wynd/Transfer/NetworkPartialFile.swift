@@ -8,7 +8,7 @@ import Foundation
 /// download ends with an atomic rename. A second file stores the state that a later process needs to resume the
 /// download.
 ///
-/// Only one download of the process can use it at a time. Other processes must not download to the same destination.
+/// Only one download can use it at a time, in this process or another one: it is locked while it is open (`flock`).
 // Unchecked, because all changes are made under the lock of the download.
 nonisolated final class NetworkPartialFile: @unchecked Sendable {
   let url: URL
@@ -100,13 +100,25 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// Removes everything after this offset.
   func cut(to place: Int64) throws { try handle.truncate(atOffset: UInt64(max(0, place))) }
 
-  /// Removes everything after this offset, and stores the state of what follows, before its first byte: a killed
-  /// process must not leave a wrong state.
-  func begin(_ new: NetworkDownloadState, at offset: Int64 = 0) throws {
-    try cut(to: offset)
-    guard new != state || size == 0 else { return }
-    state = new
-    try storeState()
+  /// Prepares for a body, and stores the state of what follows, before its first byte: a killed process must not leave a
+  /// wrong state.
+  func begin(_ new: NetworkDownloadState, _ body: NetworkDownloadBody) throws {
+    try cut(to: body.kept)
+    if new != state || body.kept == 0 {
+      state = new
+      try storeState()
+    }
+    try handle.seek(toOffset: UInt64(max(0, body.start)))
+  }
+
+  /// Writes the next bytes of a body. Those that the file has already are compared.
+  ///
+  /// - Returns: Whether they are the same.
+  func write(_ data: Data, _ body: NetworkDownloadBody) throws -> Bool {
+    let repeated = data.prefix(Int(clamping: max(0, body.kept - size)))
+    if !repeated.isEmpty, try handle.read(upToCount: repeated.count) != repeated { return false }
+    try handle.write(contentsOf: data.dropFirst(repeated.count))
+    return true
   }
 
   private func storeState() throws {
@@ -133,8 +145,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
     let canBeResumed = hasStoredState && size > 0 && state.validator != nil
     if !canBeResumed { remove(url, stateURL) }
+    // This releases the lock.
     try? handle.close()
-    _ = Self.inUse.withLock { $0.remove(Self.key(url)) }
   }
 
   // MARK: Names
@@ -150,37 +162,31 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   private var stateURL: URL { url.appendingPathExtension("json") }
 
-  // MARK: One download at a time
-
-  /// The files that downloads of this process use.
-  private static let inUse = NetworkLock<Set<String>>([])
-
-  /// For comparison only: after a symbolic link, “..” is in another folder than the text suggests.
-  private static func key(_ url: URL) -> String { url.standardizedFileURL.path }
+  // MARK: File system
 
   /// Opens the file for one download, and creates it if it does not exist.
   private static func openForOneDownload(_ url: URL, _ destination: URL) throws -> FileHandle {
-    guard inUse.withLock({ $0.insert(key(url)).inserted }) else { throw TransferError.inUse(destination) }
-    do {
-      let handle = try file(url)
-      let type = try FileManager.default.attributesOfItem(atPath: url.path)[.type]
-      let isRegular = type as? FileAttributeType == .typeRegular
-      if !isRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }
-      return handle
-    } catch {
-      _ = inUse.withLock { $0.remove(key(url)) }
-      throw error
+    let handle = try file(url, destination)
+    if flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+      throw TransferError.inUse(destination)
     }
+    // The download that has just released the lock may have moved or removed the file.
+    guard let type = try? FileManager.default.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType
+    else { throw TransferError.inUse(destination) }
+    if type != .typeRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }
+    return handle
   }
-
-  // MARK: File system
 
   /// Opens a file without following symbolic links, which someone else may have planted. Child processes do not inherit
   /// the descriptor.
-  private static func file(_ url: URL) throws -> FileHandle {
+  private static func file(_ url: URL, _ destination: URL) throws -> FileHandle {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
     let descriptor = open(url.path, flags, 0o666)
-    if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    if descriptor >= 0 { return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
+    let code = POSIXErrorCode(rawValue: errno) ?? .EIO
+    if [.EACCES, .EPERM, .EROFS].contains(code) {
+      throw TransferError.unusableFile(destination, reason: "its folder cannot be written to")
+    }
+    throw POSIXError(code)
   }
 }

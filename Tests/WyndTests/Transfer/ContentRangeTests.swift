@@ -4,9 +4,14 @@ import Testing
 @testable import Wynd
 
 extension NetworkDownloadDecision {
-  fileprivate static func fromStart(_ state: NetworkDownloadState) -> Self { .write(from: 0, end: state.total, state) }
-  fileprivate static func append(from offset: Int64 = 20, upTo last: Int64, _ state: NetworkDownloadState) -> Self {
-    .write(from: offset, end: last + 1, state)
+  fileprivate static func fromStart(_ state: NetworkDownloadState, isLengthStated: Bool = false) -> Self {
+    .write(NetworkDownloadBody(start: 0, end: state.total, isLengthStated: isLengthStated, kept: 0), state)
+  }
+  fileprivate static func append(
+    from offset: Int64 = 20, upTo last: Int64, _ state: NetworkDownloadState, kept: Int64 = 20,
+    isLengthStated: Bool = false
+  ) -> Self {
+    .write(NetworkDownloadBody(start: offset, end: last + 1, isLengthStated: isLengthStated, kept: kept), state)
   }
 }
 
@@ -47,10 +52,10 @@ struct ContentRangeTests {
   static let rows: [(Int, [String: String], NetworkDownloadState, Int64, NetworkDownloadDecision)] = [
     // The whole file.
     (200, [:], state(), 0, .fromStart(state())),
-    (200, ["Content-Length": "40"], state(), 0, .fromStart(state(nil, 40))),
+    (200, ["Content-Length": "40"], state(), 0, .fromStart(state(nil, 40), isLengthStated: true)),
     (203, ["ETag": "\"2\""], known, 20, .fromStart(state("\"2\""))),
     // The version is known, and so is its length.
-    (200, tag.merging(["Content-Length": "40"]) { $1 }, known, 20, .fromStart(known)),
+    (200, tag.merging(["Content-Length": "40"]) { $1 }, known, 20, .fromStart(known, isLengthStated: true)),
     (200, tag, known, 20, .fromStart(known)),
     (200, date, dated, 20, .fromStart(dated)),
     (200, tag.merging(["Content-Length": "30"]) { $1 }, known, 20, .startOver),
@@ -59,9 +64,12 @@ struct ContentRangeTests {
       200, tag.merging(["Content-Length": "30"]) { $1 }, known, 0, .invalid("30 bytes, not 40, of the same version")
     ),
     // Perhaps another version, or the length of something else.
-    (200, ["ETag": "\"2\"", "Content-Length": "30"], known, 20, .fromStart(state("\"2\"", 30))),
-    (200, ["Content-Length": "30"], known, 20, .fromStart(state(nil, 30))),
-    (200, tag.merging(["Content-Length": "30"]) { $1 }, state("\"1\""), 20, .fromStart(state("\"1\"", 30))),
+    (200, ["ETag": "\"2\"", "Content-Length": "30"], known, 20, .fromStart(state("\"2\"", 30), isLengthStated: true)),
+    (200, ["Content-Length": "30"], known, 20, .fromStart(state(nil, 30), isLengthStated: true)),
+    (
+      200, tag.merging(["Content-Length": "30"]) { $1 }, state("\"1\""), 20,
+      .fromStart(state("\"1\"", 30), isLengthStated: true)
+    ),
     (200, tag.merging(["Content-Encoding": "gzip", "Content-Length": "9"]) { $1 }, known, 20, .fromStart(state())),
     (200, tag.merging(["Content-Encoding": "gzip", "Content-Length": "9"]) { $1 }, state(), 0, .fromStart(state())),
     (200, ["Content-Length": "40", "Transfer-Encoding": "chunked"], state(), 0, .fromStart(state())),
@@ -73,9 +81,20 @@ struct ContentRangeTests {
     // A part.
     (206, tag.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, known, 20, .append(upTo: 39, known)),
     (206, tag.merging(["Content-Range": "bytes 20-29/*"]) { $1 }, known, 20, .append(upTo: 29, known)),
-    (206, tag.merging(["Content-Range": "bytes 0-9/40"]) { $1 }, state(), 0, .append(from: 0, upTo: 9, known)),
+    (206, tag.merging(["Content-Range": "bytes 0-9/40"]) { $1 }, state(), 0, .append(from: 0, upTo: 9, known, kept: 0)),
     (206, ["Content-Range": "bytes 20-39/40"], dated, 20, .append(upTo: 39, dated)),
     (206, date.merging(["Content-Range": "bytes 20-39/40"]) { $1 }, dated, 20, .append(upTo: 39, dated)),
+    // Its length is that of the range, or not.
+    (
+      206, tag.merging(["Content-Range": "bytes 20-39/40", "Content-Length": "20"]) { $1 }, known, 20,
+      .append(upTo: 39, known, isLengthStated: true)
+    ),
+    (206, tag.merging(["Content-Range": "bytes 20-39/40", "Content-Length": "19"]) { $1 }, known, 20, .startOver),
+    (206, tag.merging(["Content-Range": "bytes 0-39/40", "Content-Length": "20"]) { $1 }, known, 20, .startOver),
+    (
+      206, tag.merging(["Content-Range": "bytes 0-9/40", "Content-Length": "20"]) { $1 }, state(), 0,
+      .invalid("20 bytes, which are not those of the Content-Range")
+    ),
     // Possibly of another version.
     (206, ["ETag": "\"2\"", "Content-Range": "bytes 20-39/40"], known, 20, .startOver),
     (206, ["ETag": "W/\"1\"", "Content-Range": "bytes 20-39/40"], known, 20, .startOver),
@@ -102,7 +121,10 @@ struct ContentRangeTests {
       .invalid("a part from byte 1, requested was 0")
     ),
     (206, tag.merging(["Content-Range": "bytes 0-9/30"]) { $1 }, known, 0, .invalid("a part of 30 bytes, not of 40")),
-    (206, ["ETag": "\"2\"", "Content-Range": "bytes 0-9/30"], known, 0, .append(from: 0, upTo: 9, state("\"2\"", 30))),
+    (
+      206, ["ETag": "\"2\"", "Content-Range": "bytes 0-9/30"], known, 0,
+      .append(from: 0, upTo: 9, state("\"2\"", 30), kept: 0)
+    ),
     (
       206, ["Content-Range": "bytes 0-9/40", "Content-Encoding": "br"], state(), 0,
       .invalid("a part of a compressed file")

@@ -116,7 +116,7 @@ extension DownloadTests {
       [
         { _ in part("bytes 20000-39999/40000", Array(rest[..<17_000])) },
         { .file(old, for: $0) },
-      ], .file(requests: 3, lastRange: "bytes=37000-"), old
+      ], .file(requests: 3, lastRange: nil), old
     ),
     Row(
       "part that is one byte longer than it says", tag,

@@ -155,7 +155,9 @@ extension DownloadTests {
       let range = request.value(forHTTPHeaderField: "Range")?.dropFirst("bytes=".count).dropLast()
       let offset = range.flatMap { Int($0) } ?? 0
       let end = min(offset + 20_000, bytes.count)
-      var fields: NetworkHeaders = ["ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000"]
+      var fields: NetworkHeaders = [
+        "ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000", "Content-Length": "\(100_000 - offset)",
+      ]
       if offset == 0 { fields = ["ETag": "\"1\"", "Content-Length": "100000"] }
       return .chunks(offset == 0 ? 200 : 206, headers: fields, [bytes[offset..<end]], isCut: end < bytes.count)
     }

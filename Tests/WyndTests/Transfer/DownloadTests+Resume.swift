@@ -143,6 +143,37 @@ extension DownloadTests {
     #expect(folder.names == ["file.bin", "inner"])
   }
 
+  /// Another process, such as an app extension, has the partial file open.
+  @Test(arguments: [true, false]) func rejectsADownloadToTheFileOfAnotherProcess(resumes: Bool) async throws {
+    let server = try LoopbackServer { .file(someBytes(100), for: $0) }
+    let folder = try Folder()
+    let part = folder.file(".file.bin.wynd-part")
+    // Two opened files of one process exclude each other as those of two processes do.
+    let other = open(part.path, O_RDWR | O_CREAT, 0o600)
+    #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+    let options = DownloadOptions(resumes: resumes)
+    guard case .inUse? = transferError(await download(server, to: folder.file(), options)) else {
+      Issue.record("not refused")
+      return
+    }
+    #expect(server.requests.isEmpty && folder.names == [".file.bin.wynd-part"])
+    close(other)
+    _ = try await download(server, to: folder.file(), options).get()
+    #expect(folder.names == ["file.bin"])
+  }
+
+  @Test func namesTheFileIfItsFolderCannotBeWritten() async throws {
+    let server = try LoopbackServer { .file(someBytes(100), for: $0) }
+    // Not even root may create a file there.
+    let file = URL(fileURLWithPath: "/sys/kernel/file.bin")
+    if !isOnApplePlatforms, FileManager.default.fileExists(atPath: "/sys/kernel") {
+      guard
+        case .unusableFile(file, "its folder cannot be written to")? = transferError(
+          await download(server, to: file))
+      else { Issue.record("not refused"); return }
+    }
+  }
+
   @Test func removesPartialFileWhenCanceled() async throws {
     let server = try LoopbackServer(script: .stall)
     let folder = try Folder()

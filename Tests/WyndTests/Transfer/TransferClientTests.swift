@@ -127,7 +127,9 @@ import WyndLoopbackServer
     let bytes = someBytes(100_000)
     func part(_ number: Int) -> NetworkScript.Step {
       let (first, end) = (number * 20_000, number * 20_000 + 20_000)
-      let fields: NetworkHeaders = ["ETag": "\"1\"", "Content-Range": "bytes \(first)-99999/100000"]
+      let fields: NetworkHeaders = [
+        "ETag": "\"1\"", "Content-Range": "bytes \(first)-99999/100000", "Content-Length": "\(100_000 - first)",
+      ]
       return .chunks(206, headers: fields, [Data(bytes[first..<end])], isCut: end < 100_000)
     }
     let whole: NetworkHeaders = ["ETag": "\"1\"", "Content-Length": "100000"]
