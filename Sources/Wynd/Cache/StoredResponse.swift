@@ -117,11 +117,12 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   /// Whether the response may be served if the server cannot be reached. An error would hide what is wrong.
   var mayReplaceError: Bool { !isFailure && !control.has("must-revalidate") && !control.has("no-cache") }
 
-  /// False if the response must not be stored, or could never be served. The session adds cookies after the cache has
-  /// read the request, so a response that depends on them could belong to another user.
+  /// False if the response must not be stored, or could never be served. A success without a lifetime or a validator is
+  /// stale at once, and is served only if that is wanted, such as while the server cannot be reached. The session adds
+  /// cookies after the cache has read the request, so a response that depends on them could belong to another user.
   var isStorable: Bool {
     if control.has("no-store") { return false }
-    if lifetime <= 0, !canBeValidated { return false }
+    if isFailure, lifetime <= 0 { return false }
     // What is not a field name could mean any field.
     return NetworkListField.elements(of: header("Vary")).allSatisfy {
       $0.isToken && $0.name != "*" && $0.name != "cookie"

@@ -38,10 +38,10 @@ extension ResponseCacheTests {
       script.requests.map { $0.value(forHTTPHeaderField: "If-None-Match") } == [nil, nil, "\"a\"", "\"b\""])
   }
 
-  @Test(arguments: [[:], ["Cache-Control": "no-store"]])
-  func aVariantThatIsNoLongerCacheableLeavesTheOthers(_ fields: [String: String]) async throws {
+  @Test func aVariantThatIsNoLongerCacheableLeavesTheOthers() async throws {
     let cached = CachedClient([
-      .ok("a", headers: Self.varying), .ok("b", headers: Self.varying), .ok("b2", headers: fields), .ok("b3"),
+      .ok("a", headers: Self.varying), .ok("b", headers: Self.varying),
+      .ok("b2", headers: ["Cache-Control": "no-store"]), .ok("b3"),
     ])
     for type in ["a", "b"] { _ = try await cached.get(["Accept": type]) }
     #expect(try await cached.get(["Accept": "b", "Cache-Control": "no-cache"]).text == "b2")

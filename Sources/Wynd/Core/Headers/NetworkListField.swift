@@ -9,26 +9,30 @@ nonisolated enum NetworkListField {
     let name: String
     /// Without the quotes of a quoted string; nil without a `=`.
     let value: String?
+    /// Whether a quote or a `<` remains outside of a quoted string, so that the end of the element is a guess.
+    let isMalformed: Bool
 
     init(_ text: String) {
       let equals = text.hasPrefix("\"") ? nil : text.firstIndex(of: "=")
-      name = text[..<(equals ?? text.endIndex)].trimmingCharacters(in: .whitespaces).lowercased()
-      value = equals.map { Self.unquoted(text[$0...].dropFirst().trimmingCharacters(in: .whitespaces)) }
+      name = text[..<(equals ?? text.endIndex)].trimmingCharacters(in: NetworkDigits.whiteSpace).lowercased()
+      let written = equals.map { text[$0...].dropFirst().trimmingCharacters(in: NetworkDigits.whiteSpace) }
+      let unquoted = written.map { Self.unquoted($0) ?? $0 }
+      value = unquoted
+      isMalformed = [name, written ?? ""].contains { text in
+        Self.unquoted(text) == nil && text.utf8.contains { "\"<".utf8.contains($0) }
+      }
     }
 
     /// Whether the element is a token (§5.6.2), such as a field name.
     var isToken: Bool { value == nil && NetworkRequestValidation.isToken(name) }
 
-    /// Whether a quote or a `<` remains in the middle, so that the end of the element is a guess.
-    var isMalformed: Bool { (Self.unquoted(name) + (value ?? "")).utf8.contains { "\"<".utf8.contains($0) } }
-
-    /// The text without the quotes if it is one quoted string. Escaped quotes and backslashes are omitted, because no
-    /// value that matters contains one.
-    private static func unquoted(_ text: String) -> String {
-      guard text.utf8.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }
+    /// The text without its quotes if it is one quoted string, otherwise nil. Escaped quotes and backslashes are omitted,
+    /// because no value that matters contains one.
+    private static func unquoted(_ text: String) -> String? {
+      guard text.utf8.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
       let content = text.dropFirst().dropLast().replacingOccurrences(of: "\\\\", with: "")
         .replacingOccurrences(of: "\\\"", with: "")
-      if content.contains("\"") || content.hasSuffix("\\") { return text }
+      if content.contains("\"") || content.hasSuffix("\\") { return nil }
       // Each character may follow a backslash (§5.6.4).
       return content.replacingOccurrences(of: "\\", with: "")
     }
@@ -53,7 +57,7 @@ nonisolated enum NetworkListField {
       }
       return scalar == separator && end == nil
     }
-    return parts.map { String($0).trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    return parts.map { String($0).trimmingCharacters(in: NetworkDigits.whiteSpace) }.filter { !$0.isEmpty }
   }
 
   private static let ends: [Unicode.Scalar: Unicode.Scalar] = ["\"": "\"", "<": ">"]
