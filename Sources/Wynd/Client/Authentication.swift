@@ -52,6 +52,12 @@ public import Foundation
 nonisolated public final class Authentication<Credential: NetworkCredential>: NetworkMiddleware {
   private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential
 
+  private struct Renewal: Sendable {
+    let work: _Concurrency.Task<Credential, any Error>
+    /// The number of retries of the call that started it.
+    var maxRetries = Int.max
+  }
+
   private struct State: Sendable {
     var credential: Credential?
     /// The header field of the credential when it was set.
@@ -63,7 +69,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var signIn = 1
     /// The last renewal gave a credential that had expired already: the clock of the device is ahead.
     var ignoresExpiry = false
-    var renewal: _Concurrency.Task<Credential, any Error>?
+    var renewal: Renewal?
     /// The names of the header fields of all credentials so far.
     var fieldNames: Set<String> = []
 
@@ -178,7 +184,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       throw URLError(.userAuthenticationRequired)
     }
     let sendRenewed = { [self] (rejection: NetworkError?) in
-      let renewed = try await renewed(known, call.client, within: request.timeoutInterval, rejection)
+      var client = call.client
+      // A call that must not be retried, such as one for which a response is stored, does not wait for the retries of a
+      // renewal either.
+      client.policy.maxRetries = call.plan.policy.maxRetries
+      let renewed = try await renewed(known, client, within: request.timeoutInterval, rejection)
       return try await next(signed(request, renewed))
     }
     if renew != nil, credential.hasExpired, !known.ignoresExpiry { return try await sendRenewed(nil) }
@@ -254,8 +264,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     _ known: State, _ client: NetworkClient, within limit: TimeInterval, _ rejection: NetworkError? = nil
   ) async throws(NetworkError) -> Credential {
     do {
-      guard let renewal = renewal(of: known, client) else { throw URLError(.userAuthenticationRequired) }
-      return try await Self.value(of: renewal, within: limit)
+      while true {
+        guard let renewal = renewal(of: known, client) else { throw URLError(.userAuthenticationRequired) }
+        do { return try await Self.value(of: renewal.work, within: limit) } catch {
+          // Another call, which may be retried less often than this one, has started the renewal.
+          let hasMoreRetries = renewal.maxRetries < client.policy.maxRetries ?? .max
+          let hasEnded = state.withLock { $0.renewal?.work != renewal.work }
+          guard hasEnded, hasMoreRetries, !Self.isRefused(error), !_Concurrency.Task.isCancelled else { throw error }
+        }
+      }
     } catch {
       if _Concurrency.Task.isCancelled { throw .cancelled }
       // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
@@ -283,13 +300,14 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// The renewal in progress, a new one, or one that has ended already. Nil if the user has changed.
-  private func renewal(of known: State, _ client: NetworkClient) -> _Concurrency.Task<Credential, any Error>? {
+  private func renewal(of known: State, _ client: NetworkClient) -> Renewal? {
     state.withLock { state in
       guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
       if let renewal = state.renewal { return renewal }
       // Renewed since the request was signed.
-      if state.header != known.header { return _Concurrency.Task { current } }
-      let renewal = startRenewal(of: current, known.signIn, client, renew)
+      if state.header != known.header { return Renewal(work: _Concurrency.Task { current }) }
+      let work = startRenewal(of: current, known.signIn, client, renew)
+      let renewal = Renewal(work: work, maxRetries: client.policy.maxRetries ?? .max)
       state.renewal = renewal
       return renewal
     }

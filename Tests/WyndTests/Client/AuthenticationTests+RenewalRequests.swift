@@ -47,4 +47,31 @@ extension AuthenticationTests {
     // The client holds the authentication, whose closure holds the box.
     app.value = nil
   }
+
+  /// A call that must not be retried has started the renewal. One that may be does not fail with it.
+  @Test func callRenewsAgainAfterTheRenewalOfACallWithFewerRetries() async throws {
+    let gate = Gate()
+    let renewals = Counter()
+    let script = NetworkScript { request, _ in
+      request.value(forHTTPHeaderField: "Authorization") == "Bearer new" ? .ok("x") : .status(401)
+    }
+    let origin = try #require(Self.origin)
+    let authentication = Authentication(for: origin, BearerToken("old", expiresAt: .distantPast)) { _, client in
+      let isFirst = renewals.add() == 1
+      if isFirst { await gate.wait() }
+      let token = NetworkScript(isFirst ? [.dropped] : [.dropped, .ok("new")])
+      var tokens = client
+      tokens.performer = token
+      return BearerToken(String(decoding: try await tokens.performNetworkRequest(origin), as: UTF8.self))
+    }
+    let client = Self.client(script, authentication, policy: RetryPolicy(backoff: .immediate))
+    let impatient = Task { try await client.performNetworkRequest(origin, policy: .never) }
+    await renewals.reaches(1)
+    let patient = Task { try await client.performNetworkRequest(origin) }
+    // The second call waits for the renewal, or will find that it has failed. Either way it renews again.
+    gate.open()
+    await #expect(throws: NetworkError.self) { try await impatient.value }
+    #expect(try await patient.value == Data("x".utf8))
+    #expect(renewals.value == 2)
+  }
 }

@@ -113,4 +113,19 @@ import Wynd
     #expect(limits(RetryPolicy(deadline: .seconds(-1))).last == .seconds(-1))
     #expect(RetryPolicy(maxRetries: .min).inheriting(from: client).maxRetries == .min)
   }
+
+  /// None is forgotten: a policy that sets nothing inherits every stored property of another one.
+  @Test func everyFieldIsInherited() {
+    let other = RetryPolicy(
+      maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
+      maxUnreachableTime: .seconds(4), deadline: .seconds(5), budget: .unlimited, retriesNonIdempotent: true,
+      shouldRetry: { _ in true }, onEvent: { _ in })
+    func names(_ policy: RetryPolicy) -> [String?] {
+      Mirror(reflecting: policy).children.filter { Mirror(reflecting: $0.value).children.count == 1 }.map(\.label)
+    }
+    #expect(names(other).count == Mirror(reflecting: other).children.count)
+    #expect(names(RetryPolicy()).isEmpty && names(RetryPolicy().inheriting(from: other)) == names(other))
+    #expect(RetryPolicy().inheriting(from: other).retriesNonIdempotent == true)
+    #expect(RetryPolicy(retriesNonIdempotent: false).inheriting(from: other).retriesNonIdempotent == false)
+  }
 }
