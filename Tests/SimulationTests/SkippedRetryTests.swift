@@ -50,7 +50,8 @@ extension SimulationTests {
       #expect(server.sends["/"] == 6, "one of three retries of each call was skipped")
       for result in try #require(server.results["/"]) {
         let error = try #require(result.error)
-        #expect(error.description.hasSuffix("; gave up after attempt 3 (skipped retries: 1): maxRetries"), "\(error)")
+        #expect(
+          error.description.hasSuffix("; gave up on GET after attempt 3 (skipped retries: 1): maxRetries"), "\(error)")
         #expect(error.attempts.first?.description.hasSuffix("; then waited 1 s (skipped retries: 1)") == true)
         #expect(result.seconds < 1.57)
       }

@@ -103,7 +103,8 @@ nonisolated extension NetworkError {
   static func unencodable(_ error: any Error, as part: String) -> NetworkError {
     var reason = "\(type(of: error))"
     if case EncodingError.invalidValue(_, let context) = error {
-      reason = "\(place(context.codingPath)): \(oneLine(context.debugDescription, 120))"
+      let place = context.codingPath.isEmpty ? "" : "\(place(context.codingPath)): "
+      reason = place + oneLine(context.debugDescription, 120)
     }
     return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")
   }

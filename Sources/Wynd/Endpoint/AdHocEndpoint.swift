@@ -72,9 +72,11 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   public var percentEncodedQuery: String? {
     get throws {
       let items = try queryItems
-      let parts = [url?.query(percentEncoded: true), items.isEmpty ? nil : NetworkPercentEncoding.query(items)]
-      let queries = parts.compactMap { $0 }
-      return queries.isEmpty ? nil : queries.joined(separator: "&")
+      let own = url?.query(percentEncoded: true)
+      if items.isEmpty { return own }
+      let query = NetworkPercentEncoding.query(items)
+      guard let own, !own.isEmpty else { return query }
+      return own + (own.hasSuffix("&") ? "" : "&") + query
     }
   }
 

@@ -46,7 +46,7 @@ nonisolated extension Endpoint {
     // `Data` and `String` are `Decodable` too, but they are not decoded from JSON.
     let acceptsJSON = Response.self is any Decodable.Type && !(Data() is Response) && !("" is Response)
     if acceptsJSON, request.value(forHTTPHeaderField: "Accept") == nil {
-      request.setValue(defaults.accept ?? "application/json", forHTTPHeaderField: "Accept")
+      request.setValue(defaults.acceptOfJSON, forHTTPHeaderField: "Accept")
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .generalError(error) }
     let method = request.networkMethod.uppercased()

@@ -137,8 +137,9 @@ nonisolated extension JSONDecoder {
         Foundation.Date.ISO8601FormatStyle(), Foundation.Date.ISO8601FormatStyle(includingFractionalSeconds: true),
       ]
       if let date = styles.lazy.compactMap({ try? $0.parse(text) }).first { return date }
+      let reason = NetworkUnreadableText(description: "not a date of ISO 8601")
       throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "not a date of ISO 8601"))
+        .init(codingPath: decoder.codingPath, debugDescription: reason.description, underlyingError: reason))
     }
     return json
   }()

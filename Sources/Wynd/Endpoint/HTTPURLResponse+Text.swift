@@ -72,8 +72,8 @@ nonisolated extension String.Encoding {
   static func networkCharset(_ name: String) -> String.Encoding? {
     // On Linux, Foundation lacks these aliases, and before Swift 6.3 all names. ASCII is a part of UTF-8.
     let usual = [
-      "utf-8": String.Encoding.utf8, "utf8": .utf8, "us-ascii": .utf8, "iso-8859-1": .isoLatin1,
-      "windows-1252": .windowsCP1252, "cp1252": .windowsCP1252, "sjis": .shiftJIS,
+      "utf-8": String.Encoding.utf8, "utf8": .utf8, "us-ascii": .utf8, "ascii": .utf8, "iso-8859-1": .isoLatin1,
+      "latin1": .isoLatin1, "windows-1252": .windowsCP1252, "cp1252": .windowsCP1252, "sjis": .shiftJIS,
     ]
     if let encoding = usual[name] { return encoding }
     #if canImport(ObjectiveC)

@@ -23,16 +23,20 @@ nonisolated extension NetworkResponse {
     let link = links.first { Self.isLink($0, relation.lowercased()) }
     guard let target = link?.first?.dropFirst().dropLast() else { return nil }
     // A user name and a password of the request do not belong to the target.
-    return URL.networkReference(String(target), relativeTo: response.url?.networkAddress)
+    let own = response.url?.networkAddress
+    // An empty reference is the response itself (RFC 3986 §4.4), which Foundation does not accept.
+    return target.isEmpty ? own : URL.networkReference(String(target), relativeTo: own)
   }
 
   /// Whether the parts are a target and parameters, and the link has this relation.
   private static func isLink(_ parts: [String], _ relation: String) -> Bool {
     guard let target = parts.first, target.hasPrefix("<"), target.hasSuffix(">") else { return false }
     let parameters = parts.dropFirst().map { NetworkListField.Element($0) }
-    if parameters.contains(where: { $0.name == "anchor" }) { return false }
+    // An empty anchor is the response itself.
+    if parameters.contains(where: { $0.name == "anchor" && $0.value != "" }) { return false }
+    // A quoted string without an end goes to the end of the field (Appendix B.3).
+    let relations = parameters.first { $0.name == "rel" }?.value?.trimmingPrefix("\"") ?? ""
     // Relation types are separated by white space, and compared without regard to case (§2.1).
-    let relations = parameters.first { $0.name == "rel" }?.value?.lowercased().components(separatedBy: .whitespaces)
-    return relations?.contains(relation) == true
+    return relations.lowercased().components(separatedBy: .whitespaces).contains(relation)
   }
 }

@@ -26,14 +26,15 @@ nonisolated public struct QueryEncoder: Sendable {
   }
 
   private let arrays: ArrayStyle
-  private let dates: JSONEncoder.DateEncodingStrategy
+  private let dates: JSONEncoder.DateEncodingStrategy?
 
   /// Makes an encoder.
   ///
   /// - Parameters:
   ///   - arrays: How arrays are encoded.
-  ///   - dates: How dates are encoded. The default is ISO 8601 (`2026-11-21T16:00:00Z`).
-  public init(arrays: ArrayStyle = .repeated, dates: JSONEncoder.DateEncodingStrategy = .iso8601) {
+  ///   - dates: How dates are encoded. The default is ISO 8601 (`2026-11-21T16:00:00Z`), with milliseconds if there are
+  ///     any.
+  public init(arrays: ArrayStyle = .repeated, dates: JSONEncoder.DateEncodingStrategy? = nil) {
     self.arrays = arrays
     self.dates = dates
   }
@@ -43,7 +44,7 @@ nonisolated public struct QueryEncoder: Sendable {
   /// - Throws: The error of encoding the value, or an `EncodingError` if it is neither a struct nor a dictionary.
   public func encode(_ value: some Encodable) throws -> [URLQueryItem] {
     let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = dates
+    encoder.dateEncodingStrategy = dates ?? .networkDefault
     guard let node = try JSONDecoder().decode(Node?.self, from: encoder.encode(value)) else { return [] }
     let context = EncodingError.Context(codingPath: [], debugDescription: "only a struct or a dictionary has names")
     guard case .object(let fields) = node else { throw EncodingError.invalidValue(value, context) }

@@ -2,7 +2,8 @@ public import Foundation
 
 nonisolated extension RequestBody {
   /// A value as JSON. The default encoder is the client's, or else a `JSONEncoder` that sorts the keys, so that equal
-  /// values have equal bodies, and writes dates as ISO 8601 (`2026-11-21T16:00:00Z`), as a query does.
+  /// values have equal bodies, and writes dates as ISO 8601 (`2026-11-21T16:00:00Z`, with milliseconds if there are
+  /// any), as a query does.
   public static func json(_ value: some Encodable & Sendable, encoder: JSONEncoder? = nil) -> RequestBody {
     let encode: @Sendable (JSONEncoder?) throws -> Data = { encoderOfClient in
       try (encoder ?? encoderOfClient ?? defaultEncoder()).encode(value)
@@ -18,7 +19,7 @@ nonisolated extension RequestBody {
   }
   private static func defaultEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = .iso8601
+    encoder.dateEncodingStrategy = .networkDefault
     encoder.outputFormatting = .sortedKeys
     return encoder
   }

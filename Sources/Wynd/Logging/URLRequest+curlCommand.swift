@@ -46,12 +46,20 @@ nonisolated private struct NetworkCURLCommand {
 
   private var body: [String] {
     let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
-    if request.httpMethod == "HEAD" || !hasBody { return [] }
+    if request.httpMethod == "HEAD" { return [] }
+    if !hasBody { return lengthOfNoBody }
     let hasType = request.value(forHTTPHeaderField: "Content-Type") != nil
-    // Without this, curl would add its own Content-Type.
-    let type = hasType ? [] : ["-H", "'Content-Type:'"]
+    // curl adds the same type to a POST as URLSession does, but also to any other method.
+    let type = hasType || request.httpMethod == "POST" ? [] : ["-H", "'Content-Type:'"]
     guard let text = shownBody else { return type + ["--data-binary", "@-"] }
     return type + ["--data-raw", quoted(text)]
+  }
+
+  /// URLSession sends the length of an empty body, which a server may require (RFC 9110 §8.6).
+  private var lengthOfNoBody: [String] {
+    let isExpected = ["POST", "PUT", "PATCH"].contains(request.httpMethod)
+    let isSet = request.value(forHTTPHeaderField: "Content-Length") != nil
+    return isExpected && !isSet ? ["-H", "'Content-Length: 0'"] : []
   }
 
   /// The body as an argument of the command; nil if it cannot or must not be one.

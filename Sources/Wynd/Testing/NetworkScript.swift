@@ -79,15 +79,19 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
     return defaults
   }
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
+  fileprivate let hasSteps: Bool
   fileprivate let log = NetworkLock<(requests: [URLRequest], elapsed: Swift.Duration)>(([], .zero))
 
-  /// Makes a script that performs the steps in order and repeats the last one. An empty script never responds.
+  /// Makes a script that performs the steps in order and repeats the last one. With no steps, a call fails with
+  /// ``NetworkError/invalidRequest(reason:)``.
   ///
   /// - Parameters:
   ///   - steps: One for each request.
   ///   - baseURL: The base URL of requests without a host. Its path is prepended to theirs.
   public convenience init(_ steps: [Step], baseURL: URL? = URL(string: "https://example.com")) {
-    self.init(baseURL: baseURL) { _, number in number < steps.count ? steps[number] : steps.last ?? .silence }
+    self.init(baseURL, hasSteps: !steps.isEmpty) { _, number in
+      number < steps.count ? steps[number] : steps.last ?? .silence
+    }
   }
 
   /// Makes a script from a closure that receives each request and its index, counted from 0.
@@ -95,10 +99,15 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   /// - Parameters:
   ///   - baseURL: The base URL of requests without a host. Its path is prepended to theirs.
   ///   - respond: Returns the outcome of a request.
-  public init(
+  public convenience init(
     baseURL: URL? = URL(string: "https://example.com"), _ respond: @escaping @Sendable (URLRequest, Int) -> Step
   ) {
+    self.init(baseURL, hasSteps: true, respond)
+  }
+
+  private init(_ baseURL: URL?, hasSteps: Bool, _ respond: @escaping @Sendable (URLRequest, Int) -> Step) {
     self.baseURL = baseURL
+    self.hasSteps = hasSteps
     self.respond = respond
     delegateQueue.maxConcurrentOperationCount = 1
   }
@@ -167,6 +176,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     var outgoing = outgoing
     do {
+      if !script.hasSteps { throw NetworkError.invalidRequest(reason: "the NetworkScript has no steps") }
       outgoing.request = try recorded(outgoing)
     } catch {
       return completion.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))

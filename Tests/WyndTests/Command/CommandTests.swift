@@ -77,7 +77,7 @@
       #expect(missing.code == 1 && missing.out == "not here")
       #expect(missing.err == "wynd-fetch: 404 from \(server.url("/404?token=*")), 8 bytes\n")
       let reset = try await Self.wyndFetch("\(server.url("/reset"))", "--max-retries", "2")
-      #expect(reset.code == 1 && reset.out.isEmpty && reset.err.contains("gave up after attempt 3"))
+      #expect(reset.code == 1 && reset.out.isEmpty && reset.err.contains("gave up on GET after attempt 3"))
       #expect(server.requests.count == 4)
       let late = try await Self.wyndFetch("\(server.url("/reset"))", "--deadline", "0.2")
       #expect(late.code == 1 && late.err.contains("deadline"))

@@ -146,8 +146,8 @@ import WyndLoopbackServer
     ending.begin(session)
     delegate.session.value = ObjectIdentifier(session)
     let request = URLRequest(url: server.url())
-    // A call that is lost ends then. The others take milliseconds.
-    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), deadline: .seconds(15), budget: .unlimited)
+    // A call that is lost ends then. The others take milliseconds, or seconds on a busy machine.
+    var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), deadline: .seconds(120), budget: .unlimited)
     do {
       let owner = Owner(ending)
       policy.onEvent = { event in

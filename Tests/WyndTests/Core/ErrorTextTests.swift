@@ -39,12 +39,12 @@ import WyndLoopbackServer
       Situation(
         "no network", [.failure(.notConnectedToInternet)],
         person: "There is no internet connection. Please try again later.",
-        log: "There is no internet connection. (URLError -1009); gave up after attempt 7: maxUnreachableTime"),
+        log: "There is no internet connection. (URLError -1009); gave up on GET after attempt 7: maxUnreachableTime"),
       Situation(
         "no TLS", [.failure(.secureConnectionFailed)],
         person: "A secure connection was not possible. Please try again later.",
         log: """
-          A secure connection was not possible. (URLError -1200); gave up after attempt 3: \
+          A secure connection was not possible. (URLError -1200); gave up on GET after attempt 3: \
           persistentFailure
           """),
       Situation(
@@ -55,29 +55,41 @@ import WyndLoopbackServer
         "429 with a Retry-After that is too long", [.status(429, secret, headers: ["Retry-After": "90"])],
         person: "The server is busy or not available. Please try again later.",
         log: """
-          429 from https://a.example/orders?q=*, 18 bytes; gave up after attempt 1: \
+          429 from https://a.example/orders?q=*, 18 bytes; gave up on GET after attempt 1: \
           retryAfterTooLong(90.0 seconds)
           """),
       Situation(
         "500 after retries", [.status(500, secret)],
         person: "The server could not process the request. Please try again later.",
         log: """
-          500 from https://a.example/orders?q=*, 18 bytes; gave up after attempt 3: \
+          500 from https://a.example/orders?q=*, 18 bytes; gave up on GET after attempt 3: \
           persistentFailure
           """),
       Situation(
         "a POST that may have been applied", [.dropped], "POST",
         person: "The connection was lost." + lost,
         log: """
-          The connection was lost. (URLError -1005); gave up after attempt 1: notSafeToRepeat(method: "POST")
+          The connection was lost. (URLError -1005); gave up on POST after attempt 1: notSafeToRepeat(method: "POST")
           """),
       Situation(
         "a POST that the server failed to process", [.status(502)], "POST",
         person: "The server is busy or not available." + lost,
         log: """
-          502 from https://a.example/orders?q=*, 0 bytes; gave up after attempt 1: \
+          502 from https://a.example/orders?q=*, 0 bytes; gave up on POST after attempt 1: \
           notSafeToRepeat(method: "POST")
           """),
+      Situation(
+        "a POST that was accepted", [.status(201)], "POST",
+        person: "The server has accepted the request, but its response is empty or cannot be read.",
+        log: "no body: 201 from https://a.example/orders?q=*, 0 bytes"),
+      Situation(
+        "a method that the server does not accept", [.status(405, headers: ["Allow": "GET,\n HEAD"])], "POST",
+        person: "The server does not accept this method.",
+        log: "405 from https://a.example/orders?q=*, 0 bytes, Allow: GET,  HEAD"),
+      Situation(
+        "a script without steps", [],
+        person: "The request is invalid, and was not sent: the NetworkScript has no steps.",
+        log: "invalid request: the NetworkScript has no steps"),
       Situation(
         "timeout without retries", [.silence], "GET", .never,
         person: "The request timed out. Please try again later.", log: "The request timed out. (URLError -1001)"),
@@ -85,11 +97,11 @@ import WyndLoopbackServer
         "deadline", [.silence], "POST", RetryPolicy(deadline: .seconds(10)),
         person: "The request timed out.",
         log:
-          "The request timed out. (URLError -1001); gave up after attempt 1: deadline"
+          "The request timed out. (URLError -1001); gave up on POST after attempt 1: deadline"
       ),
       Situation(
         "an empty body", [.ok("")],
-        person: "The server sent a response that cannot be used.",
+        person: "The server has accepted the request, but its response is empty or cannot be read.",
         log: "no body: 200 from https://a.example/orders?q=*, 0 bytes"),
     ]
   }
@@ -102,6 +114,30 @@ import WyndLoopbackServer
     try Self.check(error, situation.name, person: situation.person, log: situation.log)
   }
   // MARK: Middleware
+
+  /// The status of a renewal is not about what the person has asked for.
+  @Test(arguments: [(404, "The request failed."), (401, "The server requires a valid sign-in.")])
+  func describesARenewalThatFails(_ status: Int, _ person: String) async throws {
+    let origin = try #require(URL(string: "https://a.example"))
+    let authentication = Authentication(for: origin, BearerToken("S3CRET", expiresAt: .distantPast)) { _, client in
+      try await client.load(.post("/token", as: BearerToken.self))
+    }
+    let client = NetworkClient(baseURL: origin, on: NetworkScript([.status(status)]), middleware: [authentication])
+    try Self.check(
+      await Self.error { try await client.performNetworkRequest(origin) }, "a renewal that fails", person: person,
+      log: "The request failed: \(status) from https://a.example/token, 0 bytes")
+  }
+
+  /// As for `ftp:`, which is refused before it is sent.
+  @Test(arguments: ["htp://a.example/orders?q=S3CRET", "file:///S3CRET-no-such-file"])
+  func namesASchemeThatCannotBeSent(_ text: String) async throws {
+    let url = try #require(URL(string: text))
+    let error = await Self.error { try await URLSession.shared.performNetworkRequest(url, policy: .never) }
+    if isOnApplePlatforms, url.isFileURL { return }
+    let scheme = try #require(url.scheme)
+    #expect(
+      error?.localizedDescription == "The URL is not valid: the scheme is \(scheme), not http or https.")
+  }
 
   struct Closed: LocalizedError { var errorDescription: String? { "The shop is closed." } }
   // MARK: Files
@@ -132,7 +168,7 @@ import WyndLoopbackServer
     try Self.check(
       await download(cut, to: folder.file()), "a download that is cut",
       person: "The connection was lost. Please try again later.",
-      log: "The connection was lost. (URLError -1005); gave up after attempt 2: maxRetries")
+      log: "The connection was lost. (URLError -1005); gave up on GET after attempt 2: maxRetries")
     try Self.check(
       await download(.ok("x"), to: missing), "a folder that is missing",
       person: "“a.txt” cannot be used: its folder does not exist.",

@@ -54,7 +54,7 @@ extension NetworkErrorTests {
 
   @Test func describesAllOtherErrors() throws {
     let response = try #require(Self.status(200).response)
-    let unreadable = "The server sent a response that cannot be used."
+    let unreadable = "The server has accepted the request, but its response is empty or cannot be read."
     let rows: [(NetworkError, String)] = [
       (.cancelled, "The request was canceled."), (.noResponse, "The request failed."),
       (.invalidResponseType(response), "The request failed."),

@@ -93,7 +93,7 @@ import WyndLoopbackServer
     let lines = error.debugDescription.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(
-      lines[0].hasPrefix("NetworkError: 502") && lines[0].hasSuffix("; gave up after attempt 3: maxRetries"))
+      lines[0].hasPrefix("NetworkError: 502") && lines[0].hasSuffix("; gave up on GET after attempt 3: maxRetries"))
     #expect(
       lines[1].contains("#1") && lines[1].contains("URLError -1005")
         && lines[1].contains("then waited 0.01 s"))

@@ -90,6 +90,29 @@ import Testing
     #expect(!server.requests.contains { $0.value("X-Evil") != nil })
   }
 
+  /// The same for the fields of an endpoint and a client, which no `URLRequest` has seen.
+  @Test(arguments: forged) func refusesAHeaderValueOfAnEndpointWithALineBreakOrNUL(_ value: String) async throws {
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(
+      baseURL: URL(string: "https://a.example"), on: script, headers: [.init("X-Value", value)])
+    let errors: [NetworkError?] = [
+      await Self.error { () async throws(NetworkError) in
+        try await script.load(.get("/", headers: [.init("X-Value", value)]))
+      },
+      await Self.error { () async throws(NetworkError) in try await client.load(.get("/")) },
+    ]
+    for error in errors {
+      guard case .invalidRequest(let reason)? = error else { Issue.record("\(error as Any)"); continue }
+      #expect(reason == "the header field X-Value holds a line break or NUL")
+    }
+    #expect(script.requests.isEmpty)
+  }
+
+  static func error(_ call: () async throws(NetworkError) -> Void) async -> NetworkError? {
+    do throws(NetworkError) { try await call() } catch { return error }
+    return nil
+  }
+
   @Test func reportsOneEventForAnInvalidRequest() async throws {
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()

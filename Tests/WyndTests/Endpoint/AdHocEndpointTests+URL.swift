@@ -23,6 +23,16 @@ extension AdHocEndpointTests {
     #expect(script.requests.first?.value(forHTTPHeaderField: "Accept") == "application/json")
   }
 
+  @Test(arguments: [
+    ("https://a.example/echo?", "?b=2"), ("https://a.example/echo?a=1", "?a=1&b=2"), ("https://a.example/echo", "?b=2"),
+    ("https://a.example/echo?a=1&", "?a=1&b=2"),
+  ])
+  func addsAQueryToThatOfAURL(_ text: String, _ expected: String) async throws {
+    let script = NetworkScript([.ok("")])
+    try await script.load(.get(try #require(URL(string: text)), query: ["b": 2]))
+    #expect(script.requests.map { $0.url?.absoluteString } == ["https://a.example/echo\(expected)"])
+  }
+
   @Test func removesDotSegmentsOfAURL() throws {
     let url = try #require(URL(string: "https://a.example/a/../b/./c?d=.."))
     #expect(try AdHocEndpoint.get(url, as: Void.self).url.absoluteString == "https://a.example/b/c?d=..")

@@ -46,6 +46,18 @@ import WyndLoopbackServer
     }
   }
 
+  /// A request for JSON names what the session accepts, even if a client is made on it that names nothing.
+  @Test(arguments: [false, true]) func acceptsWhatTheSessionAccepts(_ isClient: Bool) async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["accept": "application/vnd.shop.v2+json"]
+    let session = URLSession(configuration: configuration)
+    let performer: any NetworkPerformer = isClient ? NetworkClient(on: session) : session
+    let server = try LoopbackServer(script: .ok("[1]"))
+    #expect(try await performer.load(.get(server.url(), as: [Int].self)) == [1])
+    let fields = try #require(server.requests.first).headers.filter { $0.name.lowercased() == "accept" }
+    #expect(fields.map(\.value) == ["application/vnd.shop.v2+json"])
+  }
+
   /// A body without a type has the type of the session, even if a client is made on it that names none.
   @Test(arguments: [false, true]) func bodyWithoutATypeHasThatOfTheSession(_ isClient: Bool) async throws {
     let folder = try Folder()

@@ -108,7 +108,7 @@ extension LocalEndpoint {
     (#"{"users":[{"email":3}]}"#, "users[0].email: expected String, found number"),
     (#"{"users":[{}]}"#, "users[0].email: is missing"),
     (#"[]"#, "the body: expected Dictionary<String, Any>, found array"),
-    (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: is not valid"),
+    (#"{"users":[{"email":"a","joined":"x"}]}"#, "users[0].joined: is not valid (not a date of ISO 8601)"),
     (#"{"users":tru}"#, "the body: is not valid"),
   ]
   @Test(arguments: broken) func reportsThePathOfADecodingErrorAndDoesNotRetry(_ body: String, _ text: String)

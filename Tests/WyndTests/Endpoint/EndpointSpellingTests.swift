@@ -127,6 +127,20 @@ import Wynd
     #expect(echoed == order)
   }
 
+  /// A version check by date compares the text: a fraction that was read is written, and none that was not there.
+  @Test(arguments: [
+    "2026-11-21T16:00:27.789Z", "2026-11-21T16:00:27.001Z", "2026-11-21T16:00:27.999Z", "1969-12-31T23:59:59.500Z",
+    "2026-11-21T16:00:27Z",
+  ])
+  func writesTheFractionThatItHasRead(_ text: String) async throws {
+    let script = NetworkScript { request, _ in .response(200, headers: [:], body: Data(#"["\#(text)"]"#.utf8)) }
+    let date = try #require(try await script.load(.get("/x", as: [Date].self)).first)
+    try await script.load(.post("/x", query: ["at": date], body: .json(["at": date])))
+    let request = try #require(script.requests.last)
+    #expect(request.httpBody == Data(#"{"at":"\#(text)"}"#.utf8))
+    #expect(request.url?.query(percentEncoded: false) == "at=\(text)")
+  }
+
   static let dates: [(text: String, seconds: Double?)] = [
     ("2026-11-21T16:00:00Z", 1_795_276_800), ("2026-11-21T17:00:00+01:00", 1_795_276_800),
     ("2026-11-21T16:00:00.250Z", 1_795_276_800.25), ("2026-11-21", nil), ("1795276800", nil),
@@ -137,7 +151,8 @@ import Wynd
       #expect(try await script.load(.get("/x", as: [Date].self)).map(\.timeIntervalSince1970) == [seconds])
     } else {
       let error = await #expect(throws: NetworkError.self) { try await script.load(.get("/x", as: [Date].self)) }
-      #expect("\(error as Any)".contains("[0]: is not valid"), "\(error as Any)")
+      let reason = text == "1795276800" ? "[0]: is not valid" : "[0]: is not valid (not a date of ISO 8601)"
+      #expect("\(error as Any)".contains(reason), "\(error as Any)")
     }
   }
 

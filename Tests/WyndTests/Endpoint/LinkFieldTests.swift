@@ -50,12 +50,14 @@ import Wynd
     // A link that another resource has.
     (#"<https://a.example/n>; rel=next; anchor="/v1/other", <https://a.example/m>; rel=next"#, "https://a.example/m"),
     (#"<https://a.example/n>; rel=next; anchor="?page=1""#, nil),
+    (#"<https://a.example/n>; rel=next; anchor="""#, next), ("<https://a.example/n>; rel=next; anchor", nil),
+    // The response itself, and a quoted string without an end.
+    ("<>; rel=next", "https://a.example/v1/users?page=1"), (#"<https://a.example/n>; rel="next"#, next),
     // What is not a link.
     ("", nil), (",", nil), ("next", nil), ("https://a.example/n; rel=next", nil),
     ("<https://a.example/n>", nil), ("<https://a.example/n>; rev=next", nil),
     (#", ,<https://a.example/n>; rel="next" , "#, next), ("<a> junk, <https://a.example/n>; rel=next", next),
     ("junk, <https://a.example/n>; rel=next", next),
-    (#"<https://a.example/n>; rel="next"#, nil),
   ]
   @Test(arguments: targetsOfNext) func findsTheNextPage(_ field: String, _ expected: String?) {
     #expect(Self.link("next", field) == expected)

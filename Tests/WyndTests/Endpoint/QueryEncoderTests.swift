@@ -22,7 +22,7 @@ import Wynd
   static let styles: [(QueryEncoder, String)] = [
     (
       .init(),
-      "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00Z&tags=a&tags=b"
+      "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00.250Z&tags=a&tags=b"
     ),
     (
       .init(arrays: .brackets, dates: .secondsSince1970),
@@ -30,7 +30,7 @@ import Wynd
     ),
     (
       .init(arrays: .commas),
-      "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00Z&tags=a,b"
+      "boxes[0][w]=1&boxes[1][w]=2&open=true&page=2&q=dogs & cats&range[max]=20&range[min]=1.5&since=2026-11-21T16:00:00.250Z&tags=a,b"
     ),
   ]
   @Test(arguments: styles) func encodesAStructInEachStyle(_ encoder: QueryEncoder, _ expected: String) throws {
@@ -56,6 +56,21 @@ import Wynd
     #expect(throws: EncodingError.self) { try QueryEncoder().encode([1, 2]) }
     #expect(throws: EncodingError.self) { try QueryEncoder().encode("x") }
     #expect(throws: EncodingError.self) { try QueryEncoder().encode(["a": Double.nan]) }
+  }
+
+  /// The text names what cannot be encoded, and ends with one full stop.
+  @Test func namesTheQueryOrTheBodyThatCannotBeEncoded() async throws {
+    let script = NetworkScript([.ok("x")])
+    let query = await #expect(throws: NetworkError.self) {
+      try await script.load(.get("/x", query: .init([1, 2])))
+    }
+    #expect(query?.localizedDescription.contains("the query cannot be encoded: only a struct") == true)
+    let body = await #expect(throws: NetworkError.self) {
+      try await script.load(.post("/x", body: .json(["a": Double.nan])))
+    }
+    let text = try #require(body?.localizedDescription)
+    #expect(text.contains("the body cannot be encoded: ") && text.hasSuffix(".") && !text.hasSuffix(".."), "\(text)")
+    #expect(script.requests.isEmpty)
   }
 
   static let encoders: [(QueryEncoder, [String: (any Encodable & Sendable)?], String)] = [

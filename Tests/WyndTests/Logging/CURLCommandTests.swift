@@ -42,6 +42,19 @@
       #expect(got.text == body)
     }
 
+    /// As URLSession sends it: the length of an empty body, and the type that a POST has without one.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), arguments: ["", "a=b"])
+    func commandSendsWhatURLSessionAddsToAPOST(_ body: String) async throws {
+      let server = try LoopbackServer(script: .ok())
+      let request = try CURLTests.request("POST", server.url().absoluteString, [:], Data(body.utf8))
+      try await Self.run(request.curlCommand())
+      _ = try await URLSession.shared.networkResponse(for: request)
+      for name in ["Content-Length", "Content-Type"] {
+        #expect(server.requests[0].value(name) == server.requests[1].value(name), "\(name)")
+      }
+      #expect(server.requests.map(\.text) == [body, body])
+    }
+
     /// Linux takes no argument of more than 128 KiB.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")))
     func commandSendsALargeBody() async throws {

@@ -68,7 +68,6 @@ import Wynd
 
   static let commands: [(request: @Sendable () throws -> URLRequest, command: String)] = [
     ({ try request("GET", "https://a.example") }, "curl -X 'GET' --url 'https://a.example'"),
-    ({ try request("POST", "https://a.example/") }, "curl -X 'POST' --url 'https://a.example/'"),
     (
       {
         var request = try CURLTests.request("HEAD", "https://a.example/")
@@ -89,7 +88,7 @@ import Wynd
     ),
     (
       { try request("POST", "https://a.example/", ["X-Empty": ""], Data([0, 120])) },
-      "curl -X 'POST' -H 'X-Empty;' -H 'Content-Type:' --data-binary @- --url 'https://a.example/'"
+      "curl -X 'POST' -H 'X-Empty;' --data-binary @- --url 'https://a.example/'"
     ),
     (
       {
@@ -99,6 +98,23 @@ import Wynd
       },
       "curl -X 'POST' -H 'Content-Type: a/b' --data-binary @- --url 'https://a.example/'"
     ),
+    (
+      { try request("POST", "https://a.example/", [:], Data("x".utf8)) },
+      "curl -X 'POST' --data-raw 'x' --url 'https://a.example/'"
+    ),
+    (
+      { try request("PUT", "https://a.example/", [:], Data("x".utf8)) },
+      "curl -X 'PUT' -H 'Content-Type:' --data-raw 'x' --url 'https://a.example/'"
+    ),
+    (
+      { try request("POST", "https://a.example/") },
+      "curl -X 'POST' -H 'Content-Length: 0' --url 'https://a.example/'"
+    ),
+    (
+      { try request("PATCH", "https://a.example/", ["Content-Length": "0"]) },
+      "curl -X 'PATCH' -H 'Content-Length: 0' --url 'https://a.example/'"
+    ),
+    ({ try request("DELETE", "https://a.example/") }, "curl -X 'DELETE' --url 'https://a.example/'"),
     ({ try request("GET", "https://a.example/x?a=1&b#f") }, "curl -X 'GET' --url 'https://a.example/x''?''a=1''&''b'"),
     ({ try request("GET", "https://u@a.example/") }, #"curl -X 'GET' -u "$USER_PASSWORD" --url 'https://a.example/'"#),
     (
@@ -122,7 +138,7 @@ import Wynd
       "POST", "https://a.example/?plan=s&page=7", ["X-Plan": "s", "X-Page": "7"], Data("shape=s".utf8))
     #expect(
       request.curlCommand(redacting: ["PLAN", "x-plan", "Shape"])
-        == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$HEADER_X_PLAN" -H 'Content-Type:' --data-binary @- "#
+        == #"curl -X 'POST' -H 'X-Page: 7' -H 'X-Plan: '"$HEADER_X_PLAN" --data-binary @- "#
         + #"--url 'https://a.example/''?''plan='"$QUERY_PLAN"'&''page=7'"#)
     #expect(!request.curlCommand().contains("$"))
   }

@@ -36,7 +36,7 @@ import Wynd
     let script = NetworkScript([.silence, .ok("x")])
     _ = try await NetworkClient(on: script).performNetworkRequest(try Self.request(30))
     #expect(script.elapsed >= .seconds(30))
-    let silent = NetworkClient(on: NetworkScript([]), policy: RetryPolicy(deadline: .seconds(10)))
+    let silent = NetworkClient(on: NetworkScript([.silence]), policy: RetryPolicy(deadline: .seconds(10)))
     let request = try Self.request()
     do throws(NetworkError) {
       _ = try await silent.performNetworkRequest(request)

@@ -19,7 +19,8 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     switch self {
     case .urlError(let error):
       "\(summary) (URLError \(error.code.rawValue)\(Self.failingURL(of: error)))"
-    case .endpointError(let response, let data): "\(NetworkResponse(data: data ?? Data(), response: response))"
+    case .endpointError(let response, let data):
+      "\(NetworkResponse(data: data ?? Data(), response: response))\(Self.allowedMethods(response))"
     case .noResponseData(let response): "no body: \(NetworkResponse(data: Data(), response: response))"
     case .serviceError(let error, let response, let data), .undecodable(let error, let response, let data):
       "\(Self.reason(error)): \(NetworkResponse(data: data, response: response))"
@@ -31,6 +32,12 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
     case .inaccessible(let failure): failure.description
     case .cancelled: "canceled"
     }
+  }
+
+  /// What the server says about the methods that it accepts, after a 405 (RFC 9110 §10.2.1).
+  private static func allowedMethods(_ response: HTTPURLResponse) -> String {
+    guard response.statusCode == 405, let methods = response.networkValue(of: "Allow") else { return "" }
+    return ", Allow: \(oneLine(methods, 100))"
   }
 
   private static func failingURL(of error: URLError) -> String {
@@ -48,7 +55,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
       return "\(place(info.codingPath)): expected \(type), found \(got ?? "another type")"
     case .keyNotFound(let key, let info): return "\(place(info.codingPath + [key])): is missing"
     case .dataCorrupted(let info):
-      let cause = info.underlyingError as? any NetworkLoggableError
+      let cause = (info.underlyingError as? any NetworkLoggableError)?.description ?? fixedReason(info)
       return "\(place(info.codingPath)): is not valid" + (cause.map { " (\($0))" } ?? "")
     default:
       if let error = error as? any NetworkLoggableError { return error.description }
@@ -56,6 +63,15 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
       // On Linux, `as NSError` would ask the error for its text.
       return "\(type(of: error))\(name), \(error._domain) \(error._code)"
     }
+  }
+
+  /// A sentence of Foundation that contains nothing of the body; nil for any other sentence.
+  private static func fixedReason(_ info: DecodingError.Context) -> String? {
+    let sentences = [
+      "Expected date string to be ISO8601-formatted", "Date string does not match format expected by formatter",
+      "Invalid URL string", "Encountered Data is not valid Base64", "Attempted to decode UUID from invalid UUID string",
+    ]
+    return sentences.first { info.debugDescription.hasPrefix($0) }
   }
 
   /// The name of an enumeration's case, which is a part of the code. Its associated values may contain anything. Nil
@@ -95,7 +111,7 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
 
   private var sentence: String {
     // A log never asks for the text of an app's error, because that runs code of the app.
-    if let text = ownText ?? shown?.sentence { return text }
+    if let text = ownText ?? shown?.sentence ?? wrongScheme { return text }
     #if !canImport(FoundationNetworking)
       if let urlError { return urlError.localizedDescription }
     #endif
@@ -105,7 +121,22 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   /// The wrapped error whose sentence people read. A `URLError` that a middleware threw takes precedence.
   private var shown: Self? {
     if case .mappedError(let error as URLError, _) = self { return .urlError(error) }
+    // What another request did not find, such as that of a renewal, is not what the person has asked for.
+    if case .middlewareError(let error as Self) = self, error.isMistakeOfRequest { return nil }
     return inner
+  }
+
+  /// Whether the server rejected the request for another reason than a missing sign-in or permission.
+  private var isMistakeOfRequest: Bool {
+    guard let statusCode, 400..<500 ~= statusCode else { return false }
+    return ![401, 403].contains(statusCode) && !shouldRetry
+  }
+
+  private var wrongScheme: String? {
+    guard case .urlError(let error) = self, error.code == .unsupportedURL,
+      let scheme = error.failingURL?.scheme?.lowercased(), !["http", "https"].contains(scheme)
+    else { return nil }
+    return "The URL is not valid: the scheme is \(scheme), not http or https."
   }
 
   /// The text of an error of the app or of its service, which people read in place of this library's.
@@ -135,9 +166,11 @@ nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, Custom
   /// What happened, in English.
   private var summary: String {
     if case .invalidRequest(let reason) = self {
-      return "The request is invalid, and was not sent: \(Self.oneLine(reason, 1_000))."
+      let sentence = Self.oneLine(reason, 1_000)
+      return "The request is invalid, and was not sent: \(sentence)" + (sentence.hasSuffix(".") ? "" : ".")
     }
     if isCancellation { return "The request was canceled." }
+    if let wrongScheme { return wrongScheme }
     if let urlError { return NetworkErrorMeaning.of(urlError.code).sentence }
     return response.map { NetworkErrorMeaning.of($0).sentence } ?? NetworkErrorMeaning.other.sentence
   }
@@ -147,7 +180,7 @@ nonisolated extension RetryFailure: CustomStringConvertible, CustomDebugStringCo
   /// One line for a log: the last error, the number of attempts, and why no further one was made.
   public var description: String {
     let skipped = NetworkAttempt.text(skipped: attempts.reduce(0) { $0 + $1.skippedRetries })
-    return "\(lastError); gave up after attempt \(attempts.count)\(skipped): \(stopReason)"
+    return "\(lastError); gave up on \(method) after attempt \(attempts.count)\(skipped): \(stopReason)"
   }
 
   /// The same, with a line for each attempt.

@@ -12,7 +12,7 @@ public import Foundation
 /// } catch {
 ///   if case .cancelled = error { return }
 ///   show(error.localizedDescription)          // a sentence for people
-///   log("\(error)")                           // for logs: no credential, no query value
+///   log("\(request.httpMethod ?? "GET"): \(error)")     // for logs: no credential in a header, no query value
 /// }
 /// ```
 ///
@@ -211,6 +211,8 @@ nonisolated public struct RetryFailure: Sendable {
   public internal(set) var attempts: [NetworkAttempt]
   /// Why no further attempt was made.
   public internal(set) var stopReason: StopReason
+  /// The method of the request, for the log.
+  var method = "GET"
 }
 
 /// An error of a middleware or a transfer that says whether a retry may help. Any other error that they throw is not

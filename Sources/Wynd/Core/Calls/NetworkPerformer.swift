@@ -154,9 +154,14 @@ nonisolated public struct NetworkDefaults: Sendable {
 
   /// The Content-Type of a body that names none.
   var defaultContentType: String {
-    if let contentType { return contentType }
-    let fields = session?.configuration.httpAdditionalHeaders
-    return NetworkAdditionalField.value(of: "Content-Type", in: fields) ?? "application/octet-stream"
+    contentType ?? fieldOfSession("Content-Type") ?? "application/octet-stream"
+  }
+
+  /// The Accept of a request for JSON that names none.
+  var acceptOfJSON: String { accept ?? fieldOfSession("Accept") ?? "application/json" }
+
+  private func fieldOfSession(_ name: String) -> String? {
+    NetworkAdditionalField.value(of: name, in: session?.configuration.httpAdditionalHeaders)
   }
 }
 

@@ -320,7 +320,8 @@ nonisolated final class RetryLoop: Sendable {
     if reason.leavesErrorUnwrapped(attempts: state.history.count) {
       return fail(error, reason, state)
     }
-    let failure = RetryFailure(lastError: error, attempts: state.history, stopReason: reason)
+    let failure = RetryFailure(
+      lastError: error, attempts: state.history, stopReason: reason, method: request.networkMethod)
     return fail(.inaccessible(failure), reason, state)
   }
 

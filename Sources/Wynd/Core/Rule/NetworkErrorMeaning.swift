@@ -49,11 +49,14 @@ nonisolated struct NetworkErrorMeaning: Sendable {
 nonisolated extension NetworkErrorMeaning {
   static func of(_ response: HTTPURLResponse) -> Self {
     switch response.statusCode {
+    // The request succeeded, and must not be sent again by a person who reads this.
+    case 200...299: Self(unreadable)
     case 401: Self("The server requires a valid sign-in.")
     // The rate limit of GitHub and other large services.
     case 403 where NetworkRetryAfter.isWaitAsked(by: response): Self(busy, .mayHelp, .refused)
     case 403: Self("The server denied access.")
     case 404, 410: Self("The server could not find the requested item.")
+    case 405: Self("The server does not accept this method.")
     // Took too long.
     case 408: Self(notProcessed, .mayHelp)
     // Too large only for now, if the server names a time (RFC 9110 §15.5.14).
@@ -106,6 +109,7 @@ nonisolated extension NetworkErrorMeaning {
   private static let tooLarge = "The server does not accept this much data."
   private static let busy = "The server is busy or not available."
   private static let notProcessed = "The server could not process the request."
+  private static let unreadable = "The server has accepted the request, but its response is empty or cannot be read."
   private static let unusable = "The server sent a response that cannot be used."
   private static let noTLS = "A secure connection was not possible."
 }
