@@ -8,6 +8,16 @@ import WyndLoopbackServer
 #endif
 
 extension AuthenticationTests {
+  struct CountingMiddleware: NetworkMiddleware {
+    let counter: Counter
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      counter.add()
+      return try await next(request)
+    }
+  }
+
   /// A detached task does not inherit the task-local value that marks the requests of a renewal.
   @Test func renewalCanSendRequestsFromADetachedTask() async throws {
     let server = try LoopbackServer { request in
@@ -64,11 +74,15 @@ extension AuthenticationTests {
       tokens.performer = token
       return BearerToken(String(decoding: try await tokens.performNetworkRequest(origin), as: UTF8.self))
     }
-    let client = Self.client(script, authentication, policy: RetryPolicy(backoff: .immediate))
-    let impatient = Task { try await client.performNetworkRequest(origin, policy: .never) }
+    let waiting = Counter()
+    var client = Self.client(script, authentication, policy: RetryPolicy(backoff: .immediate))
+    client.middleware.insert(CountingMiddleware(counter: waiting), at: 0)
+    let impatient = Task { [client] in try await client.performNetworkRequest(origin, policy: .never) }
     await renewals.reaches(1)
-    let patient = Task { try await client.performNetworkRequest(origin) }
-    // The second call waits for the renewal, or will find that it has failed. Either way it renews again.
+    let patient = Task { [client] in try await client.performNetworkRequest(origin) }
+    await waiting.reaches(2)
+    // It is about to wait for the renewal.
+    for _ in 0..<10_000 { await Task.yield() }
     gate.open()
     await #expect(throws: NetworkError.self) { try await impatient.value }
     #expect(try await patient.value == Data("x".utf8))

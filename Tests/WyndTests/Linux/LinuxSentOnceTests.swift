@@ -139,7 +139,7 @@ import Wynd
         return await group.reduce(0, +)
       }
       #expect(lost == 0 && server.requests.count == 540)
-      #expect(server.requests.allSatisfy { $0.indexOnConnection == 0 })
+      #expect(server.requests.allSatisfy { $0.indexOnConnection == 0 && $0.value("Connection") == "close" })
     }
 
     /// A request that was redirected occupies no session any more, so later ones do not wait for one.

@@ -81,6 +81,26 @@ import WyndLoopbackServer
     }
   }
 
+  /// It could go on for ever, and fill the disk.
+  @Test func endsABodyThatIsTooLongAtOnce() async throws {
+    let server = try LoopbackServer { request in
+      if request.index == 0 { return .file(Self.file, for: request, cut: Self.half) }
+      if request.index > 1 { return .file(Self.file, for: request) }
+      let fields = [("ETag", "\"1\""), ("Content-Range", "bytes 10240-20479/20480"), ("Transfer-Encoding", "chunked")]
+      let chunk = Array("2801\r\n".utf8) + Self.file.suffix(Self.half) + Array("x\r\n".utf8)
+      return ScriptedResponse([.send(ScriptedResponse.head(206, fields) + chunk), .hang])
+    }
+    let folder = try Folder()
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let session = URLSession(configuration: .ephemeral)
+    let done = try await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.file))
+    guard case .transferFailed(TransferError.changed("the rest is too long"))? = done.attempts[1].error else {
+      Issue.record("\(done.attempts[1])")
+      return
+    }
+  }
+
   /// The same version was 20,480 bytes long, and a 200 without a length has only its second half.
   @Test(arguments: [true, false]) func a200ThatHoldsOnlyTheRestIsNotTheBeginning(isCut: Bool) async throws {
     let rest = Self.file.dropFirst(Self.half)
