@@ -6,8 +6,8 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.
   case unusableFile(URL, reason: String)
-  /// Another download of the process is writing to the same destination. A download waits up to a second for one that
-  /// was canceled.
+  /// Another download, of this process or another one, is writing to the same destination. A download waits up to a
+  /// second for one that was canceled.
   case inUse(URL)
   /// A file operation failed, for example because the disk is full or a permission is missing.
   case fileSystem(any Error)

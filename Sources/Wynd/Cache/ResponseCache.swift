@@ -18,6 +18,10 @@ public import Foundation
 /// validator, the request is sent again without conditions. `no-store`, `no-cache`, `Vary` and the `cachePolicy` of a
 /// request are respected. It is a private cache, so `private` responses are stored.
 ///
+/// A success without a validator or a lifetime is stored too, and is stale at once: a normal call sends its request as
+/// it is. The stored response is served while the server cannot be reached or fails (`servesStaleIfError`), by
+/// `.returnCacheDataElseLoad` and `.returnCacheDataDontLoad`, and first by ``NetworkClient/values(of:policy:)``.
+///
 /// A 404 or another status that is cacheable by default is served again, as a response or an error, as long as its
 /// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed. A 4xx without a stated
 /// freshness, such as a 410, removes the stored response, unless a retry might help.
@@ -44,8 +48,9 @@ nonisolated public struct ResponseCache: Sendable {
   /// - Parameters:
   ///   - store: Where responses are stored.
   ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing. If a
-  ///     response is stored, only one attempt is made, and its error is in ``NetworkResponse/revalidationError``. A
-  ///     response with `must-revalidate` or `no-cache` is never served in place of an error.
+  ///     response is stored, only one attempt is made, also of a renewal of the credential, and its error is in
+  ///     ``NetworkResponse/revalidationError``. A response with `must-revalidate` or `no-cache` is never served in
+  ///     place of an error.
   ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``. A client or another performer
   ///     cannot be below a cache, because a credential that it adds would be unknown to the cache.
   public init(

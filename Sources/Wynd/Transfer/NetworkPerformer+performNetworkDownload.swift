@@ -70,7 +70,8 @@ nonisolated extension NetworkPerformer {
   ///
   /// The file appears at its destination when it is complete, by a rename within the folder. Until then it is a hidden
   /// file next to its destination, which is removed if the download fails, unless ``DownloadOptions/resumes`` is true.
-  /// Two processes must not download to the same file at the same time.
+  /// It is locked while the download runs, so a second download to the same destination, in this process or another
+  /// one, fails with ``TransferError/inUse(_:)``.
   ///
   /// Each request is an attempt of the policy. With ``RetryPolicy/never``, a response that is not the complete file is
   /// an error: a part from a server that chooses the size of its parts, or on Apple's platforms a chunked body whose

@@ -4,7 +4,8 @@ public import Foundation
   import FoundationNetworking
 #endif
 
-// These texts end up in logs and bug reports. None contains a credential, a query value or anything of a body.
+// These texts end up in logs and bug reports. None contains a credential of a header field, a query value or anything
+// of a body. They contain the path of a URL, which may have a secret: Security.md says how an app masks it.
 
 nonisolated extension NetworkError: NetworkLoggableError, LocalizedError, CustomDebugStringConvertible {
   /// One line for a log.

@@ -42,8 +42,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
 
   /// Identifies the call: all its events have the same number. No two calls of a process share one.
   public let callID: Int
-  /// The request of the call, with what a client adds to it. It may hold credentials. `description` prints none, and a
-  /// log should not either.
+  /// The request of the call, with what a client adds to it. Its header fields may hold credentials. `description`
+  /// prints none of those, and a log should not either.
   public let request: URLRequest
   /// The number of the attempt, counted from 1; 0 before the first.
   public let attempt: Int
@@ -52,7 +52,8 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public let kind: Kind
 
-  /// One line, without query values or credentials.
+  /// One line, without query values or credentials of header fields. It has the path of the URL: if that contains a
+  /// secret, mask it before you log the line.
   public var description: String {
     let what =
       switch kind {
