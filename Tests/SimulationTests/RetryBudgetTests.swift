@@ -279,7 +279,7 @@ extension SimulationTests {
       let tokenURL = try #require(URL(string: "http://\(host).example/"))
       let token = try #require(
         HTTPURLResponse(url: tokenURL, statusCode: status, httpVersion: nil, headerFields: nil))
-      let rejection = NetworkError.middlewareError(NetworkError.endpointError(token, nil))
+      let rejection = NetworkError.generalError(NetworkError.endpointError(token, nil))
       try await call(200, from: "a", budget, time) { _ in { _ in NetworkOutcome(error: rejection) } }
       #expect(isFailing("a", budget, time))
     }

@@ -14,7 +14,6 @@ nonisolated enum ShopError: Decodable, Error {
 }
 
 struct UserItem: Endpoint {
-  typealias ServiceError = ShopError
   let id: Int
   var host: String { "example.com" }
   var path: String { "/users/\(id)" }
@@ -37,7 +36,7 @@ struct AccountItem: Endpoint {
   var body: RequestBody { .json(["a": 1, "b": [nil, "x"]]) }
   func prepare(request: inout URLRequest) throws { request.timeoutInterval = 5 }
 }
-nonisolated protocol ShopCall: Endpoint where ServiceError == ShopError {}
+nonisolated protocol ShopCall: Endpoint {}
 nonisolated extension ShopCall {
   var host: String { "shop.example.com" }
 }

@@ -26,9 +26,7 @@ nonisolated struct NetworkUploadCall: Sendable {
     plan.request.httpBodyStream = nil
     // A body in memory is part of the request, so that a middleware can sign it.
     plan.request.httpBody = data
-    for name in ["Content-Length", "Transfer-Encoding"] { plan.request.setValue(nil, forHTTPHeaderField: name) }
-    plan.addsBody = true
-    plan.onEnd = { assembled.withLock { $0 = nil } }
+    Self.removeFraming(of: &plan.request)
     plan.transfer = { send in
       { outgoing in await attempt(outgoing, send) }
     }
@@ -68,14 +66,12 @@ nonisolated struct NetworkUploadCall: Sendable {
     var outgoing = outgoing
     // Not the fields that a middleware may have added: with a wrong length, the server would read the rest of the body
     // as the next request.
-    let stream = streamOfBody
-    let streamLength = stream == nil ? nil : length
-    outgoing.request.setValue(streamLength.map { String($0) }, forHTTPHeaderField: "Content-Length")
-    outgoing.request.setValue(nil, forHTTPHeaderField: "Transfer-Encoding")
+    Self.removeFraming(of: &outgoing.request)
     outgoing.bodies = NetworkBodies(
       isUpload: true,
       file: file,
-      stream: stream,
+      stream: streamOfBody,
+      length: length,
       // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       onHead: { _ in transferred.withLock { $0.data = Data() } },
       onData: { data in transferred.withLock { $0.data += data } },
@@ -85,6 +81,10 @@ nonisolated struct NetworkUploadCall: Sendable {
       })
     progress.report(0, of: length)
     return outgoing
+  }
+
+  private static func removeFraming(of request: inout URLRequest) {
+    for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
   }
 
   /// The file of a body that is passed in chunks. Nil for any other body.

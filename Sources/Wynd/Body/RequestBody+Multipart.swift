@@ -62,7 +62,7 @@ nonisolated extension RequestBody.Part {
     self.init(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
   }
   /// A file, which is read when the call is made. The default `fileName` is the name of the file. A file that cannot be
-  /// read is ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/transferFailed(_:)``.
+  /// read is ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/generalError(_:)``.
   public init(name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream") {
     let fileName = fileName ?? file.lastPathComponent
     self.init(

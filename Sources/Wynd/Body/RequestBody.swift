@@ -60,7 +60,7 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
   }
 
   /// A file, which is read while it is sent. It must not change before the call ends. A file that cannot be read is
-  /// ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/transferFailed(_:)``.
+  /// ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/generalError(_:)``.
   public static func file(_ file: URL, contentType: String? = nil) -> RequestBody {
     RequestBody(content: .file(file), contentType: contentType)
   }
@@ -103,7 +103,7 @@ nonisolated extension NetworkError {
   static func unencodable(_ error: any Error, as part: String) -> NetworkError {
     var reason = "\(type(of: error))"
     if case EncodingError.invalidValue(_, let context) = error {
-      let place = context.codingPath.isEmpty ? "" : "\(place(context.codingPath)): "
+      let place = context.codingPath.networkPath.map { $0 + ": " } ?? ""
       reason = place + oneLine(context.debugDescription, 120)
     }
     return error as? NetworkError ?? .invalidRequest(reason: "the \(part) cannot be encoded: \(reason)")

@@ -1,7 +1,9 @@
 public import Foundation
 
-/// A failure of a transfer that is not a network error, inside ``NetworkError/transferFailed(_:)``.
-nonisolated public enum TransferError: NetworkLoggableError, RetryableError, LocalizedError, Sendable {
+/// A failure of a transfer that is not a network error, inside ``NetworkError/generalError(_:)``.
+nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvertible, RetryableError, LocalizedError,
+  Sendable
+{
   /// The file exists already, and ``DownloadOptions/overwrites`` is false.
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.
@@ -15,6 +17,8 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
   case invalidResponse(reason: String)
   /// The partial file does not belong to the file on the server. The next attempt starts over.
   case changed(reason: String)
+  /// A line or an event of a stream is larger than this limit in bytes, or the reader is further behind.
+  case responseTooLarge(limit: Int)
   /// The file is complete, and ``DownloadOptions/validate`` threw this error.
   case invalidFile(any Error)
 
@@ -40,6 +44,8 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
     case .invalidResponse(let reason): ("unexpected response: \(reason)", "The server did not send the requested file.")
     case .changed(let reason):
       ("the parts do not fit together: \(reason)", "The server did not send the requested file.")
+    case .responseTooLarge(let limit):
+      ("a line, or unread data, of over \(limit) bytes", "The server sent a response that cannot be used.")
     case .invalidFile(let error): ("invalid file: \(type(of: error))", "The file is not valid.")
     }
   }
@@ -48,6 +54,6 @@ nonisolated public enum TransferError: NetworkLoggableError, RetryableError, Loc
 nonisolated extension NetworkError {
   /// Wraps an error of a transfer. An error of an unknown type comes from a file operation.
   init(transfer error: any Error) {
-    self = error as? NetworkError ?? .transferFailed(error as? TransferError ?? .fileSystem(error))
+    self = error as? NetworkError ?? .generalError(error as? TransferError ?? .fileSystem(error))
   }
 }

@@ -60,7 +60,7 @@ nonisolated extension NetworkClient {
   /// The response that a cache has stored. Throws an error if there is none, without sending the request.
   private func storedResponse<E: Endpoint>(_ endpoint: E) async throws(NetworkError) -> NetworkResponse<E.Response>? {
     let defaults = defaults
-    guard defaults.isCached else { return nil }
+    guard defaults.values[ResponseCache.self] != nil else { return nil }
     var plan = try endpoint.networkCallPlan(defaults)
     // A request that must not be served from a cache has no stored response.
     switch plan.request.cachePolicy {

@@ -70,7 +70,7 @@ nonisolated extension ResponseCache: NetworkPerformer {
   /// The defaults of the session.
   public var defaults: NetworkDefaults {
     var defaults = base.defaults
-    defaults.isCached = true
+    defaults.values[ResponseCache.self] = self
     return defaults
   }
 
@@ -110,11 +110,11 @@ nonisolated extension ResponseCache {
   /// The URL, and a hash of everything that makes a response specific to a user or a session.
   func key(_ plan: NetworkCallPlan) -> ResponseKey {
     let request = plan.request
-    var scope = plan.cacheScopes.compactMap { $0(request) }
+    var scope = plan.ofClients.cacheScopes.compactMap { $0(request) }
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
       let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
-      return NetworkSensitiveHeader.matches(name, value, known: plan.secretFields) && !isOfForm
+      return NetworkSensitiveHeader.matches(name, value, known: plan.ofClients.secretFields) && !isOfForm
     }
     scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
     let fieldsOfSession = base.defaults.session?.configuration.httpAdditionalHeaders ?? [:]

@@ -34,7 +34,7 @@ public import Foundation
 ///   credential.
 /// - If the credential is rejected, the request is sent once more with a renewed one, which does not count as a retry.
 ///   A second rejection is final. A credential that was renewed in the meantime is not renewed again.
-/// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/middlewareError(_:)``.
+/// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/generalError(_:)``.
 ///   The next call renews again, unless the renewal was refused: the response had status 400, 401 or 403, or the
 ///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
 ///   ``credential`` becomes nil. A call that was rejected then fails with its own response, in
@@ -178,7 +178,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
     let current = known.currentSignIn
-    let signIn = call.plan.users?.signIn(of: ObjectIdentifier(self), current: current) ?? current
+    let users = call.plan.values[NetworkSignedInUsers.self]
+    let signIn = users?.signIn(of: ObjectIdentifier(self), current: current) ?? current
     if signIn == 0 { return try await next(request) }
     guard let credential = known.credential, signIn == known.signIn else {
       throw URLError(.userAuthenticationRequired)
@@ -247,7 +248,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///
   /// - Parameter client: Sends the request.
   /// - Returns: The new credential.
-  /// - Throws: ``NetworkError/middlewareError(_:)`` with the error of the renewal; ``NetworkError/cancelled``;
+  /// - Throws: ``NetworkError/generalError(_:)`` with the error of the renewal; ``NetworkError/cancelled``;
   ///   ``NetworkError/invalidRequest(reason:)`` if the closure that renews calls it, or there is no such closure.
   @discardableResult
   public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {
@@ -276,8 +277,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     } catch {
       if _Concurrency.Task.isCancelled { throw .cancelled }
       // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
-      guard let rejection, Self.isRefused(error) else { throw .middlewareError(error) }
-      throw .mappedError(error as? NetworkError ?? .middlewareError(error), rejection)
+      guard let rejection, Self.isRefused(error) else { throw .generalError(error) }
+      throw .mappedError(error as? NetworkError ?? .generalError(error), rejection)
     }
   }
 
@@ -370,7 +371,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     let error = (thrown.failure?.lastError ?? thrown).unmapped
     // An error that another `Authentication` threw is about another credential.
     switch error {
-    case .middlewareError, .mappedError: return false
+    case .generalError, .mappedError: return false
     default: break
     }
     // A 403 may be a rate limit.

@@ -18,11 +18,20 @@ nonisolated extension NetworkClient {
       let defaults = defaults
       var plan = plan.started(on: self, defaults)
       plan.policy = plan.policy.inheriting(from: policy)
-      if !middleware.isEmpty { plan.add(middleware, of: self, defaults.baseURL) }
-      try complete(&plan.request, defaults.baseURL, plan.secretFields)
+      if !middleware.isEmpty { plan.add(middleware, of: self) }
+      try complete(&plan.request, defaults.baseURL, plan.ofClients.secretFields)
+      notify(plan, defaults.baseURL)
       return await performer.perform(plan)
     } catch {
       return .failure(error)
+    }
+  }
+
+  /// Reports settings that have no effect.
+  private func notify(_ plan: NetworkCallPlan, _ baseURL: URL?) {
+    guard let onEvent = plan.policy.onEvent else { return }
+    for notice in users.compactMap({ $0.notice(about: baseURL) }) {
+      onEvent(NetworkEvent(callID: plan.id, request: plan.request, attempt: 0, elapsed: .zero, kind: .notice(notice)))
     }
   }
 
@@ -63,12 +72,10 @@ nonisolated extension NetworkMiddleware {
 nonisolated extension NetworkCallPlan {
   /// Puts a client's middleware around each attempt. For the retry loop it is still one attempt: the deadline and a
   /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
-  fileprivate mutating func add(_ added: [any NetworkMiddleware], of client: NetworkClient, _ baseURL: URL?) {
+  fileprivate mutating func add(_ added: [any NetworkMiddleware], of client: NetworkClient) {
     for added in added {
-      secretFields.formUnion(added.secretFields)
-      cacheScopes.append { added.cacheScope(of: $0) }
-      let isLogged = policy.onEvent != nil
-      if isLogged, let notice = (added as? any NetworkUser)?.notice(about: baseURL) { notices.append(notice) }
+      ofClients.secretFields.formUnion(added.secretFields)
+      ofClients.cacheScopes.append { added.cacheScope(of: $0) }
     }
     // The middleware of a client that is made on this one is outside.
     let outer = middleware

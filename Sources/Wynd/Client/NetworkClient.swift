@@ -107,17 +107,21 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     defaults.isOfScript = false
     defaults.encoder = encoder ?? defaults.encoder
     defaults.decoder = decoder ?? defaults.decoder
-    defaults.contentType = headers["Content-Type"] ?? defaults.contentType
-    defaults.accept = headers["Accept"] ?? defaults.accept
-    if !middleware.isEmpty { defaults.valueMiddleware = self }
-    for case let user as any NetworkUser in middleware {
-      defaults.currentSignIns[ObjectIdentifier(user)] = user.currentSignIn
+    defaults.ofEndpoints.contentType = headers["Content-Type"] ?? defaults.ofEndpoints.contentType
+    defaults.ofEndpoints.accept = headers["Accept"] ?? defaults.ofEndpoints.accept
+    if middleware.isEmpty { return defaults }
+    defaults.ofEndpoints.valueMiddleware = self
+    if !users.isEmpty {
+      let others = defaults.values[NetworkSignedInUsers.self]
+      defaults.values[NetworkSignedInUsers.self] = NetworkSignedInUsers(users, and: others)
     }
     return defaults
   }
 
+  var users: [any NetworkUser] { middleware.compactMap { $0 as? any NetworkUser } }
+
   func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {
-    try await performer.defaults.valueMiddleware?.pass(&response, of: plan)
+    try await performer.defaults.ofEndpoints.valueMiddleware?.pass(&response, of: plan)
     let call = NetworkCall(client: self, plan)
     let received = response.withValue(response.data)
     for middleware in middleware.reversed() {

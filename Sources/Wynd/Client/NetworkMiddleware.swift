@@ -28,7 +28,7 @@ public import Foundation
 /// }
 /// ```
 ///
-/// An error that a middleware throws is wrapped in ``NetworkError/middlewareError(_:)``. An error in place of one of
+/// An error that a middleware throws is wrapped in ``NetworkError/generalError(_:)``. An error in place of one of
 /// `next` is wrapped in ``NetworkError/mappedError(_:_:)``, together with that one. A ``NetworkError`` is not wrapped.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Responds to a request, usually by calling `next` once. It may also call `next` several times, or not at all.
@@ -86,7 +86,7 @@ nonisolated public struct NetworkCall: Sendable {
   /// The client that performs the call.
   public let client: NetworkClient
   /// The endpoint that is loaded, or nil for a `URLRequest`.
-  public var endpoint: (any Endpoint)? { plan.endpoint as? any Endpoint }
+  public var endpoint: (any Endpoint)? { plan.endpoint }
   /// Whether this is a download, an upload or a stream, including a call of an endpoint whose body is not in memory.
   /// The ``NetworkResponse`` of an upload has the body of the response. The one of a download or a stream has none.
   public var isTransfer: Bool { plan.transfer != nil }
@@ -102,7 +102,9 @@ nonisolated public struct NetworkCall: Sendable {
 
   /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal
   /// may have added one since the start of the call.
-  var secretFields: Set<String> { client.middleware.reduce(into: plan.secretFields) { $0.formUnion($1.secretFields) } }
+  var secretFields: Set<String> {
+    client.middleware.reduce(into: plan.ofClients.secretFields) { $0.formUnion($1.secretFields) }
+  }
 
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
@@ -155,7 +157,7 @@ nonisolated extension NetworkError {
       // A cancellation is not a failure to show, whatever a middleware makes of it.
       if case .cancelled = cause { self = cause } else { self = .mappedError(error, cause) }
     } else {
-      self = .middlewareError(error)
+      self = .generalError(error)
     }
   }
 

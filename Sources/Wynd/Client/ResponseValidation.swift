@@ -13,7 +13,7 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The error is an ``InvalidResponse`` in ``NetworkError/middlewareError(_:)``. It contains the response and its body.
+/// The error is an ``InvalidResponse`` in ``NetworkError/generalError(_:)``. It contains the response and its body.
 nonisolated public struct ResponseValidation: NetworkMiddleware {
   private let isRetryable: Bool
   private let reason: @Sendable (NetworkResponse<Data>) -> String?
@@ -35,16 +35,10 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
     reason = { response in
       let status = response.statusCode
       if let statusCodes, !statusCodes.contains(status) { return "status \(status)" }
-      let type = Self.mediaType(of: response.response)
+      let type = response.response.networkMediaType
       if let accepted, !response.data.isEmpty, !Self.accepts(type, accepted) { return "content type \(type)" }
       return validate(response)
     }
-  }
-
-  /// The media type without parameters, in lowercase; empty without one.
-  private static func mediaType(of response: HTTPURLResponse) -> String {
-    let field = response.networkValue(of: "Content-Type") ?? ""
-    return field.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
   }
 
   private static func accepts(_ type: String, _ accepted: Set<String>) -> Bool {
@@ -72,7 +66,8 @@ nonisolated public struct ResponseValidation: NetworkMiddleware {
 }
 
 /// A response that a ``ResponseValidation`` rejected.
-nonisolated public struct InvalidResponse: RetryableError, LocalizedError, NetworkResponseError {
+nonisolated public struct InvalidResponse: RetryableError, LocalizedError, CustomStringConvertible, NetworkResponseError
+{
   /// Why the response is not acceptable.
   public let reason: String
   /// The rejected response, with its body.

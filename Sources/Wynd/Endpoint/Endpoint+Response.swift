@@ -60,34 +60,15 @@ nonisolated extension Endpoint {
     _ result: RetryLoop.CallResult, _ defaults: NetworkDefaults
   ) -> Swift.Result<NetworkResponse<Response>, NetworkError> {
     let decoder = decoder(defaults)
-    return result.mapError { typed($0, decoder) }.flatMap { network in
+    return result.flatMap { network in
       Swift.Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
-        .mapError { parsingError($0, network) }
+        .mapError { $0 as? NetworkError ?? .undecodable($0, network.response, network.data) }
     }
-  }
-
-  private func parsingError(_ error: any Error, _ network: NetworkResponse<Data>) -> NetworkError {
-    if error is ServiceError { return .serviceError(error, network.response, network.data) }
-    return error as? NetworkError ?? .undecodable(error, network.response, network.data)
   }
 
   private func decoder(_ defaults: NetworkDefaults) -> JSONDecoder {
     let own = decoder
     return own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
-  }
-
-  /// The error, with the service's own error if the body is one.
-  private func typed(_ error: NetworkError, _ decoder: JSONDecoder) -> NetworkError {
-    switch error {
-    case .endpointError(let response, let data?):
-      if ServiceError.self == NoServiceError.self { return error }
-      return (try? decoder.decode(ServiceError.self, from: data)).map { .serviceError($0, response, data) } ?? error
-    case .inaccessible(var failure):
-      failure.lastError = typed(failure.lastError, decoder)
-      return .inaccessible(failure)
-    case .mappedError(let own, let cause): return .mappedError(own, typed(cause, decoder))
-    default: return error
-    }
   }
 }
 
@@ -101,7 +82,7 @@ nonisolated extension NetworkError {
   /// }
   /// ```
   ///
-  /// An error of this type that an endpoint decoded or threw, or that a middleware threw, is returned as it is.
+  /// An error of this type that an endpoint threw, or that a middleware threw, is returned as it is.
   ///
   /// - Parameters:
   ///   - type: The type of the body.
@@ -119,7 +100,7 @@ nonisolated extension NetworkError {
   /// The error of this type that an endpoint or a middleware has made already.
   private func known<E>(as type: E.Type) -> E? {
     switch self {
-    case .serviceError(let error, _, _), .undecodable(let error, _, _): error as? E
+    case .undecodable(let error, _, _): error as? E
     default: thrown as? E ?? (thrown as? NetworkError)?.known(as: type) ?? inner?.known(as: type)
     }
   }

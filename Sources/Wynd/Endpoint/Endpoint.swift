@@ -49,10 +49,6 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   associatedtype Response: Sendable
   /// The type of ``headers``: ``NetworkHeaders``, `[NetworkHeader]` or `[String: String]`. The compiler infers it.
   associatedtype HeaderFields: NetworkHeadersConvertible = NetworkHeaders
-  /// The type of the body of an error response (a status of 400 and up), if the service has a format for it. The call
-  /// fails with ``NetworkError/serviceError(_:_:_:)``, even if ``parse(data:response:decoder:)`` throws a value of this
-  /// type.
-  associatedtype ServiceError: Error & Decodable = NoServiceError
 
   /// `https` (the default) or `http`.
   var scheme: String { get }
@@ -91,7 +87,7 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with
   /// ``NetworkError/invalidRequest(reason:)``.
   var body: RequestBody { get throws }
-  /// Decodes a `Decodable` response and a ``ServiceError``. The default stands for the client's, or one that reads
+  /// Decodes a `Decodable` response. The default stands for the client's, or one that reads
   /// dates as ISO 8601. For a format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as
   /// `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
@@ -109,8 +105,8 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   ///   - response: The status code and the header fields.
   ///   - decoder: The ``decoder`` of the endpoint or of the client.
   /// - Returns: The value that the caller receives.
-  /// - Throws: What the call fails with: a ``ServiceError`` becomes ``NetworkError/serviceError(_:_:_:)``, a
-  ///   ``NetworkError`` stays as it is, and any other error becomes ``NetworkError/undecodable(_:_:_:)``.
+  /// - Throws: What the call fails with: a ``NetworkError`` stays as it is, and any other error becomes
+  ///   ``NetworkError/undecodable(_:_:_:)``, with which ``NetworkError/serviceError(as:decoder:)`` finds it.
   func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response
 }
 
@@ -174,7 +170,3 @@ nonisolated extension Dictionary: NetworkHeadersConvertible where Key == String,
   /// A header field for each name.
   public var networkHeaders: NetworkHeaders { NetworkHeaders(self) }
 }
-
-/// The default ``Endpoint/ServiceError``. With it, a call fails with ``NetworkError/endpointError(_:_:)`` for a status
-/// of 400 and up.
-nonisolated public struct NoServiceError: Error, Decodable {}

@@ -9,7 +9,7 @@ nonisolated extension HTTPURLResponse {
   ///
   /// - Throws: A `DecodingError` whose ``NetworkUnreadableText`` names the charset.
   func text(of data: Data) throws -> String {
-    let parameters = NetworkListField.elements(of: networkValue(of: "Content-Type"), separatedBy: ";")
+    let parameters = NetworkListField.elements(of: networkContentType, separatedBy: ";")
     let charset = parameters.first { $0.name == "charset" }?.value ?? ""
     // Some servers send single quotes, which are not in the RFC.
     let unquoted = charset.lowercased().trimmingCharacters(in: CharacterSet(charactersIn: "\"'"))
@@ -38,11 +38,9 @@ nonisolated extension HTTPURLResponse {
       if text.contains("end of file") {
         return isClosed ? nil : NetworkUnreadableText(description: "it ends in the middle")
       }
-      let type = (networkValue(of: "Content-Type") ?? "").prefix { $0 != ";" }
-        .trimmingCharacters(in: .whitespaces).lowercased()
-      let parts = type.split(separator: "/").map(String.init)
+      let type = networkMediaType
       // The server chooses the type.
-      let isPrintable = type.utf8.count <= 60 && parts.count == 2 && parts.allSatisfy(NetworkRequestValidation.isToken)
+      let isPrintable = type.utf8.count <= 60 && Self.isMediaType(type)
       if isPrintable, !type.contains("json") {
         return NetworkUnreadableText(description: "it is not JSON, but \(type)")
       }
@@ -56,7 +54,7 @@ nonisolated extension HTTPURLResponse {
 }
 
 /// Why a body is not text, or not JSON, for a log.
-nonisolated struct NetworkUnreadableText: NetworkLoggableError {
+nonisolated struct NetworkUnreadableText: NetworkLoggableError, CustomStringConvertible {
   let description: String
 
   static func error(_ reason: String, _ charset: String) -> DecodingError {

@@ -116,7 +116,7 @@ nonisolated extension NetworkPerformer {
     _ endpoint: E, _ makePlan: (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
   ) -> NetworkTask {
     let defaults = defaults
-    if defaults.valueMiddleware == nil {
+    if defaults.ofEndpoints.valueMiddleware == nil {
       return start(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
     }
     // Captured now: who is signed in, and the delegate of the session.
@@ -132,8 +132,8 @@ nonisolated extension NetworkPerformer {
   func response<E: Endpoint>(
     of plan: NetworkCallPlan, _ endpoint: E, _ defaults: NetworkDefaults
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
-    var parsed = try endpoint.parsed(await start(plan, defaults), defaults).get()
-    try await defaults.valueMiddleware?.pass(&parsed, of: plan)
+    var parsed = try endpoint.parsed(await perform(plan.started(on: self, defaults)), defaults).get()
+    try await defaults.ofEndpoints.valueMiddleware?.pass(&parsed, of: plan)
     return parsed
   }
 }

@@ -76,7 +76,7 @@ nonisolated private struct NetworkCURLCommand {
   }
 
   private var url: String {
-    let address = request.url?.networkAddress?.absoluteString.prefix { $0 != "?" } ?? ""
+    let address = request.url?.redactedForLog.prefix { $0 != "?" } ?? ""
     guard let query = request.url?.query(percentEncoded: true) else { return quoted(String(address)) }
     let items = query.split(separator: "&", omittingEmptySubsequences: false).map(queryItem)
     return quoted(String(address)) + quoted("?") + items.joined(separator: quoted("&"))

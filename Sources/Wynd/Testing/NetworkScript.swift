@@ -76,6 +76,7 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
   public var defaults: NetworkDefaults {
     var defaults = NetworkDefaults(baseURL: baseURL)
     defaults.isOfScript = true
+    defaults.clock = NetworkScriptPlay(script: self)
     return defaults
   }
   fileprivate let respond: @Sendable (URLRequest, Int) -> Step
@@ -179,7 +180,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
       if !script.hasSteps { throw NetworkError.invalidRequest(reason: "the NetworkScript has no steps") }
       outgoing.request = try recorded(outgoing)
     } catch {
-      return completion.end(NetworkOutcome(error: error as? NetworkError ?? .transferFailed(error)))
+      return completion.end(NetworkOutcome(error: error as? NetworkError ?? .generalError(error)))
     }
     let request = outgoing.request
     let number = script.log.withLock { log in
@@ -256,7 +257,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
       bodies.onSent(Int64(request.httpBody?.count ?? 0))
       try bodies.onHead(response)
       for chunk in chunks { try bodies.onData(chunk) }
-    } catch { outcome.error = error as? NetworkError ?? .transferFailed(error) }
+    } catch { outcome.error = error as? NetworkError ?? .generalError(error) }
     return outcome
   }
 

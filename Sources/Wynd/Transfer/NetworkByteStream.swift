@@ -153,7 +153,7 @@ nonisolated final class NetworkByteStream: Sendable {
 nonisolated extension NetworkByteStream.State {
   fileprivate mutating func append(_ data: Data) throws(NetworkError) {
     let limit = NetworkByteStream.maxUnread
-    if unreadCount + data.count > limit { throw .responseTooLarge(limit: limit) }
+    if unreadCount + data.count > limit { throw .generalError(TransferError.responseTooLarge(limit: limit)) }
     unreadCount += data.count
     let last = unread.indices.last
     if let last, unread[last].count + data.count <= NetworkByteStream.blockSize {

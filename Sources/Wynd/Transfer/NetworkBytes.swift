@@ -15,7 +15,7 @@ nonisolated extension NetworkPerformer {
   /// The request is retried like any other until the first byte of the body arrives. After that, a lost connection is
   /// an error, which the sequence throws after the data that arrived before it.
   ///
-  /// The reader may be 64 MB behind. Further data is ``NetworkError/responseTooLarge(limit:)``, which the sequence
+  /// The reader may be 64 MB behind. Further data is ``TransferError/responseTooLarge(limit:)``, which the sequence
   /// throws after the data that arrived before it. On Apple's platforms, the task is suspended earlier, so that the
   /// server waits. On Linux, it cannot be suspended, and a download is the way to receive a large response slowly.
   ///
@@ -46,7 +46,7 @@ nonisolated extension NetworkPerformer {
         return await stream.attempt(outgoing, send)
       }
     }
-    let result = await start(plan, defaults)
+    let result = await perform(plan.started(on: self, defaults))
     // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
     let stream = started.withLock { $0.take() }
     let response = try result.get().response
@@ -108,7 +108,8 @@ nonisolated public struct NetworkLines: AsyncSequence, Sendable {
     /// The next line, or nil at the end of the body.
     ///
     /// - Returns: A line without its line ending.
-    /// - Throws: ``NetworkError``; `.responseTooLarge` for a line of more than 16 MB.
+    /// - Throws: ``NetworkError``; ``TransferError/responseTooLarge(limit:)`` inside `.generalError` for a line of more
+    ///   than 16 MB.
     public mutating func next() async throws -> String? {
       if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       while lines.isEmpty {
@@ -138,7 +139,7 @@ nonisolated struct NetworkLineSplitter: Sendable {
       case UInt8(ascii: "\n") where hasSeenCR: continue
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"): lines.append(finish() ?? "")
       default:
-        if line.count >= Self.limit { throw .responseTooLarge(limit: Self.limit) }
+        if line.count >= Self.limit { throw .generalError(TransferError.responseTooLarge(limit: Self.limit)) }
         line.append(byte)
       }
     }

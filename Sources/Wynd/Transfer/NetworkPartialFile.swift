@@ -183,10 +183,10 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
     let descriptor = open(url.path, flags, 0o666)
     if descriptor >= 0 { return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
-    let code = POSIXErrorCode(rawValue: errno) ?? .EIO
-    if [.EACCES, .EPERM, .EROFS].contains(code) {
+    switch POSIXErrorCode(rawValue: errno) {
+    case .EACCES, .EPERM, .EROFS:
       throw TransferError.unusableFile(destination, reason: "its folder cannot be written to")
+    case let code: throw POSIXError(code ?? .EIO)
     }
-    throw POSIXError(code)
   }
 }

@@ -86,7 +86,7 @@ nonisolated extension NetworkPerformer {
   ///   - policy: The retry policy.
   ///   - onProgress: Receives the progress, on an internal queue.
   /// - Returns: The file, the last response, and every attempt.
-  /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.transferFailed`.
+  /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.generalError`.
   @discardableResult
   public func performNetworkDownload(
     _ request: some NetworkRequestConvertible, to destination: URL, options: DownloadOptions = DownloadOptions(),
@@ -95,7 +95,7 @@ nonisolated extension NetworkPerformer {
     let defaults = defaults
     let download = NetworkDownloadCall(to: destination, options, onProgress)
     let plan = download.added(to: try transferPlan(for: request, policy, defaults))
-    return try download.end(await start(plan, defaults)).get()
+    return try download.end(await perform(plan.started(on: self, defaults))).get()
   }
 
   /// Like `performNetworkDownload(_:to:options:policy:onProgress:)`, with a completion handler that is called on the

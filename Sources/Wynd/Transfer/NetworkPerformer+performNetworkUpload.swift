@@ -22,14 +22,14 @@ nonisolated extension NetworkPerformer {
   ///   - policy: The retry policy.
   ///   - onProgress: Receives the progress, on an internal queue. It starts at 0 for each attempt.
   /// - Returns: The response with its body, and every attempt.
-  /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.transferFailed`.
+  /// - Throws: ``NetworkError``; a file that cannot be read is a ``TransferError`` inside `.generalError`.
   @discardableResult
   public func performNetworkUpload(
     _ request: some NetworkRequestConvertible, from body: RequestBody, policy: RetryPolicy = .default,
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
-    return try await start(uploadPlan(request, body, policy, onProgress, defaults), defaults).get()
+    return try await perform(uploadPlan(request, body, policy, onProgress, defaults).started(on: self, defaults)).get()
   }
 
   /// Like ``performNetworkUpload(_:from:policy:onProgress:)``, with a completion handler that is called on the

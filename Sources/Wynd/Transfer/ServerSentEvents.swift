@@ -132,7 +132,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         // There is always a wait, which grows while the server ends each connection without an event.
         let least = fruitless > 0 ? RetryRule(.default).backoff.delay(retry: fruitless, random: 1) : .milliseconds(100)
         fruitless += 1
-        call.delay = Swift.max(parser.retry ?? .seconds(3), least)
+        try? await events.performer.defaults.clock.sleep(for: Swift.max(parser.retry ?? .seconds(3), least))
       }
       // Without the unfinished event of the previous connection.
       parser = NetworkServerSentEventParser(lastID: parser.lastID, retry: parser.retry)
@@ -143,11 +143,10 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let stream = try await events.performer.networkStream(call, startsWithHead: true)
       response = stream.response
       if stream.response.statusCode == 204 { return }
-      let type = stream.response.networkValue(of: "Content-Type") ?? ""
-      let mediaType = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
-      guard stream.response.statusCode == 200, mediaType == "text/event-stream" else {
+      guard stream.response.statusCode == 200, stream.response.networkMediaType == "text/event-stream" else {
         // The field can be long.
-        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type.prefix(80))\"")
+        let type = stream.response.networkContentType.prefix(80)
+        let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type)\"")
         var body = Data()
         var chunks = stream.makeAsyncIterator()
         while body.count < NetworkByteStream.blockSize, let chunk = try? await chunks.next() { body += chunk }
@@ -203,7 +202,9 @@ nonisolated struct NetworkServerSentEventParser: Sendable {
     case "event": type = text.isEmpty ? "message" : text
     case "data":
       data += text + "\n"
-      if data.utf8.count > NetworkLineSplitter.limit { throw .responseTooLarge(limit: NetworkLineSplitter.limit) }
+      if data.utf8.count > NetworkLineSplitter.limit {
+        throw .generalError(TransferError.responseTooLarge(limit: NetworkLineSplitter.limit))
+      }
     case "id" where !value.contains(0): id = text
     case "retry":
       // Digits only, and at most a day, so that a server cannot make the client wait for years.

@@ -31,6 +31,34 @@ import WyndLoopbackServer
     #expect(server.requests.isEmpty)
   }
 
+  // MARK: The shared session
+
+  /// A stub as many apps register it for their tests.
+  final class Watch: URLProtocol {
+    static let paths = Box<[String]>([])
+    override class func canInit(with request: URLRequest) -> Bool {
+      paths.update { $0.append(request.url?.path ?? "") }
+      return false
+    }
+  }
+
+  /// Nobody can invalidate it, so every attempt and the calls of clients and transfers run on it.
+  @Test func stubOfTheSharedSessionSeesEveryAttempt() async throws {
+    URLProtocol.registerClass(Watch.self)
+    let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
+    let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited)
+    let folder = try Folder()
+    _ = try await URLSession.shared.performNetworkRequest(server.url("/plain"), policy: policy)
+    _ = try await NetworkClient(policy: policy).performNetworkRequest(server.url("/client"))
+    try await URLSession.shared.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
+    let seen = Watch.paths.value?.filter { ["/plain", "/client", "/file"].contains($0) }
+    #expect(seen == ["/plain", "/plain", "/client", "/client", "/file", "/file"])
+    // Another session is not asked.
+    let other = URLSession(configuration: .ephemeral)
+    _ = try await other.performNetworkRequest(server.url("/other"), policy: policy)
+    #expect(Watch.paths.value?.contains("/other") == false)
+  }
+
   // MARK: Time-outs
 
   final class Timeouts: NSObject, URLSessionTaskDelegate, Sendable {

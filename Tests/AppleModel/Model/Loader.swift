@@ -127,6 +127,7 @@ final class Loader: @unchecked Sendable {
 
   private func run() throws {
     guard var request = task.originalRequest else { throw URLError(.badURL) }
+    URLProtocol.ask(about: request, on: session)
     // [assumed] A request whose time-out is the default of 60 seconds has the session's.
     timeout = request.timeoutInterval == 60 ? session.values.timeoutIntervalForRequest : request.timeoutInterval
     var body = try firstBody(request)

@@ -23,7 +23,7 @@ extension AuthenticationTests {
   /// The error that a middleware threw.
   static func reason(_ error: NetworkError?) -> (any Error)? {
     switch error {
-    case .middlewareError(let reason): reason
+    case .generalError(let reason): reason
     case .inaccessible(let failure): reason(failure.lastError)
     default: nil
     }

@@ -155,7 +155,7 @@ import WyndLoopbackServer
       for _ in 0..<20 {
         group.addTask {
           do throws(NetworkError) { _ = try await Self.get(client) } catch {
-            if case .middlewareError(let error) = error { return error as? Expired == Expired() }
+            if case .generalError(let error) = error { return error as? Expired == Expired() }
           }
           return false
         }
@@ -211,7 +211,7 @@ import WyndLoopbackServer
     }
     let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
     let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
-    guard case .middlewareError(let renewal as NetworkError) = error else { Issue.record("\(error)"); return }
+    guard case .generalError(let renewal as NetworkError) = error else { Issue.record("\(error)"); return }
     #expect(renewal.statusCode == 400)
     #expect(error.statusCode == nil && error.data == nil && error.response == nil)
     #expect(server.requests.map(\.target) == ["/token"])

@@ -65,7 +65,7 @@ extension NetworkMiddlewareTests {
     if !isOnApplePlatforms {
       #expect(error?.localizedDescription == "There is no internet connection. Please try again later.")
     }
-    guard case .middlewareError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
+    guard case .generalError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
   }
 
   struct Busy: RetryableError { var shouldRetry: Bool }
@@ -153,7 +153,7 @@ extension NetworkMiddlewareTests {
       let client = Self.client(script, Parsed(seen: Box([]), error: thrown))
       let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
       switch error {
-      case .middlewareError(let error): #expect(isOwn && error is Refusal)
+      case .generalError(let error): #expect(isOwn && error is Refusal)
       case .noResponse: #expect(!isOwn)
       default: Issue.record("\(String(describing: error))")
       }

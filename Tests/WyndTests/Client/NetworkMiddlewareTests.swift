@@ -72,7 +72,7 @@ import WyndLoopbackServer
       _ = try await client.load(Item())
       Issue.record("not thrown")
     } catch {
-      guard case .middlewareError(let error) = error else { Issue.record("\(error)"); return }
+      guard case .generalError(let error) = error else { Issue.record("\(error)"); return }
       #expect(error as? Refusal == Refusal())
     }
     #expect(script.requests.isEmpty)

@@ -23,7 +23,7 @@ import Wynd
   }
   static func reason(_ error: NetworkError?) -> String? {
     switch error {
-    case .middlewareError(let error): (error as? InvalidResponse)?.reason
+    case .generalError(let error): (error as? InvalidResponse)?.reason
     case .inaccessible(let failure): reason(failure.lastError)
     default: nil
     }
@@ -98,7 +98,7 @@ import Wynd
 
   static func invalid(_ error: NetworkError?) -> InvalidResponse? {
     switch error {
-    case .middlewareError(let error): error as? InvalidResponse
+    case .generalError(let error): error as? InvalidResponse
     case .inaccessible(let failure): invalid(failure.lastError)
     default: nil
     }

@@ -143,9 +143,9 @@ import WyndLoopbackServer
   // MARK: Files
 
   @Test func describesAFullDisk() throws {
-    let full = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteOutOfSpace)))
+    let full = NetworkError.generalError(TransferError.fileSystem(CocoaError(.fileWriteOutOfSpace)))
     #expect(full.localizedDescription == "There is not enough space for the file.")
-    let other = NetworkError.transferFailed(TransferError.fileSystem(CocoaError(.fileWriteNoPermission)))
+    let other = NetworkError.generalError(TransferError.fileSystem(CocoaError(.fileWriteNoPermission)))
     #expect(other.localizedDescription == "The file could not be read or written.")
     #expect("\(other)".hasPrefix("The request failed: file system error: "))
   }

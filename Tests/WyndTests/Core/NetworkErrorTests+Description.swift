@@ -28,9 +28,6 @@ extension NetworkErrorTests {
         let advised = sentence + (mayPass.contains(status) ? Self.advice : "")
         #expect(try Self.status(status).errorDescription == advised)
         #expect(try Self.status(status).localizedDescription == advised)
-        let response = try #require(Self.status(status).response)
-        #expect(NetworkError.serviceError(Mute(shouldRetry: false), response, Data()).errorDescription == advised)
-        #expect(NetworkError.serviceError(Closed(), response, Data()).errorDescription == "The shop is closed.")
       }
     }
     // The server says when it will have room.
@@ -58,14 +55,16 @@ extension NetworkErrorTests {
     let rows: [(NetworkError, String)] = [
       (.cancelled, "The request was canceled."), (.noResponse, "The request failed."),
       (.invalidResponseType(response), "The request failed."),
-      (.noResponseData(response), unreadable), (.undecodable(Chatty(), response, Data()), unreadable),
-      (.responseTooLarge(limit: 10), "The request failed."),
+      (.noResponseData(response), unreadable), (.undecodable(Mute(shouldRetry: false), response, Data()), unreadable),
+      (.undecodable(Chatty(), response, Data()), Chatty().errorDescription ?? ""),
+      (.undecodable(TransferError.invalidResponse(reason: "no event stream"), response, Data()), unreadable),
+      (.generalError(TransferError.responseTooLarge(limit: 10)), "The server sent a response that cannot be used."),
       (.invalidRequest(reason: "it has no URL"), "The request is invalid, and was not sent: it has no URL."),
       (.generalError(NSError(domain: "T0KEN", code: 1)), "The request failed."),
       (.generalError(Chatty()), Chatty().errorDescription ?? ""),
-      (.middlewareError(Mute(shouldRetry: false)), "The request failed."),
-      (.middlewareError(Mute(shouldRetry: true)), "The request failed." + Self.advice),
-      (.transferFailed(Mute(shouldRetry: false)), "The request failed."),
+      (.generalError(Mute(shouldRetry: false)), "The request failed."),
+      (.generalError(Mute(shouldRetry: true)), "The request failed." + Self.advice),
+      (.generalError(Mute(shouldRetry: false)), "The request failed."),
     ]
     for (error, text) in rows { #expect(error.errorDescription == text) }
   }
@@ -78,15 +77,15 @@ extension NetworkErrorTests {
 
   /// The app's own text is used as it is.
   @Test func keepsTheTextOfAnErrorOfTheApp() throws {
-    #expect(NetworkError.middlewareError(Closed()).errorDescription == "The shop is closed.")
-    #expect(Self.ended(.middlewareError(Closed()), .maxRetries).errorDescription == "The shop is closed.")
+    #expect(NetworkError.generalError(Closed()).errorDescription == "The shop is closed.")
+    #expect(Self.ended(.generalError(Closed()), .maxRetries).errorDescription == "The shop is closed.")
     let mapped = NetworkError.mappedError(Closed(), try Self.status(503))
     #expect(mapped.errorDescription == "The shop is closed.")
     #expect(Self.ended(mapped, .maxRetries).errorDescription == "The shop is closed.")
     #expect(
       NetworkError.mappedError(Mute(shouldRetry: true), try Self.status(503)).errorDescription
         == (try Self.status(503).errorDescription))
-    let nested = NetworkError.middlewareError(try Self.status(503))
+    let nested = NetworkError.generalError(try Self.status(503))
     #expect(nested.errorDescription == (try Self.status(503).errorDescription))
   }
 
@@ -135,9 +134,7 @@ extension NetworkErrorTests {
     let response = try #require(Self.status(422).response)
     for (own, name) in rows {
       let errors: [(NetworkError, String)] = [
-        (.middlewareError(own), "The request failed: \(name)"), (.transferFailed(own), "The request failed: \(name)"),
         (.generalError(own), "The request failed: \(name)"), (.undecodable(own, response, Data()), name),
-        (.serviceError(own, response, Data()), name),
       ]
       for (error, text) in errors {
         #expect("\(error)".hasPrefix(text), "\(error)")
@@ -146,7 +143,7 @@ extension NetworkErrorTests {
         }
       }
     }
-    #expect("\(NetworkError.middlewareError(Numbered.late))".hasSuffix(" 7"))
+    #expect("\(NetworkError.generalError(Numbered.late))".hasSuffix(" 7"))
   }
 
   static func ended(_ error: NetworkError, _ reason: RetryFailure.StopReason) -> NetworkError {
@@ -158,8 +155,8 @@ extension NetworkErrorTests {
   @Test func doesNotAdviseToRetryAnUnsafeRequest() throws {
     let rows: [(NetworkError, String)] = [
       (try Self.status(503), "The server is busy or not available."),
-      (.middlewareError(Closed()), "The shop is closed."),
-      (.middlewareError(try Self.status(502)), "The server is busy or not available."),
+      (.generalError(Closed()), "The shop is closed."),
+      (.generalError(try Self.status(502)), "The server is busy or not available."),
     ]
     for (error, sentence) in rows {
       let text = Self.ended(error, .notSafeToRepeat(method: "POST")).errorDescription
@@ -187,7 +184,7 @@ extension NetworkErrorTests {
     let body = Data("body".utf8)
     let rows: [(NetworkError, Data?)] = [
       (.endpointError(response, body), body), (.endpointError(response, nil), nil), (.noResponseData(response), nil),
-      (.undecodable(Chatty(), response, body), body), (.serviceError(Chatty(), response, body), body),
+      (.undecodable(Chatty(), response, body), body),
     ]
     for (error, data) in rows {
       #expect(error.response === response && error.statusCode == 422, "\(error)")
@@ -241,7 +238,10 @@ extension NetworkErrorTests {
     let rows: [(NetworkError, String)] = [
       (.noResponse, "no HTTP response"), (.cancelled, "canceled"),
       (.invalidRequest(reason: "why"), "invalid request: why"),
-      (.responseTooLarge(limit: 10), "a line, or unread data, of over 10 bytes"),
+      (
+        .generalError(TransferError.responseTooLarge(limit: 10)),
+        "The request failed: a line, or unread data, of over 10 bytes"
+      ),
       (.noResponseData(response), "no body: \(head), 0 bytes"),
       (.endpointError(response, Data(count: 7)), "\(head), 7 bytes"),
       (.endpointError(response, nil), "\(head), 0 bytes"),
@@ -252,12 +252,10 @@ extension NetworkErrorTests {
       ),
     ]
     for (error, line) in rows { #expect("\(error)" == line) }
-    for error in [NetworkError.generalError(Chatty()), .middlewareError(Chatty()), .transferFailed(Chatty())] {
-      #expect("\(error)".hasPrefix("The request failed: \(chatty)"))
-    }
-    #expect("\(NetworkError.serviceError(Chatty(), response, Data()))".hasSuffix(": \(head), 0 bytes"))
+    #expect("\(NetworkError.generalError(Chatty()))".hasPrefix("The request failed: \(chatty)"))
+    #expect("\(NetworkError.undecodable(Chatty(), response, Data()))".hasSuffix(": \(head), 0 bytes"))
     // An error of the library inside another keeps its own text.
-    let nested = NetworkError.middlewareError(NetworkError.noResponse)
+    let nested = NetworkError.generalError(NetworkError.noResponse)
     #expect("\(nested)" == "The request failed: no HTTP response")
   }
 
@@ -274,7 +272,7 @@ extension NetworkErrorTests {
     let errors: [any Error] = [
       NetworkError.invalidRequest(reason: forged), TransferError.destinationExists(file), TransferError.inUse(file),
       TransferError.unusableFile(file, reason: forged), TransferError.invalidResponse(reason: forged),
-      NetworkError.transferFailed(TransferError.inUse(file)),
+      NetworkError.generalError(TransferError.inUse(file)),
     ]
     for error in errors {
       let text = "\(error)"

@@ -32,8 +32,7 @@ import WyndLoopbackServer
       .urlError(urlError), .generalError(Chatty()), .noResponse, .invalidResponseType(response),
       .noResponseData(response),
       .endpointError(response, body), .cancelled, .invalidRequest(reason: "it has no URL"),
-      .undecodable(Chatty(), response, body), .serviceError(Chatty(), response, body), .middlewareError(Chatty()),
-      .transferFailed(Chatty()), .responseTooLarge(limit: 10),
+      .undecodable(Chatty(), response, body), .generalError(TransferError.responseTooLarge(limit: 10)),
       .mappedError(Chatty(), .endpointError(response, body)), .mappedError(Chatty(), .urlError(urlError)),
     ]
     return simple
@@ -50,7 +49,7 @@ import WyndLoopbackServer
       var texts = ["\(error)", error.debugDescription, String(reflecting: error)]
       // `localizedDescription` is the app's own text, unchanged, or on Apple's platforms that of the system.
       let last = error.failure?.lastError ?? error
-      let isOwnText = if case .serviceError = last { true } else { last.thrown != nil }
+      let isOwnText = if case .undecodable(is Chatty, _, _) = last { true } else { last.thrown != nil }
       if !isOwnText, !(isOnApplePlatforms && error.urlError != nil) {
         texts += [
           error.localizedDescription, error.errorDescription ?? "", (error as NSError).localizedDescription,
@@ -168,15 +167,12 @@ import WyndLoopbackServer
 
   /// The error may be that of another request.
   @Test func middlewareErrorHasNoResponseOfItsCause() throws {
-    let error = NetworkError.middlewareError(try Self.status(402))
+    let error = NetworkError.generalError(try Self.status(402))
     #expect(error.statusCode == nil && error.data == nil)
     #expect(Self.ended(error, .maxRetries).statusCode == nil)
     let urlError = NetworkError.mappedError(NetworkError.urlError(URLError(.timedOut)), try Self.status(401))
     #expect(urlError.statusCode == 401 && urlError.urlError?.code == .timedOut)
-    let url = try #require(URL(string: "https://a.example/"))
-    let response = try #require(HTTPURLResponse(url: url, statusCode: 400, httpVersion: nil, headerFields: nil))
-    let service = NetworkError.serviceError(Closed(), response, Data())
-    let mapped = NetworkError.mappedError(service, try Self.status(401))
+    let mapped = NetworkError.mappedError(NetworkError.generalError(Closed()), try Self.status(401))
     #expect(mapped.statusCode == 401 && mapped.serviceError(as: Closed.self) != nil)
     #expect(mapped.errorDescription == "The shop is closed.")
   }

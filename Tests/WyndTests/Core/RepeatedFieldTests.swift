@@ -22,7 +22,8 @@ import Testing
       "Date", "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT"
     ),
     ("ETag", #""a, b", "a, b""#, #""a, b""#), ("ETag", #""a", W/"a""#, #""a", W/"a""#), ("Location", "/ü, /ü", "/ü"),
-    // A media type.
+  ]
+  static let types: [(field: String, joined: String, value: String)] = [
     ("content-type", "a/b;c=d, a/b;c=d", "a/b;c=d"), ("Content-Type", "a/b, c/d ; e=f", "c/d ; e=f"),
     ("Content-Type", "a/b, c/d/e", "a/b"),
     ("Content-Type", #"a/b; c="d, e/f""#, #"a/b; c="d, e/f""#), ("Content-Type", #"a/b; c="\\", e/f"#, "e/f"),
@@ -33,6 +34,11 @@ import Testing
     let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [field: joined])
     #expect(response?.networkValue(of: field) == value)
     #expect(response?.networkValue(of: "X-Other") == nil)
+  }
+  @Test(arguments: types) func takesTheLastContentType(_ field: String, _ joined: String, _ value: String) throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [field: joined])
+    #expect(response?.networkContentType == value)
   }
 
   #if canImport(FoundationNetworking)

@@ -99,7 +99,7 @@ import Testing
 
   @Test func runsTheTaskOfACanceledCallAsCanceled() async {
     for _ in 0..<2000 {
-      let task = NetworkTask(waitingFor: NetworkAttemptCompletion())
+      let task = NetworkTask()
       task.cancel()
       let isCanceled = await withCheckedContinuation { continuation in
         task.run { continuation.resume(returning: Task.isCancelled) }
@@ -182,58 +182,5 @@ import Testing
     let result = await RetryLoop(plan, on: transport).run()
     #expect(transport.prepared.value == (status == 503 ? 3 : 2))
     #expect(result.error?.statusCode == (status == 503 ? nil : 409))
-  }
-
-  // MARK: A wait before the first attempt
-
-  /// Notes which requests must not run on the session of the app.
-  struct Noting: NetworkTransport {
-    let usesPrivateSession = Box<[Bool]>([])
-    func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
-      usesPrivateSession.update { $0.append(outgoing.usesPrivateSession) }
-      Hasty().start(outgoing, completion)
-    }
-  }
-
-  private func delayedPlan(_ delay: Duration) throws -> NetworkCallPlan {
-    var plan = NetworkCallPlan(URLRequest(url: try #require(URL(string: "https://a.example/"))))
-    plan.delay = delay
-    return plan
-  }
-
-  /// A performer of the app may carry out the calls of an event stream with a completion handler.
-  @Test func asyncAndHandlerFormsDelayTheFirstAttempt() async throws {
-    let script = NetworkScript([.ok("x")])
-    let plan = try delayedPlan(.seconds(5))
-    let result = await withCheckedContinuation { continuation in
-      _ = script.perform(plan) { continuation.resume(returning: $0) }
-    }
-    #expect(try result.get().attempts.first?.startedAt == .zero)
-    #expect(script.elapsed == .seconds(5))
-    _ = try await script.perform(plan).get()
-    #expect(script.elapsed == .seconds(10))
-  }
-
-  /// The session may have been invalidated meanwhile.
-  @Test func sendsADelayedRequestAfterTheCallHasReturned() async throws {
-    let transport = Noting()
-    let plan = try delayedPlan(.milliseconds(1))
-    await withCheckedContinuation { continuation in
-      _ = RetryLoop(plan, on: transport).start(on: OperationQueue()) { _ in continuation.resume() }
-    }
-    _ = await RetryLoop(plan, on: transport).run()
-    #expect(transport.usesPrivateSession.value == [true, true])
-  }
-
-  @Test func cancelEndsTheWaitBeforeTheFirstAttempt() async throws {
-    let transport = Noting()
-    let plan = try delayedPlan(.seconds(3600))
-    let result = await withCheckedContinuation { continuation in
-      let task = RetryLoop(plan, on: transport).start(on: OperationQueue()) { continuation.resume(returning: $0) }
-      task.cancel()
-    }
-    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
-    #expect(transport.usesPrivateSession.value == [])
   }
 }

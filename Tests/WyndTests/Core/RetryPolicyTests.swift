@@ -91,8 +91,8 @@ import Testing
     let rest: [NetworkError] = [
       .generalError(URLError(.timedOut)), .noResponse, .noResponseData(response), .cancelled,
       .invalidRequest(reason: ""),
-      .undecodable(URLError(.timedOut), response, Data()), .serviceError(URLError(.timedOut), response, Data()),
-      .middlewareError(URLError(.timedOut)), .transferFailed(URLError(.timedOut)), .responseTooLarge(limit: 1),
+      .undecodable(URLError(.timedOut), response, Data()),
+      .generalError(URLError(.timedOut)), .generalError(TransferError.responseTooLarge(limit: 1)),
       .invalidResponseType(response),
     ]
     for error in rest { #expect(!error.shouldRetry, "\(error)") }
@@ -128,9 +128,9 @@ import Testing
       (Self.status(503), .body, .mayHaveBeenApplied), (Self.status(500), .body, .mayHaveBeenApplied),
       (Self.status(408), .body, .mayHaveBeenApplied),
       // Errors of other requests.
-      (.middlewareError(URLError(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
-      (.middlewareError(Self.url(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
-      (.middlewareError(Self.status(429)), .nothing, .mayHaveBeenApplied),
+      (.generalError(URLError(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
+      (.generalError(Self.url(.cannotConnectToHost)), .nothing, .mayHaveBeenApplied),
+      (.generalError(Self.status(429)), .nothing, .mayHaveBeenApplied),
       (
         .inaccessible(
           RetryFailure(lastError: Self.url(.cannotConnectToHost), attempts: [], stopReason: .maxUnreachableTime)),

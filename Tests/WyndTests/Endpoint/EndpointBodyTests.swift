@@ -89,7 +89,7 @@ import WyndLoopbackServer
       _ = try await session.load(missing)
       Issue.record("sent")
     } catch {
-      guard case .transferFailed(TransferError.unusableFile) = error else { Issue.record("\(error)"); return }
+      guard case .generalError(TransferError.unusableFile) = error else { Issue.record("\(error)"); return }
     }
     for method: NetworkMethod in [.get, .head] {
       let call = Call(server: server, method: method, body: .stream { InputStream(data: Data()) })

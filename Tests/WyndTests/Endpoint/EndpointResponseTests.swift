@@ -16,7 +16,6 @@ import Wynd
   struct Failure: Error, Decodable, Equatable { var code: String }
   struct Strict: Endpoint {
     typealias Response = Int
-    typealias ServiceError = Failure
     var path: String { "/" }
   }
 
@@ -50,16 +49,15 @@ import Wynd
   struct Dated: Decodable, Error, Equatable { var at: Date }
   struct DatedCall: Endpoint {
     typealias Response = Dated
-    typealias ServiceError = Dated
     var path: String { "/" }
   }
-  @Test func decodesServiceErrorsWithTheDecoderOfTheClient() async throws {
+  @Test func decodesServiceErrorsWithTheDecoderThatIsPassed() async throws {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
     var client = Self.client(NetworkScript([.status(400, #"{"at":9}"#), .ok(#"{"at":8}"#)]))
     client.decoder = decoder
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(DatedCall()) })
-    #expect(error.serviceError(as: Dated.self)?.at == Date(timeIntervalSince1970: 9))
+    #expect(error.serviceError(as: Dated.self, decoder: decoder)?.at == Date(timeIntervalSince1970: 9))
     #expect(try await client.load(DatedCall()).at == Date(timeIntervalSince1970: 8))
   }
 

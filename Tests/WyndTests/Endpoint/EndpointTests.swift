@@ -56,11 +56,11 @@ import Wynd
   }
 
   struct Checked: Endpoint {
-    struct ServiceError: Error, Decodable {}
+    struct Empty: Error {}
     typealias Response = Void
     let path = "/x"
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws {
-      if data.isEmpty { throw ServiceError() }
+      if data.isEmpty { throw Empty() }
     }
   }
   struct OtherHeaders: Endpoint {
@@ -73,7 +73,7 @@ import Wynd
   @Test func customParseReplacesTheDefaultOfEachResponseType() async throws {
     let client = Self.client(NetworkScript([.status(200), .ok("abc"), .ok("abc")]))
     let error = await #expect(throws: NetworkError.self) { try await client.load(Checked()) }
-    #expect(error?.serviceError(as: Checked.ServiceError.self) != nil)
+    #expect(error?.serviceError(as: Checked.Empty.self) != nil)
     try await client.load(Checked())
     #expect(try await client.load(OtherHeaders()).statusCode == 299)
   }
@@ -81,23 +81,23 @@ import Wynd
   // MARK: Errors of the service in a successful response
 
   struct Envelope: Endpoint {
-    struct ServiceError: Error, Decodable, Equatable { var code: Int }
+    struct Failure: Error, Decodable, Equatable { var code: Int }
     struct Other: Error {}
     let path = "/x"
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> String {
       if data.isEmpty { throw Other() }
-      if let error = try? decoder.decode(ServiceError.self, from: data) { throw error }
+      if let error = try? decoder.decode(Failure.self, from: data) { throw error }
       return String(decoding: data, as: UTF8.self)
     }
   }
 
-  @Test func reportsAServiceErrorThrownByParse() async throws {
+  @Test func reportsAnErrorThrownByParse() async throws {
     let client = Self.client(NetworkScript([.ok(#"{"code":7}"#), .ok("fine"), .status(200)]))
     let error = await #expect(throws: NetworkError.self) { try await client.load(Envelope()) }
-    guard case .serviceError(_, let response, let data)? = error else {
+    guard case .undecodable(_, let response, let data)? = error else {
       Issue.record("\(String(describing: error))"); return
     }
-    #expect(error?.serviceError(as: Envelope.ServiceError.self) == Envelope.ServiceError(code: 7))
+    #expect(error?.serviceError(as: Envelope.Failure.self) == Envelope.Failure(code: 7))
     #expect(response.statusCode == 200 && data == Data(#"{"code":7}"#.utf8))
     #expect(try await client.load(Envelope()) == "fine")
     let other = await #expect(throws: NetworkError.self) { try await client.load(Envelope()) }

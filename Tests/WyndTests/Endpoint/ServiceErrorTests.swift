@@ -6,28 +6,26 @@ import Wynd
   import FoundationNetworking
 #endif
 
-/// One error type for a whole API: said once for the endpoints, and for a call without an endpoint type.
+/// The service's own errors: the body of an error response, or thrown by an endpoint.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ServiceErrorTests {
   struct Problem: Decodable, LocalizedError, Equatable {
     var title: String
     var errorDescription: String? { title }
   }
-  protocol ShopCall: Endpoint where ServiceError == Problem {}
-  struct Order: ShopCall {
+  /// Throws the error that the service sends with a status of 200.
+  struct Order: Endpoint {
     typealias Response = String
     let path = "/order"
+    func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> String {
+      if let problem = try? decoder.decode(Problem.self, from: data) { throw problem }
+      return String(decoding: data, as: UTF8.self)
+    }
   }
   static let body = #"{"title":"Sold out."}"#
 
   static func client(_ steps: [NetworkScript.Step]) -> NetworkClient {
     NetworkClient(
       baseURL: URL(string: "https://a.example"), on: NetworkScript(steps), policy: RetryPolicy(maxRetries: 1))
-  }
-
-  @Test func protocolSetsTheServiceErrorOfItsEndpoints() async throws {
-    let client = Self.client([.status(409, Self.body)])
-    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Order()) })
-    #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == 409)
   }
 
   /// A call that names no type: the body of the error is decoded when it is asked for.
@@ -53,15 +51,13 @@ import Wynd
     #expect(error.serviceError(as: Late.self, decoder: decoder)?.dueDate.timeIntervalSince1970 == 1_795_276_800)
   }
 
-  /// Even after retries, and with the advice of its author alone.
-  @Test func localizedDescriptionIsThatOfTheServiceError() async throws {
-    for (status, attempts) in [(409, 0), (503, 2)] {
-      let client = Self.client([.status(status, Self.body)])
-      let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Order()) })
-      #expect(error.attempts.count == attempts)
-      #expect(error.localizedDescription == "Sold out." && error.errorDescription == "Sold out.")
-      // The log has the type, and nothing of the body.
-      #expect("\(error)".contains("Problem") && !"\(error)".contains("Sold"))
-    }
+  /// People read the text of an error that an endpoint throws. The log has the type, and nothing of the body.
+  @Test func peopleReadTheErrorThatAnEndpointThrows() async throws {
+    let client = Self.client([.ok(Self.body)])
+    let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(Order()) })
+    guard case .undecodable(let thrown as Problem, _, _) = error else { Issue.record("\(error)"); return }
+    #expect(error.serviceError(as: Problem.self) == thrown && error.statusCode == 200)
+    #expect(error.localizedDescription == "Sold out.")
+    #expect("\(error)".contains("Problem") && !"\(error)".contains("Sold"))
   }
 }

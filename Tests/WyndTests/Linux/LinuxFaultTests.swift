@@ -29,7 +29,7 @@
       (.unknown, "OpenSSL SSL_read: Connection reset by peer, errno 104", .networkConnectionLost),
       (.unknown, "Send failure: Broken pipe", .networkConnectionLost),
       (.unknown, "HTTP/2 stream 1 was not closed cleanly: INTERNAL_ERROR (err 2)", .networkConnectionLost),
-      (.unknown, "something that libcurl will say one day", nil),
+      (.unknown, "something that libcurl will say one day", .networkConnectionLost),
       (.unknown, "Failed to connect to 192.0.2.1 port 80 after 0 ms: Couldn't connect to server", .cannotConnectToHost),
       (.unknown, "Could not resolve proxy: p", .cannotConnectToHost),
       (.unknown, "Proxy CONNECT aborted", .cannotConnectToHost),
@@ -48,7 +48,7 @@
       (.badServerResponse, "Server returned nothing (no headers, no data)", .networkConnectionLost),
       // One address of the host refused, and the next one accepted.
       (.cannotConnectToHost, "Empty reply from server", .networkConnectionLost),
-      (.cannotConnectToHost, "something that libcurl will say one day", .unknown),
+      (.cannotConnectToHost, "something that libcurl will say one day", .networkConnectionLost),
       (.cannotConnectToHost, "", nil),
       (.cannotFindHost, "Could not resolve host: SSL.example", nil),
       (.cannotFindHost, "Send failure: Broken pipe", .networkConnectionLost),

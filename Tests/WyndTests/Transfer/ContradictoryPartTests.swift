@@ -95,7 +95,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let done = try await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
     #expect(try Data(contentsOf: folder.file()) == Data(Self.file))
-    guard case .transferFailed(TransferError.changed("the rest is too long"))? = done.attempts[1].error else {
+    guard case .generalError(TransferError.changed("the rest is too long"))? = done.attempts[1].error else {
       Issue.record("\(done.attempts[1])")
       return
     }

@@ -28,7 +28,7 @@ import WyndLoopbackServer
   }
 
   func transferError(_ result: Result<NetworkDownload, NetworkError>) -> TransferError? {
-    guard case .failure(.transferFailed(let error)) = result else { return nil }
+    guard case .failure(.generalError(let error)) = result else { return nil }
     return error as? TransferError
   }
 

@@ -12,7 +12,6 @@ import WyndLoopbackServer
   struct Upload: Decodable, Equatable, Sendable { var fileSize: Int }
 
   struct Film<Response: Decodable & Sendable>: Endpoint {
-    typealias ServiceError = ShopError
     let path: String
     var method: NetworkMethod = .get
     var body: RequestBody = .empty

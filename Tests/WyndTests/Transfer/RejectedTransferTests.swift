@@ -45,7 +45,7 @@ import WyndLoopbackServer
     let error = await #expect(throws: NetworkError.self) {
       try await download(Inspector { _, _, _ in throw Rejection(shouldRetry: false) })
     }
-    guard case .middlewareError(is Rejection)? = error else { Issue.record("\(String(describing: error))"); return }
+    guard case .generalError(is Rejection)? = error else { Issue.record("\(String(describing: error))"); return }
     #expect(server.requests.count == 1)
     try expectWholeFile()
   }
@@ -92,7 +92,7 @@ import WyndLoopbackServer
     var options = DownloadOptions(resumes: true, validate: { _ in try Data("mine".utf8).write(to: file) })
     let unchanged = Inspector { response, _, _ in response }
     let error = await #expect(throws: NetworkError.self) { try await download(unchanged, options) }
-    guard case .transferFailed(TransferError.destinationExists(file))? = error else {
+    guard case .generalError(TransferError.destinationExists(file))? = error else {
       Issue.record("\(String(describing: error))")
       return
     }

@@ -126,7 +126,9 @@ extension ServerSentEventsTests {
     }
     if isOne {
       let error = await #expect(throws: NetworkError.self) { try await events(Self.once(server.url())) }
-      guard case .responseTooLarge? = error else { Issue.record("\(String(describing: error))"); return }
+      guard case .generalError(TransferError.responseTooLarge)? = error else {
+        Issue.record("\(String(describing: error))"); return
+      }
     } else {
       #expect(try await events(Self.once(server.url())).count == 4)
     }

@@ -80,7 +80,7 @@ extension UploadTests {
       if made.add() > 1 { throw Gone() }
       return InputStream(data: Data("abc".utf8))
     }
-    guard case .failure(.transferFailed(is Gone)) = await upload(server.url(), from: stream) else {
+    guard case .failure(.generalError(is Gone)) = await upload(server.url(), from: stream) else {
       Issue.record("sent again")
       return
     }
@@ -91,7 +91,7 @@ extension UploadTests {
       try? FileManager.default.removeItem(at: folder.file())
       return .status(503)
     }
-    guard case .failure(.transferFailed(let error)) = await upload(other.url(), from: .file(folder.file())) else {
+    guard case .failure(.generalError(let error)) = await upload(other.url(), from: .file(folder.file())) else {
       Issue.record("sent again")
       return
     }

@@ -81,7 +81,7 @@ extension UploadTests {
         .init(name: "title", value: mark), .init(name: "a", file: URL(fileURLWithPath: path)),
       ])
       let result = await upload(server.url(), from: body)
-      guard case .failure(.transferFailed(let error as TransferError)) = result,
+      guard case .failure(.generalError(let error as TransferError)) = result,
         case .unusableFile(let file, let reason) = error
       else {
         Issue.record("\(path): \(result)")

@@ -132,12 +132,12 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok())
     for path in ["/nowhere/file", "/tmp", "/dev/zero"] {
       let result = await upload(server.url(), from: .file(URL(fileURLWithPath: path)))
-      guard case .failure(.transferFailed(let error)) = result else { Issue.record("\(path): \(result)"); return }
+      guard case .failure(.generalError(let error)) = result else { Issue.record("\(path): \(result)"); return }
       #expect("\(error)".contains("not a file that can be read"))
     }
     struct NoStream: Error {}
     let result = await upload(server.url(), from: .stream { throw NoStream() })
-    guard case .failure(.transferFailed(is NoStream)) = result else { Issue.record("\(result)"); return }
+    guard case .failure(.generalError(is NoStream)) = result else { Issue.record("\(result)"); return }
     #expect(server.requests.isEmpty)
   }
 

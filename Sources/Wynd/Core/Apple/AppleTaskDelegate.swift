@@ -1,27 +1,29 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task on a private session, or of a task with a body stream on the caller's session. It receives
-  /// the response. Other calls are passed to the delegate of the caller's session, with that session as argument.
-  /// URLSession calls the methods for one task serially, even on a concurrent delegate queue.
-  nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
-    private struct State: Sendable {
-      /// The body of the response, unless the closures of a transfer receive it.
-      var data = Data()
-      /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
-      var failure: (any Error)?
-      /// Whether the next body that URLSession asks for is not for a repetition of its own: it is the first body of an
-      /// upload, or follows a challenge or a redirect. URLSession does not ask for the first body of an
-      /// `httpBodyStream`.
-      var mayProvideBody: Bool
-      /// The number of bytes that were sent of the latest body.
-      var bytesSent = Int64(0)
+  /// The delegate of a task. It receives the response, and rewrites the requests of redirects. Other calls are passed to
+  /// the delegate of the caller's session, with that session as argument.
+  // Unchecked: URLSession calls the methods for one task serially, even on a concurrent delegate queue. What the app's
+  // delegate may decide on any thread has a lock.
+  nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    /// The body of the response, unless the closures of a transfer receive it.
+    private var data = Data()
+    /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
+    private var failure: (any Error)?
+    /// Whether the next body that URLSession asks for is not for a repetition of its own: it is the first body of an
+    /// upload, or follows a challenge or a redirect. URLSession does not ask for the first body of an `httpBodyStream`.
+    private var mayProvideBody: Bool
+    /// The number of bytes that were sent of the latest body.
+    private var bytesSent = Int64(0)
+    private struct Redirected: Sendable {
+      /// The request after the latest redirect.
+      var request: URLRequest
+      var hasFollowed = false
     }
-    private let state: NetworkLock<State>
-    private let bodies: NetworkBodies?
-    private let sendsStream: Bool
-    private let isRepeatable: Bool
-    private let redirects: AppleRedirectHandler
+    private let redirected: NetworkLock<Redirected>
+    private var metrics: URLSessionTaskMetrics?
+    private let outgoing: NetworkOutgoing
+    private var bodies: NetworkBodies? { outgoing.bodies }
     private let caller: URLSession
     private let callersDelegate: (any URLSessionDelegate)?
     private let completion: NetworkAttemptCompletion
@@ -30,11 +32,9 @@
       _ outgoing: NetworkOutgoing, for caller: URLSession, _ callersDelegate: (any URLSessionDelegate)?,
       _ completion: NetworkAttemptCompletion
     ) {
-      bodies = outgoing.bodies
-      state = NetworkLock(State(mayProvideBody: outgoing.bodies?.stream != nil))
-      sendsStream = outgoing.bodies?.stream != nil || outgoing.request.httpBodyStream != nil
-      isRepeatable = outgoing.isSafeToRepeat
-      redirects = AppleRedirectHandler(outgoing, callersDelegate)
+      self.outgoing = outgoing
+      mayProvideBody = outgoing.bodies?.stream != nil
+      redirected = NetworkLock(Redirected(request: outgoing.request))
       self.caller = caller
       self.callersDelegate = callersDelegate
       self.completion = completion
@@ -49,51 +49,52 @@
       _: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-      state.withLock { $0.data = Data() }
+      data = Data()
       guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
-      keepError { try bodies?.onHead(head) }
-      completionHandler(hasFailed ? .cancel : .allow)
+      do { try bodies?.onHead(head) } catch { failure = error }
+      completionHandler(failure == nil ? .allow : .cancel)
     }
 
-    func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-      guard let bodies else { return state.withLock { $0.data += data } }
-      if hasFailed { return }
-      keepError { try bodies.onData(data) }
-      if hasFailed { dataTask.cancel() }
-    }
-
-    private var hasFailed: Bool { state.withLock { $0.failure != nil } }
-
-    /// Calls a closure of the transfer, and keeps its error.
-    private func keepError(_ call: () throws -> Void) {
-      do { try call() } catch { state.withLock { $0.failure = error } }
+    func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive chunk: Data) {
+      guard let bodies else { return data += chunk }
+      if failure != nil { return }
+      do { try bodies.onData(chunk) } catch {
+        failure = error
+        dataTask.cancel()
+      }
     }
 
     func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-      let (data, failure) = state.withLock { ($0.data, $0.failure) }
       var outcome = NetworkOutcome(data: data, response: task.response, error: failure ?? error)
-      outcome.note(mayHaveSent: redirects.mayHaveSent(task), hasFollowedRedirect: redirects.hasFollowed)
+      // `countOfBytesSent` does not count the header fields, with which a request without a body is complete. An error
+      // such as `.notConnectedToInternet` can follow them.
+      let mayHaveSent = task.countOfBytesSent > 0 || metrics?.networkHasSentRequest ?? true
+      outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: redirected.withLock { $0.hasFollowed })
       completion.end(outcome)
+    }
+
+    func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+      self.metrics = metrics
+      outgoing.metrics?.withLock { $0 = metrics }
+      taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
     }
 
     // MARK: The body of the request
 
     func urlSession(
-      _: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+      _: URLSession, task: URLSessionTask, didSendBodyData count: Int64, totalBytesSent: Int64,
       totalBytesExpectedToSend: Int64
     ) {
       taskDelegate?.urlSession?(
-        caller, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        caller, task: task, didSendBodyData: count, totalBytesSent: totalBytesSent,
         totalBytesExpectedToSend: totalBytesExpectedToSend)
       bodies?.onSent(totalBytesSent)
       // URLSession trusts a Content-Length: the server would read the rest of a longer stream as the next request.
-      let sent = state.withLock { state in
-        state.bytesSent += bytesSent
-        return state.bytesSent
-      }
+      bytesSent += count
+      let sendsStream = bodies?.stream != nil || outgoing.request.httpBodyStream != nil
       let isLengthKnown = sendsStream && totalBytesExpectedToSend >= 0
-      if isLengthKnown, sent > totalBytesExpectedToSend {
-        state.withLock { $0.failure = URLError(.dataLengthExceedsMaximum) }
+      if isLengthKnown, bytesSent > totalBytesExpectedToSend {
+        failure = URLError(.dataLengthExceedsMaximum)
         task.cancel()
       }
     }
@@ -104,13 +105,9 @@
       _: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      let mayProvideBody = state.withLock { state in
-        let mayProvideBody = state.mayProvideBody
-        state.mayProvideBody = false
-        state.bytesSent = 0
-        return mayProvideBody
-      }
-      guard mayProvideBody || isRepeatable else { return completionHandler(nil) }
+      defer { mayProvideBody = false }
+      bytesSent = 0
+      guard mayProvideBody || outgoing.isSafeToRepeat else { return completionHandler(nil) }
       guard let makeStream = bodies?.stream else {
         let asked: Void? = taskDelegate?.urlSession?(caller, task: task, needNewBodyStream: completionHandler)
         if asked == nil { completionHandler(nil) }
@@ -118,7 +115,7 @@
       }
       // Passing the same stream again would crash.
       do { completionHandler(try makeStream()) } catch {
-        state.withLock { $0.failure = NetworkError.transferFailed(error) }
+        failure = NetworkError.generalError(error)
         completionHandler(nil)
       }
     }
@@ -127,12 +124,20 @@
 
     func urlSession(
       _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+      newRequest proposed: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      state.withLock { $0.mayProvideBody = true }
-      redirects.urlSession(
-        caller, task: task, willPerformHTTPRedirection: response, newRequest: request,
-        completionHandler: completionHandler)
+      mayProvideBody = true
+      let next = NetworkRedirect.request(
+        proposed, after: redirected.withLock { $0.request },
+        additional: NetworkHeaders(caller.configuration.httpAdditionalHeaders),
+        secretFields: outgoing.secretFields)
+      let follow: @Sendable (URLRequest?) -> Void = { [redirected] chosen in
+        if let chosen { redirected.withLock { $0 = Redirected(request: chosen, hasFollowed: true) } }
+        completionHandler(chosen)
+      }
+      let asked: Void? = taskDelegate?.urlSession?(
+        caller, task: task, willPerformHTTPRedirection: response, newRequest: next, completionHandler: follow)
+      if asked == nil { follow(next) }
     }
 
     func urlSession(
@@ -140,7 +145,7 @@
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       // The request was rejected, and may be sent again with a credential.
-      if challenge.failureResponse != nil { state.withLock { $0.mayProvideBody = true } }
+      if challenge.failureResponse != nil { mayProvideBody = true }
       // As with URLSession, a challenge of the connection goes to the method of the session first.
       if challenge.isOfConnection {
         let asked: Void? = callersDelegate?.urlSession?(
@@ -155,19 +160,11 @@
     func urlSession(_: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
       taskDelegate?.urlSession?(caller, taskIsWaitingForConnectivity: task)
     }
+  }
 
-    func urlSession(
-      _: URLSession, task: URLSessionTask, willBeginDelayedRequest request: URLRequest,
-      completionHandler: @escaping @Sendable (URLSession.DelayedRequestDisposition, URLRequest?) -> Void
-    ) {
-      let asked: Void? = taskDelegate?.urlSession?(
-        caller, task: task, willBeginDelayedRequest: request, completionHandler: completionHandler)
-      if asked == nil { completionHandler(.continueLoading, nil) }
-    }
-
-    func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-      redirects.urlSession(caller, task: task, didFinishCollecting: metrics)
-    }
+  nonisolated extension URLSessionTaskMetrics {
+    /// Whether URLSession had a connection, and started to send the header fields of a request on it.
+    fileprivate var networkHasSentRequest: Bool { transactionMetrics.contains { $0.requestStartDate != nil } }
   }
 
   nonisolated extension URLAuthenticationChallenge {

@@ -34,3 +34,14 @@ nonisolated public struct NetworkAttempt: Sendable {
   /// What has become of its request.
   var delivery = NetworkDelivery.maybeApplied
 }
+
+nonisolated extension NetworkAttempt: CustomStringConvertible {
+  /// One line for a log: "#1 at 0 s for 0.02 s: 503 from https://…, 18 bytes; then waited 0.5 s".
+  public var description: String {
+    let end = error?.description ?? "succeeded"
+    let wait = delay.map { "; then waited \($0.logText)\(Self.text(skipped: skippedRetries))" } ?? ""
+    return "#\(number) at \(startedAt.logText) for \(duration.logText): \(end)\(wait)"
+  }
+
+  static func text(skipped retries: Int) -> String { retries > 0 ? " (skipped retries: \(retries))" : "" }
+}

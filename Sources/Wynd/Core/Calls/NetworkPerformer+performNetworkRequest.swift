@@ -84,7 +84,7 @@ nonisolated extension NetworkPerformer {
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
     let plan = try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
-    return try await start(plan, defaults).get()
+    return try await perform(plan.started(on: self, defaults)).get()
   }
 
   private func plan(

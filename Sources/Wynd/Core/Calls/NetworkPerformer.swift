@@ -83,17 +83,8 @@ nonisolated extension NetworkPerformer {
     return plan
   }
 
-  /// Starts a call of the app.
-  func start(
-    _ plan: NetworkCallPlan, _ defaults: NetworkDefaults
-  ) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
-    let result = await perform(plan.started(on: self, defaults))
-    plan.onEnd?()
-    return result
-  }
-
-  /// The same with a completion handler, which receives the error if there is no valid call. `end` turns the result of
-  /// the call into the result of the method.
+  /// Starts a call with a completion handler, which receives the error if there is no valid call. `end` turns the result
+  /// of the call into the result of the method.
   func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void,
     end: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Swift.Result<Value, NetworkError>,
@@ -101,11 +92,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let defaults = defaults
     do throws(NetworkError) {
-      let plan = try makePlan(defaults).started(on: self, defaults)
-      return perform(plan) { [onEnd = plan.onEnd] result in
-        onEnd?()
-        completion(end(result))
-      }
+      return perform(try makePlan(defaults).started(on: self, defaults)) { completion(end($0)) }
     } catch {
       return startTask(completion) { .failure(error) }
     }
@@ -130,20 +117,14 @@ nonisolated public struct NetworkDefaults: Sendable {
   public var encoder: JSONEncoder?
   /// Decodes the responses of endpoints that specify no decoder.
   public var decoder: JSONDecoder?
-  /// The `Content-Type` among the header fields of the client.
-  var contentType: String?
-  /// The `Accept` among the header fields of the client.
-  var accept: String?
   /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
   var session: URLSession?
   /// Whether the base URL is that of a script.
   var isOfScript = false
-  /// Whether there is a cache.
-  var isCached = false
-  /// Receives the values that endpoints parse.
-  var valueMiddleware: (any NetworkValueMiddleware)?
-  /// For each `Authentication`, the number of the sign-in; 0 if nobody is signed in.
-  var currentSignIns: [ObjectIdentifier: Int] = [:]
+  /// Waits before a call.
+  var clock: any RetryClock = ContinuousRetryClock()
+  /// What other folders supply.
+  var values = NetworkTypedValues()
 
   /// Makes defaults.
   public init(baseURL: URL? = nil, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
@@ -151,28 +132,11 @@ nonisolated public struct NetworkDefaults: Sendable {
     self.encoder = encoder
     self.decoder = decoder
   }
-
-  /// The Content-Type of a body that names none.
-  var defaultContentType: String {
-    contentType ?? fieldOfSession("Content-Type") ?? "application/octet-stream"
-  }
-
-  /// The Accept of a request for JSON that names none.
-  var acceptOfJSON: String { accept ?? fieldOfSession("Accept") ?? "application/json" }
-
-  private func fieldOfSession(_ name: String) -> String? {
-    NetworkAdditionalField.value(of: name, in: session?.configuration.httpAdditionalHeaders)
-  }
 }
 
 nonisolated extension NetworkDefaults: CustomStringConvertible {
   /// The base URL, without what may be secret.
   public var description: String { "NetworkDefaults(\(baseURL?.redactedForLog ?? "no base URL"))" }
-}
-
-/// The middleware of a client, for the values that endpoints parse.
-nonisolated protocol NetworkValueMiddleware: Sendable {
-  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError)
 }
 
 nonisolated extension URLSession: NetworkSendingPerformer {
@@ -183,8 +147,7 @@ nonisolated extension URLSession: NetworkSendingPerformer {
     return defaults
   }
 
-  /// Carries out a call with the configuration and the delegate of this session. On Apple's platforms, the first
-  /// request of a plain call runs on the session itself.
+  /// Carries out a call with the configuration and the delegate of this session.
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     await RetryLoop(plan, on: plan.transport(on: self)).run()
   }

@@ -18,36 +18,17 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   public var statusCode: Int { response.statusCode }
   /// The header fields: `response.headers["X-Total"]`. On Linux, a field that is sent several times is one, joined by
   /// “, ”.
-  public var headers: NetworkHeaders {
-    var values: [String: String] = [:]
-    for (name, value) in response.allHeaderFields {
-      if let name = name as? String { values[name] = value as? String }
-    }
-    return NetworkHeaders(values)
-  }
+  public var headers: NetworkHeaders { NetworkHeaders(response.allHeaderFields) }
   /// The value of a header field, whose case does not matter; nil if the response does not have it.
   public func value(forHTTPHeaderField name: String) -> String? { response.value(forHTTPHeaderField: name) }
   /// Every attempt, in order. The last one succeeded and has no `error`. Empty if a cache served the response without
   /// the server.
   public var attempts: [NetworkAttempt] { failures + (success.map { [$0] } ?? []) }
-  /// Where the response came from. It is the server unless a client has a cache.
-  public internal(set) var source = NetworkResponseSource.network
-  /// Why a ``ResponseCache`` served a response that may be out of date: the server could not be reached, or failed. Nil
-  /// for every other response.
-  public internal(set) var revalidationError: NetworkError?
+  /// What other folders add, such as its source.
+  var values = NetworkTypedValues()
   // Two properties in place of an array: a call that succeeds at once allocates none.
   var failures: [NetworkAttempt]
   var success: NetworkAttempt?
-}
-
-/// Where a response can come from.
-nonisolated public enum NetworkResponseSource: Sendable {
-  /// The server sent it.
-  case network
-  /// It was stored, and the server confirmed that it is still valid (304).
-  case revalidated
-  /// It was stored, and is served without the server.
-  case cache
 }
 
 nonisolated extension NetworkResponse: CustomStringConvertible {
@@ -55,20 +36,8 @@ nonisolated extension NetworkResponse: CustomStringConvertible {
   public var description: String { "\(response.redactedForLog), \(data.count) bytes" }
 
   /// Makes a response that no server sent, for tests.
-  public init(
-    value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [NetworkAttempt] = [],
-    source: NetworkResponseSource = .network, revalidationError: NetworkError? = nil
-  ) {
-    self.init(
-      value: value, data: data, response: response, source: source, revalidationError: revalidationError,
-      failures: attempts)
-  }
-
-  /// The same response with another value.
-  func withValue<New>(_ value: New) -> NetworkResponse<New> {
-    NetworkResponse<New>(
-      value: value, data: data, response: response, source: source, revalidationError: revalidationError,
-      failures: failures, success: success)
+  public init(value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [NetworkAttempt] = []) {
+    self.init(value: value, data: data, response: response, failures: attempts)
   }
 }
 

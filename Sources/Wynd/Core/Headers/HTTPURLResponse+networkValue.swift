@@ -12,14 +12,8 @@ nonisolated extension HTTPURLResponse {
   /// The value of a header field that may occur once; nil if the response does not have it.
   ///
   /// Some servers and proxies send such a field twice, and URLSession joins the values with “, ”. Equal values count as
-  /// one. Of different Content-Types, the last valid one counts, as in browsers (WHATWG Fetch, “extract a MIME type”).
-  /// Different values of another field remain joined, because it is not known which of them is right.
-  func networkValue(of field: String) -> String? {
-    guard let joined = value(forHTTPHeaderField: field) else { return nil }
-    let value = Self.withoutRepetitions(joined)
-    guard field.lowercased() == "content-type" else { return value }
-    return NetworkListField.split(value, at: ",").last(where: Self.isMediaType) ?? value
-  }
+  /// one. Different values remain joined, because it is not known which of them is right.
+  func networkValue(of field: String) -> String? { value(forHTTPHeaderField: field).map(Self.withoutRepetitions) }
 
   /// `a` for `a, a`. A value may contain “, ” itself, as a date does.
   private static func withoutRepetitions(_ joined: String) -> String {
@@ -29,12 +23,5 @@ nonisolated extension HTTPURLResponse {
       if isRepeated { return String(decoding: bytes.prefix(length - 2), as: UTF8.self) }
     }
     return joined
-  }
-
-  /// Whether the text is `type/subtype`, with or without parameters.
-  private static func isMediaType(_ text: String) -> Bool {
-    let type = text.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
-    let names = type.components(separatedBy: "/")
-    return names.count == 2 && names.allSatisfy(NetworkRequestValidation.isToken)
   }
 }

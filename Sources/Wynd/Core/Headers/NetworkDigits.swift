@@ -16,23 +16,19 @@ nonisolated enum NetworkDigits {
   ///
   /// RFC 9110 §10.2.3 allows no decimals in Retry-After, but large services send them ("2.0").
   static func thousandths(_ value: String) -> Int? {
-    let parts = value.trimmingCharacters(in: whiteSpace).components(separatedBy: ".")
-    guard parts.count <= 2, let whole = wholeNumber(parts[0]) else { return nil }
-    guard parts.count == 2 else { return whole * 1000 }
-    let decimals = parts[1]
-    // 0.5 is 500 thousandths.
-    guard isNumber(decimals), let thousandths = Int((decimals + "00").prefix(3)) else { return nil }
-    let isRoundedUp = decimals.utf8.dropFirst(3).contains { $0 != UInt8(ascii: "0") }
-    return whole * 1000 + thousandths + (isRoundedUp ? 1 : 0)
+    let text = value.trimmingCharacters(in: whiteSpace)
+    let parts = text.components(separatedBy: ".")
+    guard parts.count <= 2, parts.allSatisfy(isNumber), let number = Double(text) else { return nil }
+    // 2.003 is not exactly a `Double`.
+    let millionths = (min(number, longest) * 1_000_000).rounded()
+    return Int((millionths / 1000).rounded(.up))
   }
+  private static let longest = 1e15
 
   /// The number between optional white space. Larger numbers become 10¹⁵.
   static func clamped(_ value: some StringProtocol) -> Int? {
-    wholeNumber(value.trimmingCharacters(in: whiteSpace))
-  }
-
-  private static func wholeNumber(_ text: String) -> Int? {
-    isNumber(text) ? min(Int(text) ?? .max, 1_000_000_000_000_000) : nil
+    let text = value.trimmingCharacters(in: whiteSpace)
+    return isNumber(text) ? min(Int(text) ?? .max, 1_000_000_000_000_000) : nil
   }
 
   static let whiteSpace = CharacterSet(charactersIn: " \t")

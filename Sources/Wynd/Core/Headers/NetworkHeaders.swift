@@ -21,6 +21,10 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, ExpressibleByArra
   public init(_ fields: [NetworkHeader] = []) { self.fields = fields }
   /// Makes header fields from names and values, in the order of the names.
   public init(_ values: [String: String]) { fields = values.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) } }
+  /// The fields of a response, or those that a session adds to its requests.
+  init(_ fields: [AnyHashable: Any]?) {
+    self.init(fields?.reduce(into: [String: String]()) { $0["\($1.key)"] = $1.value as? String } ?? [:])
+  }
   /// Makes header fields from a list.
   public init(arrayLiteral fields: NetworkHeader...) { self.fields = fields }
   /// Makes header fields from names and values.
@@ -37,11 +41,6 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, ExpressibleByArra
       fields.removeAll { $0.isNamed(name) }
       if let newValue { fields.append(.init(name, newValue)) }
     }
-  }
-
-  /// Adds the fields to a request.
-  func add(to request: inout URLRequest) throws(NetworkError) {
-    for field in fields { try field.add(to: &request) }
   }
 }
 

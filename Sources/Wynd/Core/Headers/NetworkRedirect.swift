@@ -13,13 +13,12 @@ nonisolated enum NetworkRedirect {
   /// http and https are different origins. `additional` are the fields that the session adds to every request, and
   /// `secretFields` the names of the fields that a client knows to be secret.
   static func request(
-    _ next: URLRequest, after previous: URLRequest, additional: [AnyHashable: Any]?, secretFields: Set<String> = []
+    _ next: URLRequest, after previous: URLRequest, additional: NetworkHeaders, secretFields: Set<String> = []
   ) -> URLRequest {
     var next = next
     if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
       for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
-        let own = NetworkAdditionalField.value(of: name, in: additional)
-        next.setValue(previous.value(forHTTPHeaderField: name) ?? own, forHTTPHeaderField: name)
+        next.setValue(previous.value(forHTTPHeaderField: name) ?? additional[name], forHTTPHeaderField: name)
       }
       return next
     }
@@ -28,9 +27,9 @@ nonisolated enum NetworkRedirect {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add a removed field again. A blank value is not sent.
-    for case (let name as String, let value as String) in additional ?? [:]
-    where NetworkSensitiveHeader.matches(name, value, known: secretFields) {
-      next.setValue(" ", forHTTPHeaderField: name)
+    for field in additional.fields
+    where NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields) {
+      next.setValue(" ", forHTTPHeaderField: field.name)
     }
     return next
   }

@@ -37,18 +37,18 @@ nonisolated enum NetworkRequestValidation {
   /// the body as the next request.
   static func invalidReason(ofFraming request: URLRequest) -> String? {
     if request.value(forHTTPHeaderField: "Transfer-Encoding") != nil { return "Transfer-Encoding is set by URLSession" }
-    guard let length = request.value(forHTTPHeaderField: "Content-Length"), request.httpBodyStream == nil
-    else { return nil }
-    let size = Int64(request.httpBody?.count ?? 0)
-    return NetworkDigits.number(length) == size ? nil : "Content-Length differs from httpBody"
+    guard let field = request.value(forHTTPHeaderField: "Content-Length") else { return nil }
+    guard let length = NetworkDigits.number(field) else { return "Content-Length is not a number" }
+    let isRight = request.httpBodyStream != nil || length == request.httpBody?.count ?? 0
+    return isRight ? nil : "Content-Length differs from httpBody"
   }
 
   /// Why a session with this configuration cannot send any request; nil if it can.
   static func invalidReason(of configuration: URLSessionConfiguration) -> String? {
-    for case (let name as String, let value as String) in configuration.httpAdditionalHeaders ?? [:] {
-      if let reason = invalidReason(ofField: name, value) { return "of the session: \(reason)" }
-      let framesBody = ["content-length", "transfer-encoding"].contains(name.lowercased())
-      if framesBody { return "of the session: \(name) is set by URLSession" }
+    for field in NetworkHeaders(configuration.httpAdditionalHeaders).fields {
+      if let reason = invalidReason(ofField: field.name, field.value) { return "of the session: \(reason)" }
+      let framesBody = ["content-length", "transfer-encoding"].contains(field.name.lowercased())
+      if framesBody { return "of the session: \(field.name) is set by URLSession" }
     }
     #if canImport(FoundationNetworking)
       // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,

@@ -13,7 +13,8 @@
     ) {
       guard let hop = hop(of: task) else { return }
       let request = state.withLock { $0.request }
-      guard let proposed = request.following(response, in: session.configuration, secretFields: secretFields) else {
+      guard let proposed = request.following(response, in: session.configuration, secretFields: outgoing.secretFields)
+      else {
         return end(URLError(.unsupportedURL), hop: hop)
       }
       let decide: @Sendable (URLRequest?) -> Void = { [self] chosen in

@@ -14,10 +14,7 @@
     /// The caller's session, and its delegate at the start of the call.
     let session: URLSession
     let callersDelegate: (any URLSessionDelegate)?
-    let transfer: NetworkBodies?
-    private let handlesCookies: Bool
-    let secretFields: Set<String>
-    private let isReadOnly: Bool
+    let outgoing: NetworkOutgoing
     private let completion: NetworkAttemptCompletion
 
     struct State: Sendable {
@@ -59,10 +56,7 @@
       self.session = session
       self.callersDelegate = callersDelegate
       self.completion = completion
-      transfer = outgoing.bodies
-      handlesCookies = outgoing.request.httpShouldHandleCookies
-      secretFields = outgoing.secretFields
-      isReadOnly = outgoing.isReadOnly
+      self.outgoing = outgoing
       state = NetworkLock(State(request: outgoing.request))
       super.init()
     }
@@ -77,40 +71,53 @@
 
     /// Sends the first request, or the one after a redirect.
     private func sendRequest() {
-      let (request, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
-      let isRepeatable = RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe
-      var outgoing = request
-      outgoing.setTimeout(from: session.configuration)
-      outgoing.setLowercaseScheme()
-      do { try outgoing.streamBody(of: hasBody ? transfer : nil, isRepeatable: isRepeatable) } catch {
-        return end(NetworkOutcome(error: NetworkError.transferFailed(error)))
+      let (current, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
+      let isRepeatable = RepeatSafety(of: current, isReadOnly: outgoing.isReadOnly).isSafe
+      var request = current
+      request.setTimeout(from: session.configuration)
+      request.setLowercaseScheme()
+      do { try request.streamBody(of: hasBody ? outgoing.bodies : nil, isRepeatable: isRepeatable) } catch {
+        return end(NetworkOutcome(error: NetworkError.generalError(error)))
       }
-      outgoing.setContentType(from: session.configuration.httpAdditionalHeaders)
-      let closesConnection = !isRepeatable && outgoing.needsNewConnection
-      if closesConnection { outgoing.setValue("close", forHTTPHeaderField: "Connection") }
-      let kind = LinuxPrivateSession.Kind(
-        handlesCookies: handlesCookies, closesConnections: closesConnection, isForTransfers: transfer != nil,
-        isForOneRequest: closesConnection && outgoing.url?.scheme?.lowercased() == "http")
-      guard kind.isForOneRequest else { return send(outgoing, hop, kind) }
-      let place = LinuxConnectionLimit.Place(session, outgoing.url, isForTransfers: kind.isForTransfers)
+      request.setTypeOfNoBody()
+      var kind = LinuxSessionKind()
+      if !isRepeatable, request.needsNewConnection {
+        kind.insert(.closesConnections)
+        request.setValue("close", forHTTPHeaderField: "Connection")
+      }
+      if !outgoing.request.httpShouldHandleCookies { kind.insert(.handlesNoCookies) }
+      if outgoing.bodies != nil { kind.insert(.isForTransfers) }
+      // Not over TLS, where a connection is expensive.
+      let isAlone = kind.contains(.closesConnections) && request.url?.scheme?.lowercased() == "http"
+      if isAlone { sendAlone(request, hop, kind) } else { send(request, hop, on: kind.sharedSession(of: session)) }
+    }
+
+    /// Sends the request on a session of its own, as soon as the caller's session may have another connection to the
+    /// host. A server that closes a connection after its response without saying so might carry out the next request on
+    /// it, or not. On this session, no request is the next one.
+    private func sendAlone(_ request: URLRequest, _ hop: Int, _ kind: LinuxSessionKind) {
+      let place = LinuxConnectionLimit.Place(session, request.url, isForTransfers: kind.contains(.isForTransfers))
       let hasEnded = state.withLock { state in
         if !state.hasEnded { state.place = place }
         return state.hasEnded
       }
-      if !hasEnded { place.take { [self, outgoing] in send(outgoing, hop, kind, place) } }
+      if hasEnded { return }
+      place.take { [self] in
+        let ownSession = kind.makeSession(like: session)
+        send(request, hop, on: ownSession, place)
+        ownSession.finishTasksAndInvalidate()
+      }
     }
 
     private func send(
-      _ outgoing: URLRequest, _ hop: Int, _ kind: LinuxPrivateSession.Kind, _ place: LinuxConnectionLimit.Place? = nil
+      _ request: URLRequest, _ hop: Int, on privateSession: URLSession, _ place: LinuxConnectionLimit.Place? = nil
     ) {
-      let privateSession = LinuxPrivateSession.of(session, kind)
       // Not created under the lock, because a callback for the task before a redirect may wait for it.
-      let task = makeTask(outgoing, hop, on: privateSession)
-      if kind.isForOneRequest { privateSession.urlSession.finishTasksAndInvalidate() }
+      let task = makeTask(request, hop, on: privateSession)
       let hasEnded = state.withLock { state in
         if state.hasEnded { return true }
         state.task = task
-        state.bodyWasRead = outgoing.linuxBody?.wasRead
+        state.bodyWasRead = request.linuxBody?.wasRead
         return false
       }
       if hasEnded {
@@ -123,10 +130,10 @@
       task.resume()
     }
 
-    private func makeTask(_ request: URLRequest, _ hop: Int, on privateSession: LinuxPrivateSession) -> URLSessionTask {
-      if transfer != nil { return privateSession.transferTask(with: request, for: self) }
+    private func makeTask(_ request: URLRequest, _ hop: Int, on privateSession: URLSession) -> URLSessionTask {
+      if outgoing.bodies != nil { return makeTransferTask(request, on: privateSession) }
       // Without a handler, URLSession would call a delegate for each chunk, each time as an operation of the queue.
-      let task = privateSession.urlSession.dataTask(with: request) { [self] data, response, error in
+      let task = privateSession.dataTask(with: request) { [self] data, response, error in
         end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
       }
       task.delegate = self

@@ -12,16 +12,16 @@
       return URLError(code, causedBy: original, original.userInfo)
     }
 
-    /// Nil if the code is right, or if the text is not known.
+    /// Nil if the code is right.
     static func code(_ code: URLError.Code, _ text: String) -> URLError.Code? {
       // These are right whatever the text says. It may belong to an earlier connection.
       if [.timedOut, .networkConnectionLost].contains(code) || text.isEmpty { return nil }
-      let fault = faults.first { $0.texts.contains(where: text.contains) }
-      // URLSession reports `.cannotConnectToHost` even if one address of the host refused, and the failure concerns
-      // another one. So a text that is not known does not prove that nothing was sent.
-      let codeWithoutRow: URLError.Code = code == .cannotConnectToHost ? .unknown : code
-      let known = fault?.code ?? codeWithoutRow
-      return known == code ? nil : known
+      if let fault = faults.first(where: { $0.texts.contains(where: text.contains) }) {
+        return fault.code == code ? nil : fault.code
+      }
+      // With another text, libcurl has failed during a transfer. URLSession reports `.cannotConnectToHost` even if one
+      // address of the host refused, and the failure concerns another one, so that proves nothing.
+      return [.unknown, .badServerResponse, .cannotConnectToHost].contains(code) ? .networkConnectionLost : nil
     }
 
     /// Texts of libcurl 7.88, and some of later versions. The first row that matches applies.
@@ -46,16 +46,15 @@
       (["certificate has expired", "certificate expiration date has passed"], .serverCertificateHasBadDate),
       (["certificate is not yet valid", "certificate not activated"], .serverCertificateNotYetValid),
       (["alert certificate required", "Client Certificate required"], .clientCertificateRequired),
-      (["SSL certificate problem", "certificate subject name"], .serverCertificateUntrusted),
-      (["peer certificate", "certificate verif"], .serverCertificateUntrusted),
-      // The system has no certificates to trust, such as a container without ca-certificates.
-      (["setting certificate", "SSL CA cert"], .serverCertificateUntrusted),
+      // The last two: the system has no certificates to trust, such as a container without ca-certificates.
+      (
+        [
+          "SSL certificate problem", "certificate subject name", "peer certificate", "certificate verif",
+          "setting certificate", "SSL CA cert",
+        ], .serverCertificateUntrusted
+      ),
       // After the handshake, the server may have read a request.
       (["SSL_read", "SSL_write", "SSL read", "SSL write", "TLS recv"], .networkConnectionLost),
-      (["transfer closed with", "partial file", "Empty reply", "Server returned nothing"], .networkConnectionLost),
-      (["Failed sending", "Failed receiving", "Failure when receiving"], .networkConnectionLost),
-      (["Connection died", "data rewind", "data stream failed"], .networkConnectionLost),
-      (["HTTP/2", "HTTP2", "nghttp2"], .networkConnectionLost),
       // Only a failed handshake proves that the server has read nothing.
       (["SSL", "TLS", "gnutls_handshake"], .secureConnectionFailed),
     ]

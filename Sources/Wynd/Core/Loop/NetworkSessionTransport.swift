@@ -12,7 +12,7 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   ///
   /// A session that was invalidated before the call looks like one that never had a delegate. So a call that runs on a
   /// private session from its start has no delegate then.
-  private let callersDelegate: (any URLSessionDelegate)?
+  let callersDelegate: (any URLSessionDelegate)?
 
   init(session: URLSession) {
     self.session = session
@@ -26,36 +26,31 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
 
   func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     var outgoing = outgoing
-    outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
-    if outgoing.bodies?.isUpload == true { setDefaultContentType(of: &outgoing.request) }
+    setContentType(of: &outgoing)
     #if canImport(FoundationNetworking)
       LinuxAttempt(outgoing, for: session, callersDelegate, completion).start()
     #else
-      if outgoing.usesPrivateSession {
-        AppleLaterAttempt(
-          outgoing: outgoing, session: session, callersDelegate: callersDelegate, completion: completion
-        ).start()
-      } else {
-        AppleFirstAttempt(
-          outgoing: outgoing, session: session, callersDelegate: callersDelegate, completion: completion
-        ).start()
-      }
+      outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
+      startOnApple(outgoing, completion)
     #endif
   }
 
-  /// Names the type of an upload, if neither the request nor the session does: URLSession declares the body of a POST
-  /// without a type to be form fields.
-  private func setDefaultContentType(of request: inout URLRequest) {
-    let sessionFields = session.configuration.httpAdditionalHeaders
-    let sessionHasType = NetworkAdditionalField.value(of: "Content-Type", in: sessionFields) != nil
-    if sessionHasType || request.value(forHTTPHeaderField: "Content-Type") != nil { return }
-    request.setValue("application/octet-stream", forHTTPHeaderField: "Content-Type")
+  /// Names the type of the body of a POST or an upload, if the request does not: URLSession declares the body of a POST
+  /// without a type to be form fields, on Linux even if the session names another type.
+  private func setContentType(of outgoing: inout NetworkOutgoing) {
+    let isUpload = outgoing.bodies?.isUpload == true
+    guard isUpload || (outgoing.hasBody && outgoing.request.networkMethod == "POST") else { return }
+    if outgoing.request.value(forHTTPHeaderField: "Content-Type") != nil { return }
+    let typeOfSession = NetworkHeaders(session.configuration.httpAdditionalHeaders)["Content-Type"]
+    guard let type = typeOfSession ?? (isUpload ? "application/octet-stream" : nil) else { return }
+    outgoing.request.setValue(type, forHTTPHeaderField: "Content-Type")
   }
 
-  /// Zero, negative and NaN mean the session's timeout. Infinite and huge values mean none. On Linux, URLSession would
-  /// fail at once with such a value, or crash; on Apple's platforms, what it does is not documented.
-  private func usableTimeout(_ seconds: TimeInterval) -> TimeInterval {
-    let seconds = seconds > 0 ? seconds : session.configuration.timeoutIntervalForRequest
-    return min(seconds, 1e8)
-  }
+  #if !canImport(FoundationNetworking)
+    /// Zero, negative and NaN mean the session's timeout. Infinite and huge values mean none. What URLSession does with
+    /// such a value is not documented.
+    private func usableTimeout(_ seconds: TimeInterval) -> TimeInterval {
+      min(seconds > 0 ? seconds : session.configuration.timeoutIntervalForRequest, 1e8)
+    }
+  #endif
 }

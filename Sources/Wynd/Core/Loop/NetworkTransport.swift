@@ -18,11 +18,11 @@ nonisolated struct NetworkOutgoing: Sendable {
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
   var secretFields: Set<String> = []
+  /// Whether the request may be repeated whatever has happened to it.
+  var isSafeToRepeat: Bool { RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe }
   /// Whether the request runs on a private session, because the app may have invalidated its own. The loop sets false
   /// for a plain first attempt only. On Linux, every request runs on one.
   var usesPrivateSession = true
-  /// Whether the request may be repeated whatever has happened to it.
-  var isSafeToRepeat: Bool { RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe }
   var hasBody: Bool {
     if bodies?.file != nil || bodies?.stream != nil { return true }
     return request.httpBodyStream != nil || request.httpBody?.isEmpty == false
@@ -31,13 +31,6 @@ nonisolated struct NetworkOutgoing: Sendable {
     /// Receives what URLSession measures.
     var metrics: NetworkLock<URLSessionTaskMetrics?>?
   #endif
-  /// The request without the length of a body that is not in it.
-  var requestToValidate: URLRequest {
-    guard bodies?.file != nil || bodies?.stream != nil else { return request }
-    var request = request
-    request.setValue(nil, forHTTPHeaderField: "Content-Length")
-    return request
-  }
 }
 
 /// Hands requests to the network. The retry loop uses the network only through this protocol, so that a test can
@@ -53,12 +46,16 @@ nonisolated protocol NetworkTransport: Sendable {
 nonisolated extension NetworkTransport {
   /// Validates the request and sends it.
   func send(_ outgoing: NetworkOutgoing) async -> NetworkOutcome {
-    if let reason = validationError(for: outgoing.requestToValidate) {
+    if let reason = validationError(for: outgoing.request) {
       return NetworkOutcome(error: NetworkError.invalidRequest(reason: reason))
+    }
+    var outgoing = outgoing
+    if outgoing.bodies?.stream != nil, let length = outgoing.bodies?.length {
+      outgoing.request.setValue(String(length), forHTTPHeaderField: "Content-Length")
     }
     if _Concurrency.Task.isCancelled { return .cancelled }
     let completion = NetworkAttemptCompletion()
-    return await completion.outcome { start(outgoing, completion) }
+    return await completion.outcome { [outgoing] in start(outgoing, completion) }
   }
 }
 
@@ -71,6 +68,8 @@ nonisolated struct NetworkBodies: Sendable {
   var file: URL?
   /// Makes a new stream each time the body is sent.
   var stream: (@Sendable () throws -> InputStream)?
+  /// The number of bytes of the file or the stream; nil if it is not known.
+  var length: Int64?
   var onHead: @Sendable (HTTPURLResponse) throws -> Void = { _ in }
   var onData: @Sendable (Data) throws -> Void
   /// Receives the number of bytes of the request's body that have been sent so far.

@@ -5,7 +5,8 @@ import Foundation
 #endif
 
 /// One call: sends the request, asks the policy about a failure, waits, and sends again.
-nonisolated final class RetryLoop: Sendable {
+// Unchecked: `state` is used by one step after another, on whatever thread.
+nonisolated final class RetryLoop: @unchecked Sendable {
   typealias CallResult = Swift.Result<NetworkResponse<Data>, NetworkError>
 
   private let plan: NetworkCallPlan
@@ -13,14 +14,13 @@ nonisolated final class RetryLoop: Sendable {
   private let rule: RetryRule
   private let transport: any NetworkTransport
   private let clock: any RetryClock
+  private var state: RetryCallState
   /// Delivers the events of this call serially, so that a slow `onEvent` delays only its own call. Nil without
   /// `onEvent`.
   private let events: DispatchQueue?
 
   /// What the call does next.
   private enum Step: Sendable {
-    /// The wait before the call, which its plan asks for.
-    case delay(Swift.Duration)
     case attempt
     /// The app's `shouldRetry` has to decide about the error.
     case consultApp(NetworkError)
@@ -33,16 +33,15 @@ nonisolated final class RetryLoop: Sendable {
     rule = RetryRule(plan.policy)
     self.transport = transport
     self.clock = clock
-    events = rule.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
+    state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
+    events = plan.policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
   }
 
   // MARK: - The two forms of a call
 
   /// For an async caller. Canceling its task ends the call.
   func run() async -> CallResult {
-    let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
-    let first: Step = _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : firstStep(state)
-    let result = await runSteps(from: first, state)
+    let result = await runSteps(from: stepBeforeAttempt())
     await waitForEvents()
     return result
   }
@@ -51,47 +50,36 @@ nonisolated final class RetryLoop: Sendable {
   /// session before this returns, so the app may finish its session then.
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let deliver = Delivery(queue: queue, events: events, completion: completion)
-    let state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
-    switch firstStep(state) {
-    case .end(let result):
-      deliver(result)
-      return NetworkTask()
-    case .attempt:
-      return startWithAttempt(state, deliver)
-    case let first:
-      return NetworkTask { [self] in deliver(await runSteps(from: first, state)) }
+    let task = NetworkTask()
+    if let refusal = refusal() {
+      deliver(refusal)
+      return task
     }
-  }
-
-  private func startWithAttempt(_ stateBefore: RetryCallState, _ deliver: Delivery) -> NetworkTask {
-    var state = stateBefore
-    let completion = NetworkAttemptCompletion()
-    let task = NetworkTask(waitingFor: completion)
-    startAttempt(completion, &state)
-    let earlyOutcome = completion.onEnd { [self, state] outcome in
+    let attempt = NetworkAttemptCompletion()
+    task.onCancel { attempt.cancel() }
+    startAttempt(attempt)
+    let earlyOutcome = attempt.onEnd { [self] outcome in
       // A cancellation ends the attempt inside `cancel()`, in which the app may hold a lock that the handler needs.
-      proceed(after: outcome, state, task, deliver, isOnCallersStack: outcome.end == .cancelled)
+      proceed(after: outcome, task, deliver, isOnCallersStack: outcome.end == .cancelled)
     }
-    if let earlyOutcome { proceed(after: earlyOutcome, state, task, deliver, isOnCallersStack: true) }
+    if let earlyOutcome { proceed(after: earlyOutcome, task, deliver, isOnCallersStack: true) }
     return task
   }
 
   /// Continues a call after its first attempt. `isOnCallersStack`: whether the app may still be inside the call, or
   /// inside `cancel()`.
   private func proceed(
-    after outcome: NetworkOutcome, _ stateBefore: RetryCallState, _ task: NetworkTask, _ deliver: Delivery,
-    isOnCallersStack: Bool
+    after outcome: NetworkOutcome, _ task: NetworkTask, _ deliver: Delivery, isOnCallersStack: Bool
   ) {
-    var state = stateBefore
-    let next = stepAfterAttempt(outcome, &state)
+    let next = stepAfterAttempt(outcome)
     // Without a `Task`, because the app may have blocked the threads that run tasks.
     if case .end(let result) = next {
-      task.end()
+      task.onCancel(nil)
       return deliver(result, isOnCallersStack: isOnCallersStack)
     }
-    task.run { [self, state] in
-      let result = await runSteps(from: next, state)
-      task.end()
+    task.run { [self] in
+      let result = await runSteps(from: next)
+      task.onCancel(nil)
       deliver(result)
     }
   }
@@ -116,117 +104,91 @@ nonisolated final class RetryLoop: Sendable {
 
   // MARK: - The loop
 
-  private func runSteps(from first: Step, _ stateBefore: RetryCallState) async -> CallResult {
-    var state = stateBefore
+  private func runSteps(from first: Step) async -> CallResult {
     var next = first
     while true {
-      if case .end(let result) = next { return result }
-      next = await perform(next, &state)
+      switch next {
+      case .attempt:
+        let attempt = NetworkAttemptCompletion()
+        next = stepAfterAttempt(await attempt.outcome { startAttempt(attempt) })
+      case .consultApp(let error):
+        let verdict = await verdict(about: error)
+        state.elapsed = elapsed
+        next = decide(error, verdict)
+      case .wait(let delay, let source):
+        await waitBeforeRetry(delay, source)
+        next = stepBeforeAttempt()
+      case .end(let result):
+        return result
+      }
     }
   }
 
-  /// Carries out a step, and returns the one that follows.
-  private func perform(_ step: Step, _ state: inout RetryCallState) async -> Step {
-    switch step {
-    case .delay(let delay):
-      try? await clock.sleep(for: delay)
-      state.callStart = clock.now
-      return stepAfterWait(state)
-    case .attempt:
-      let completion = NetworkAttemptCompletion()
-      let outcome = await completion.outcome { startAttempt(completion, &state) }
-      return stepAfterAttempt(outcome, &state)
-    case .consultApp(let error):
-      let verdict = await verdict(about: error)
-      state.elapsed = elapsed(state)
-      return decide(error, verdict, &state)
-    case .wait(let delay, let source):
-      await waitBeforeRetry(delay, source, &state)
-      return stepAfterWait(state)
-    case .end:
-      return step
+  /// The end of the call if no attempt may start.
+  private func refusal() -> CallResult? {
+    if let reason = transport.validationError(for: request) {
+      return fail(.invalidRequest(reason: reason), .notRetryable)
     }
+    return timeUntilDeadline <= .zero ? stop(.deadline) : nil
   }
 
-  private func firstStep(_ state: RetryCallState) -> Step {
-    for notice in plan.notices { emit(.notice(notice), state) }
-    if let delay = plan.delay { return .delay(delay) }
-    return attemptIfAllowed(state)
+  private func stepBeforeAttempt() -> Step {
+    if _Concurrency.Task.isCancelled { return .end(fail(.cancelled, .cancelled)) }
+    return refusal().map { .end($0) } ?? .attempt
   }
 
-  private func attemptIfAllowed(_ state: RetryCallState) -> Step {
-    if let reason = transport.validationError(for: plan.requestToValidate) {
-      return .end(fail(.invalidRequest(reason: reason), .notRetryable, state))
-    }
-    return isPastDeadline(state) ? .end(stop(.deadline, state)) : .attempt
-  }
-
-  private func stepAfterWait(_ state: RetryCallState) -> Step {
-    _Concurrency.Task.isCancelled ? .end(fail(.cancelled, .cancelled, state)) : attemptIfAllowed(state)
-  }
-
-  private func startAttempt(_ completion: NetworkAttemptCompletion, _ state: inout RetryCallState) {
+  private func startAttempt(_ completion: NetworkAttemptCompletion) {
     state.attempts += 1
-    state.attemptStart = elapsed(state)
-    if rule.deadline < .noLimit { completion.setDeadline(timeUntilDeadline(state), clock) }
+    state.attemptStart = elapsed
+    if rule.deadline < .noLimit { completion.setDeadline(timeUntilDeadline, clock) }
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics
     #endif
-    if plan.isWrapped {
-      startWrapped(plan.attempt { [transport] in await transport.send($0) }, outgoing, completion)
+    if let attempt = plan.attempt(on: transport) {
+      // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
+      let work = _Concurrency.Task { [outgoing] in completion.end(await attempt(outgoing)) }
+      completion.onCancel { work.cancel() }
     } else {
-      let isAtCallStart = state.attempts == 1 && plan.delay == nil
-      outgoing.usesPrivateSession = plan.usesPrivateSession || !isAtCallStart
+      outgoing.usesPrivateSession = plan.usesPrivateSession || state.attempts > 1
       transport.start(outgoing, completion)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
-    emit(.attemptStarted, state, at: state.attemptStart)
-  }
-
-  /// Starts an attempt that middleware or a transfer carries out, perhaps with several requests.
-  private func startWrapped(
-    _ attempt: @escaping NetworkSend, _ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion
-  ) {
-    // Not awaited directly: the call ends in time even if a middleware ignores its cancellation.
-    let work = _Concurrency.Task { completion.end(await attempt(outgoing)) }
-    completion.onCancel { work.cancel() }
+    emit(.attemptStarted, at: state.attemptStart)
   }
 
   // MARK: - After an attempt
 
-  private func stepAfterAttempt(_ outcome: NetworkOutcome, _ state: inout RetryCallState) -> Step {
+  private func stepAfterAttempt(_ outcome: NetworkOutcome) -> Step {
     switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
-    case .success(let response): .end(succeed(response, outcome, state))
-    case .failure(let error): stepAfterFailure(error, outcome, &state)
+    case .success(let response): .end(succeed(response, outcome))
+    case .failure(let error): stepAfterFailure(error, outcome)
     }
   }
 
-  private func stepAfterFailure(
-    _ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState
-  ) -> Step {
-    if outcome.end == .cancelled { return .end(fail(.cancelled, .cancelled, state)) }
-    record(error, outcome, &state)
-    if outcome.end == .deadline { return .end(stop(.deadline, state)) }
+  private func stepAfterFailure(_ error: NetworkError, _ outcome: NetworkOutcome) -> Step {
+    if outcome.end == .cancelled { return .end(fail(.cancelled, .cancelled)) }
+    record(error, outcome)
+    if outcome.end == .deadline { return .end(stop(.deadline)) }
     if outcome.hasProgressed { state.startOver() }
     updateBudget(error, outcome)
-    let mayConsultApp = rule.shouldRetry != nil && !error.isCancellation
-    return mayConsultApp ? .consultApp(error) : decide(error, nil, &state)
+    let mayConsultApp = plan.policy.shouldRetry != nil && !error.isCancellation
+    return mayConsultApp ? .consultApp(error) : decide(error, nil)
   }
 
-  private func record(_ error: NetworkError, _ outcome: NetworkOutcome, _ state: inout RetryCallState) {
-    var attempt = endedAttempt(state)
+  private func record(_ error: NetworkError, _ outcome: NetworkOutcome) {
+    var attempt = endedAttempt
     attempt.error = error
     attempt.delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
     state.history.append(attempt)
-    state.elapsed = elapsed(state)
+    state.elapsed = elapsed
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
-    emit(.attemptFailed(error, rule.safety(of: request, state)), state)
+    emit(.attemptFailed(error, rule.safety(of: request, state)))
   }
 
-  private func endedAttempt(_ state: RetryCallState) -> NetworkAttempt {
-    let duration = elapsed(state) - state.attemptStart
+  private var endedAttempt: NetworkAttempt {
+    let duration = elapsed - state.attemptStart
     var attempt = NetworkAttempt(number: state.attempts, startedAt: state.attemptStart, duration: duration)
     #if !canImport(FoundationNetworking)
       attempt.metrics = state.metrics.withLock { $0 }
@@ -249,38 +211,34 @@ nonisolated final class RetryLoop: Sendable {
 
   /// Asks the app's `shouldRetry`, on a queue of its own, so that a slow closure delays only its own call.
   private func verdict(about error: NetworkError) async -> Bool? {
-    guard let shouldRetry = rule.shouldRetry else { return nil }
+    guard let shouldRetry = plan.policy.shouldRetry else { return nil }
     return await withCheckedContinuation { continuation in
       DispatchQueue(label: "Wynd.shouldRetry").async { continuation.resume(returning: shouldRetry(error)) }
     }
   }
 
-  private func decide(_ error: NetworkError, _ verdict: Bool?, _ state: inout RetryCallState) -> Step {
+  private func decide(_ error: NetworkError, _ verdict: Bool?) -> Step {
     // Canceled since the attempt ended, for example while the app's `shouldRetry` decided.
-    if _Concurrency.Task.isCancelled { return .end(fail(.cancelled, .cancelled, state)) }
+    if _Concurrency.Task.isCancelled { return .end(fail(.cancelled, .cancelled)) }
     switch rule.decision(error, request, state, verdict: verdict, now: clock.date, random: clock.random()) {
-    case .stop(let reason):
-      return .end(stop(reason, state))
-    case .retry(let delay, let source):
-      return .wait(delay, source)
+    case .stop(let reason): return .end(stop(reason))
+    case .retry(let delay, let source): return .wait(delay, source)
     }
   }
 
   /// Waits before the next attempt. While several calls to the origin fail, the retry is skipped and the call waits its
   /// next backoff step. Ends early when the call is canceled.
-  private func waitBeforeRetry(
-    _ delay: Swift.Duration, _ source: NetworkEvent.DelaySource, _ state: inout RetryCallState
-  ) async {
+  private func waitBeforeRetry(_ delay: Swift.Duration, _ source: NetworkEvent.DelaySource) async {
     var delay = delay
     var source = source
     let last = state.history.count - 1
     let error = state.history[last].error
     let indicatesOverload = error?.indicatesOverload == true
     while !_Concurrency.Task.isCancelled {
-      emit(.willRetry(after: delay, source), state)
+      emit(.willRetry(after: delay, source))
       state.history[last].delay = (state.history[last].delay ?? .zero) + delay
       do { try await clock.sleep(for: delay) } catch { return }
-      state.elapsed = elapsed(state)
+      state.elapsed = elapsed
       state.retries += 1
       let isFailing = rule.budget.isFailing(server(of: error), now: clock.now)
       guard indicatesOverload, isFailing else { return }
@@ -291,52 +249,44 @@ nonisolated final class RetryLoop: Sendable {
     }
   }
 
-  // MARK: - The deadline
-
-  private func timeUntilDeadline(_ state: RetryCallState) -> Swift.Duration { rule.deadline - elapsed(state) }
-
-  private func isPastDeadline(_ state: RetryCallState) -> Bool { timeUntilDeadline(state) <= .zero }
-
   /// The time since the start of the call.
-  private func elapsed(_ state: RetryCallState) -> Swift.Duration { clock.now - state.callStart }
+  private var elapsed: Swift.Duration { clock.now - state.callStart }
+
+  private var timeUntilDeadline: Swift.Duration { rule.deadline - elapsed }
 
   // MARK: - The end
 
-  private func succeed(
-    _ response: NetworkResponse<Data>, _ outcome: NetworkOutcome, _ state: RetryCallState
-  ) -> CallResult {
+  private func succeed(_ response: NetworkResponse<Data>, _ outcome: NetworkOutcome) -> CallResult {
     var response = response
     rule.budget.responded(response.response.url, now: clock.now)
     if outcome.hasFollowedRedirect { rule.budget.responded(request.url, now: clock.now) }
-    emit(.succeeded(statusCode: response.statusCode), state)
+    emit(.succeeded(statusCode: response.statusCode))
     response.failures = state.history
-    response.success = endedAttempt(state)
+    response.success = endedAttempt
     return .success(response)
   }
 
   /// Ends the call with its last error, wrapped if the error alone does not show why no further attempt is made.
-  private func stop(_ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
+  private func stop(_ reason: RetryFailure.StopReason) -> CallResult {
     let error = state.history.last?.error ?? .urlError(URLError(.timedOut))
-    if reason.leavesErrorUnwrapped(attempts: state.history.count) {
-      return fail(error, reason, state)
-    }
+    if reason.leavesErrorUnwrapped(attempts: state.history.count) { return fail(error, reason) }
     let failure = RetryFailure(
       lastError: error, attempts: state.history, stopReason: reason, method: request.networkMethod)
-    return fail(.inaccessible(failure), reason, state)
+    return fail(.inaccessible(failure), reason)
   }
 
-  private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason, _ state: RetryCallState) -> CallResult {
-    emit(.gaveUp(reason), state)
+  private func fail(_ error: NetworkError, _ reason: RetryFailure.StopReason) -> CallResult {
+    emit(.gaveUp(reason))
     return .failure(error)
   }
 
   // MARK: - Events
 
   /// `time`: measured from the start of the call; nil means now.
-  private func emit(_ kind: NetworkEvent.Kind, _ state: RetryCallState, at time: Swift.Duration? = nil) {
-    guard let events, let onEvent = rule.onEvent else { return }
+  private func emit(_ kind: NetworkEvent.Kind, at time: Swift.Duration? = nil) {
+    guard let events, let onEvent = plan.policy.onEvent else { return }
     let event = NetworkEvent(
-      callID: plan.id, request: request, attempt: state.attempts, elapsed: time ?? elapsed(state), kind: kind)
+      callID: plan.id, request: request, attempt: state.attempts, elapsed: time ?? elapsed, kind: kind)
     events.async { onEvent(event) }
   }
 

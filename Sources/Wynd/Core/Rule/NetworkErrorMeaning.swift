@@ -134,7 +134,7 @@ nonisolated extension NetworkError {
   var delivery: NetworkDelivery {
     switch self {
     // The error of another request, or of another call with attempts of its own.
-    case .middlewareError, .inaccessible: .maybeApplied
+    case .generalError, .inaccessible: .maybeApplied
     case .mappedError(_, let cause): cause.delivery
     default: meaning.delivery
     }

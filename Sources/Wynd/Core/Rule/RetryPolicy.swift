@@ -132,23 +132,3 @@ nonisolated extension RetryPolicy {
     }
   }
 }
-
-nonisolated extension RetryPolicy: CustomStringConvertible {
-  /// The fields that are set, such as "RetryPolicy(maxRetries: 3, deadline: 10.0 seconds)".
-  public var description: String {
-    func text(_ limit: Swift.Duration) -> String { limit == .noLimit ? "noLimit" : "\(limit)" }
-    let fields = [
-      maxRetries.map { "maxRetries: \($0)" },
-      backoff.map { "backoff: \($0)" },
-      maxRetryAfter.map { "maxRetryAfter: \(text($0))" },
-      maxRetryTime.map { "maxRetryTime: \(text($0))" },
-      maxUnreachableTime.map { "maxUnreachableTime: \(text($0))" },
-      deadline.map { "deadline: \(text($0))" },
-      budget.map { $0 === RetryBudget.unlimited ? "budget: unlimited" : "budget" },
-      retriesNonIdempotent.map { "retriesNonIdempotent: \($0)" },
-      shouldRetry.map { _ in "shouldRetry" },
-      onEvent.map { _ in "onEvent" },
-    ]
-    return "RetryPolicy(\(fields.compactMap { $0 }.joined(separator: ", ")))"
-  }
-}

@@ -1,0 +1,11 @@
+import Foundation
+
+/// An error whose log text contains no secret.
+nonisolated protocol NetworkLoggableError: Error { var networkLogText: String { get } }
+
+nonisolated extension NetworkLoggableError where Self: CustomStringConvertible {
+  var networkLogText: String { description }
+}
+
+/// A ``NetworkLoggableError`` about a response.
+nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse<Data> { get } }

@@ -1,0 +1,6 @@
+/// An error of a middleware or a transfer that says whether a retry may help. Any other error that they throw is not
+/// retried.
+nonisolated public protocol RetryableError: Error {
+  /// Whether a retry may help.
+  var shouldRetry: Bool { get }
+}
