@@ -32,7 +32,6 @@ enum Demonstration {
   static func line(for event: NetworkEvent) -> String {
     let time = String(format: "%5.2f s", event.elapsed / .seconds(1))
     switch event.kind {
-    case .notice(let text): return "\(time)  \(text)"
     case .attemptStarted: return "\(time)  #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent"
     case .attemptFailed(let error, let safety):
       return "\(time)     ✗ \(error)\n             \(safety.isSafe ? "may" : "must not") be repeated: \(safety)"

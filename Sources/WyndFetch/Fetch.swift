@@ -34,9 +34,8 @@ struct Fetch {
     guard let file else {
       return try await URLSession.shared.performNetworkRequest(request, allowEmptyData: true, policy: policy)
     }
-    let options = DownloadOptions(overwrites: true, resumes: true)
     try await URLSession.shared.performNetworkDownload(
-      request, to: file, options: options, policy: policy, onProgress: ProgressBar.draw)
+      request, to: file, overwrites: true, resumes: true, policy: policy, onProgress: ProgressBar.draw)
     ProgressBar.clear()
     return nil
   }

@@ -26,7 +26,9 @@ public struct CocoaError: Error, Sendable {
   }
   public static let fileWriteOutOfSpace = Code.fileWriteOutOfSpace
 }
-public enum POSIXErrorCode: Int32, Sendable { case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO }
+public enum POSIXErrorCode: Int32, Sendable {
+  case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO, EACCES, EPERM, EROFS
+}
 public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
@@ -39,7 +41,9 @@ public struct Date: Sendable, Codable, Hashable, Comparable {
   public struct ISO8601FormatStyle: Sendable {
     public init(includingFractionalSeconds: Bool = false) {}
     public func parse(_ value: String) throws -> Date { Date() }
+    public static var iso8601: ISO8601FormatStyle { ISO8601FormatStyle() }
   }
+  public func formatted(_ style: ISO8601FormatStyle) -> String { "" }
   public init(timeIntervalSinceNow: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
@@ -220,7 +224,10 @@ public class JSONSerialization {
   public class func jsonObject(with data: Data, options: ReadingOptions = []) throws -> Any { fatalError() }
 }
 public class JSONEncoder: @unchecked Sendable {
-  public enum DateEncodingStrategy: Sendable { case iso8601, secondsSince1970, millisecondsSince1970 }
+  public enum DateEncodingStrategy: Sendable {
+    case iso8601
+    case custom(@Sendable (Date, any Encoder) throws -> Void)
+  }
   public init() {}
   public var dateEncodingStrategy = DateEncodingStrategy.iso8601
   public struct OutputFormatting: OptionSet, Sendable {
@@ -343,6 +350,10 @@ public var O_NONBLOCK: Int32 { 4 }
 public var O_CLOEXEC: Int32 { 0x100_0000 }
 public func rename(_ old: String, _ new: String) -> Int32 { 0 }
 public var errno: Int32 { 0 }
+public var EWOULDBLOCK: Int32 { 35 }
+public var LOCK_EX: Int32 { 2 }
+public var LOCK_NB: Int32 { 4 }
+public func flock(_ descriptor: Int32, _ operation: Int32) -> Int32 { 0 }
 public struct Locale: Sendable {
   public static var preferredLanguages: [String] { [] }
   public init(identifier: String) {}

@@ -38,6 +38,7 @@ public let token = "token"
 public let text = "text"
 public let name = "name"
 public let password = "password"
+public let newPassword = "password"
 public let page: Int? = nil
 
 // A web service, with a sign-in.
@@ -50,6 +51,8 @@ public struct User: Codable, Sendable {
   }
 }
 public let newUser = User(id: 1, name: "Ada")
+public struct Filter: Encodable, Sendable { public var page = 1 }
+public let filter = Filter()
 public struct Order: Encodable, Sendable {}
 public let order = Order()
 public struct Expense: Decodable, Sendable { public var amount: Double }
@@ -60,7 +63,7 @@ public struct Expenses: Endpoint {
 public struct SignIn: NetworkCredential, Codable {
   public var token: String
   public var refreshToken: String
-  public var header: NetworkHeader { .authorization(bearer: token) }
+  public var headers: [String: String] { ["Authorization": "Bearer \(token)"] }
 }
 public struct SignInCall: Endpoint {
   public typealias Response = SignIn
@@ -81,10 +84,16 @@ public enum Keychain {
   public static func save(_ signIn: SignIn?) {}
   public static func load() -> SignIn? { nil }
 }
+public let keychain = Keychain.self
 
 nonisolated(unsafe) public var policy = RetryPolicy.default
-public let store = MemoryStore()
-public let cache = ResponseCache(store)
+public let cache = ResponseCache()
+// A store of the app's own.
+public actor Responses {
+  public init() {}
+  public func response(to request: URLRequest) -> NetworkResponse<Data>? { nil }
+  public func store(_ response: NetworkResponse<Data>, for request: URLRequest) {}
+}
 public let authentication = Authentication<SignIn>(for: url) { old, _ in old }
 public let client = NetworkClient(baseURL: baseURL, on: cache, middleware: [authentication])
 public enum AppNetwork { public static let client = NetworkClient() }

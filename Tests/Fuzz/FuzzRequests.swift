@@ -37,7 +37,7 @@ private struct Address: Endpoint {
   var path = "/"
   var escapedPath: String?
   var queryItems: [URLQueryItem] = []
-  var headers: [NetworkHeader] = []
+  var headers: [String: String] = [:]
   var percentEncodedPath: String { escapedPath ?? NetworkPercentEncoding.path(path) }
 }
 
@@ -55,8 +55,12 @@ func url(_ text: String) {
   if let url = try? Address(escapedPath: text).url {
     require(url.query == nil && url.fragment == nil, url.absoluteString)
   }
-  let settings = NetworkDefaults(baseURL: URL(string: field.count > 1 ? field[1] : "http://h/v1"))
-  _ = try? Address(host: "", path: text).call(nil, settings)
+  let service = URL(string: field.count > 1 ? field[1] : "http://h/v1")
+  if let relative = try? Address(host: "", path: text).url,
+    let whole = try? NetworkEndpointURL.url(completing: relative, with: service)
+  {
+    require(NetworkOrigin(whole) == NetworkOrigin(service), "\(whole)")
+  }
   let item = URLQueryItem(name: field[0], value: field.count > 1 ? field[1] : nil)
   if let url = try? Address(queryItems: [item]).url {
     let query = String(url.absoluteString.dropFirst("https://example.com/?".count))
@@ -83,13 +87,14 @@ func decoded(_ text: String) -> [UInt8]? {
 
 func field(_ text: String) {
   let field = parts(text)
-  let header = NetworkHeader(field[0], field.count > 1 ? field[1] : "v")
-  if let request = try? Address(headers: [header]).request {
-    require(!header.name.isEmpty && !header.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "\(header)")
-    _ = NetworkRedirect.request(request, after: URLRequest(url: base), additional: [field[0]: header.value])
+  let (name, value) = (field[0], field.count > 1 ? field[1] : "v")
+  let headers = NetworkHeaders([name: value])
+  if let request = try? Address(headers: [name: value]).request {
+    require(!name.isEmpty && !value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }, "\(name): \(value)")
+    _ = NetworkRedirect.request(request, after: URLRequest(url: base), additional: headers)
   }
-  _ = header.description
-  let part = RequestBody.Part(name: field[0], data: Data(), fileName: field.last, contentType: header.value)
+  _ = headers.description
+  let part = RequestBody.Part.data(name, Data(), fileName: field.last, contentType: value)
   if let head = try? part.head() {
     let lines = head.utf8.split(separator: 10)
     require(lines.count == 2 && lines[0].filter { $0 == 34 }.count == 4, head)
@@ -112,12 +117,62 @@ func description(_ text: String) {
   if let url = URL(string: field[0]) { _ = url.redactedForLog }
 }
 
+/// Any JSON, as a struct of an app could contain it.
+private enum AnyJSON: Codable {
+  case null
+  case bool(Bool)
+  case number(Double)
+  case text(String)
+  case array([AnyJSON])
+  case object([String: AnyJSON])
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if value.decodeNil() {
+      self = .null
+    } else if let bool = try? value.decode(Bool.self) {
+      self = .bool(bool)
+    } else if let number = try? value.decode(Double.self) {
+      self = .number(number)
+    } else if let text = try? value.decode(String.self) {
+      self = .text(text)
+    } else if let array = try? value.decode([AnyJSON].self) {
+      self = .array(array)
+    } else {
+      self = .object(try value.decode([String: AnyJSON].self))
+    }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let bool): try container.encode(bool)
+    case .number(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    case .array(let array): try container.encode(array)
+    case .object(let members): try container.encode(members)
+    }
+  }
+}
+
+/// For any JSON, only an object has names for a query.
 func json(_ bytes: [UInt8]) {
-  guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return }
-  guard let data = try? JSONEncoder().encode(value) else { return }
-  let again = try? JSONDecoder().decode(JSONValue.self, from: data)
-  require(again == value, "\(value) \(String(describing: again))")
-  _ = try? QueryEncoder().encode(value)
+  guard let value = try? JSONDecoder().decode(AnyJSON.self, from: Data(bytes)) else { return }
+  let items = try? URLQueryItem.networkItems(of: value)
+  let hasNames =
+    switch value {
+    case .object, .null: true
+    default: false
+    }
+  require((items != nil) == hasNames, "\(value)")
+  check(items ?? [])
+}
+
+/// A query has only characters that a URL may contain.
+private func check(_ items: [URLQueryItem]) {
+  let query = NetworkPercentEncoding.query(items)
+  require(query.utf8.allSatisfy { 33..<127 ~= $0 }, query)
 }
 
 func charset(_ bytes: [UInt8]) {
@@ -130,11 +185,10 @@ func charset(_ bytes: [UInt8]) {
   _ = try? Text().parse(data: Data(bytes.dropFirst(30)), response: response, decoder: JSONDecoder())
 }
 
+/// For any text, a server receives the name once for each value, and the values as they are.
 func query(_ text: String) {
   let field = parts(text)
-  for arrays in [QueryEncoder.ArrayStyle.repeated, .brackets, .commas] {
-    let items = try? QueryEncoder(arrays: arrays).encode([field[0]: field])
-    require(items != nil, text)
-    _ = NetworkPercentEncoding.query(items ?? [])
-  }
+  let items = (try? URLQueryItem.networkItems(of: [field[0]: field])) ?? []
+  require(items.map { $0.value ?? "" } == field && items.allSatisfy { $0.name == field[0] }, text)
+  check(items)
 }

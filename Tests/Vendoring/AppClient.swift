@@ -36,21 +36,27 @@ nonisolated extension Endpoint where Self == AdHocEndpoint<[Page]> {
   var task: NetworkTask?
 
   init(_ url: URL) {
-    authentication = Authentication(for: url) { _, client in BearerToken(try await client.load(NewToken())) }
+    authentication = Authentication(for: url) { _, client in
+      BearerToken(try await client.load(NewToken()))
+    } onChange: { token, error in
+      print(token as Any, error as Any)
+    }
     var policy = RetryPolicy(maxRetries: 3)
     policy.onEvent = { print($0) }
     client = NetworkClient(
       baseURL: url, headers: ["User-Agent": "App/1"], policy: policy,
-      middleware: [Counting(), authentication, ResponseValidation(statusCodes: 200..<300) { _ in nil }])
+      middleware: [Counting(), authentication, .around { try await $1($0) }])
   }
 
   func refresh() async {
     do throws(NetworkError) { pages.append(try await client.load(Pages()).number) } catch { print(error) }
   }
-  func loadWithoutAType() async throws {
+  func loadWithoutAType(_ url: URL) async throws {
     pages.append(try await client.load(.post("/pages", body: .json(Page(number: 1)), as: Page.self)).number)
     _ = try await client.load(.get("/pages", query: ["name": "a", "page": 2], as: [Page].self))
-    try await client.load(.delete("/pages/1", headers: [.authorization(bearer: "t")]))
+    try await client.load(.delete("/pages/1", headers: ["Authorization": "Bearer t"]))
+    let key = Authentication(for: url, try BasicCredential(user: "a", password: "b"))
+    key.signIn(try BasicCredential(user: "a", password: "c"))
     let found: [Page] = try await client.load(.pages(after: 2))
     pages += found.map(\.number)
     client.load(.pages(after: 3)) { (result: Swift.Result<[Page], NetworkError>) in print(result) }

@@ -25,15 +25,15 @@ struct UserList: Endpoint {
   typealias Response = [User]?
   let host = "example.com"
   let path = "/users"
-  var queryItems: [URLQueryItem] { get throws { try QueryEncoder().encode(["page": 1, "q": "x"]) } }
-  var headers: NetworkHeaders { [.authorization(bearer: "t"), .init("X-A", "b")] }
+  var queryItems: [URLQueryItem] { get throws { [URLQueryItem(name: "page", value: "1")] } }
+  var headers: [String: String] { ["Authorization": "Bearer t", "X-A": "b"] }
   var method: NetworkMethod { "PURGE" }
 }
 struct AccountItem: Endpoint {
   typealias Response = Account
   let host = "example.com"
   let path = "/account"
-  var body: RequestBody { .json(["a": 1, "b": [nil, "x"]]) }
+  var body: RequestBody { .json(["a": 1, "b": [nil, "x"] as [String?], "c": ["d": 1, "e": "x"] as NetworkObject]) }
   func prepare(request: inout URLRequest) throws { request.timeoutInterval = 5 }
 }
 nonisolated protocol ShopCall: Endpoint {}
@@ -70,10 +70,15 @@ struct Complete: Endpoint {
   let port: Int? = 8080
   let path = "/complete"
   let method: NetworkMethod = .post
-  let headers: [NetworkHeader] = [.init("X-A", "b")]
+  let headers: [String: String] = ["X-A": "b"]
   let decoder = JSONDecoder()
   let policy: RetryPolicy = .never
   var body: RequestBody { .text("x") }
+}
+struct Located: Endpoint {
+  typealias Response = User
+  let path = ""
+  let url: URL
 }
 // As the article writes it: the compiler warns about a member that nearly matches.
 nonisolated struct NewUser {
@@ -111,6 +116,7 @@ final class Users {
     _ = try await URLSession.shared.load(Call<[User]>(path: "/users"))
     try await URLSession.shared.load(Complete())
     try await URLSession.shared.load(HeaderFields())
+    name = try await URLSession.shared.load(Located(url: URL(fileURLWithPath: "/"))).name
   }
   // One kind of call: a URL, a request or an endpoint for every verb.
   func callInEveryWay(_ url: URL) async throws {
@@ -120,9 +126,9 @@ final class Users {
     print(response.headers["x-total"] ?? "", response.value(forHTTPHeaderField: "X-Total") ?? "")
     let user = try await URLSession.shared.load(URLRequest(url: url), as: User.self)
     URLSession.shared.load(url, as: [User].self) { result in print(result) }
-    let users: [User] = try await URLSession.shared.load(.get(url, query: .init(Order(id: 3))))
+    let users: [User] = try await URLSession.shared.load(.get(url, query: .encoding(Order(id: 3))))
     let same = try await URLSession.shared.load(.get(url, headers: ["Accept": "a/b"], as: [User].self))
-    try await URLSession.shared.load(.post(url, headers: [.idempotencyKey(UUID())], body: .json(user)))
+    try await URLSession.shared.load(.post(url, body: .json(user), idempotencyKey: UUID()))
     let head = try await URLSession.shared.load(.head(url)).statusCode
     let allowed: User = try await URLSession.shared.load(.request(.options, url))
     _ = try await URLSession.shared.load(PhotoUpload(photo: url)) { progress in print(progress.completed) }

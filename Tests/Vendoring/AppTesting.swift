@@ -9,14 +9,17 @@ nonisolated struct Counted: Encodable {
 }
 
 func scriptedInEveryWay(_ url: URL) async throws {
-  let gate = NetworkScriptGate()
-  let script = NetworkScript([
-    .held(gate, try .json(Counted())), .failure(URLError(.timedOut)), .failure(.timedOut),
-    .status(404, headers: ["X-A": "b"]),
-  ])
+  let steps: [NetworkScript.Step] = [
+    try .json(Counted()), .failure(URLError(.timedOut)), .failure(.timedOut), .status(404, headers: ["X-A": "b"]),
+    .response(200, body: Data()), .chunks(200, headers: ["X-A": "b"], [Data()], isCut: true), .silence,
+  ]
+  let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+  let script = NetworkScript { _, index in
+    if index == 0 { for await _ in gate { break } }
+    return steps[index % steps.count]
+  }
   async let data = script.performNetworkRequest(url)
-  await gate.waitUntilReached()
-  gate.open()
+  opening.yield()
   print(try await data.count)
 }
 

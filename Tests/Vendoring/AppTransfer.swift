@@ -15,18 +15,19 @@ import Foundation
   init(network: any NetworkPerformer) { self.network = network }
 
   func download(_ request: URLRequest, to file: URL) {
-    let options = DownloadOptions(overwrites: true, resumes: true)
     task = network.performNetworkDownload(
-      request, to: file, options: options,
+      request, to: file, overwrites: true, resumes: true,
       onProgress: { progress in _Concurrency.Task { @MainActor in self.fraction = progress.fraction } }
     ) { result in
-      _Concurrency.Task { @MainActor in if case .success(let done) = result { self.files.append(done.file) } }
+      _Concurrency.Task { @MainActor in if case .success(let done) = result { self.files.append(done.value) } }
     }
   }
 
   /// Each takes a URL, too.
   func everything(from url: URL, _ file: URL) async throws {
     try await network.performNetworkDownload(url, to: file) { progress in print(progress.completed) }
+    try await network.performNetworkDownload(url, to: file, validate: { print($0.path) })
+    if NetworkPartialDownload.exists(for: file) { NetworkPartialDownload.remove(for: file) }
     try await network.performNetworkUpload(url, from: .file(file)) { progress in print(progress.completed) }
     for try await chunk in try await network.networkBytes(for: url) { print(chunk.count) }
     for try await event in network.serverSentEvents(for: url, policy: .never) { print(event.data) }
@@ -34,7 +35,7 @@ import Foundation
 
   func everything(_ request: URLRequest, _ file: URL) async throws(NetworkError) {
     let done = try await network.performNetworkDownload(request, to: file)
-    files.append(done.file)
+    files.append(done.value)
     try await network.performNetworkUpload(request, from: .file(file))
     network.performNetworkUpload(request, from: .data(Data()), completionHandler: { _ in })
     try await network.performNetworkUpload(request, from: .stream(length: 1) { InputStream(data: Data([1])) })

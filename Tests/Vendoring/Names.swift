@@ -57,3 +57,11 @@ struct Result {}
 struct Duration {}
 struct Date {}
 struct RetryAfter {}
+struct Header {}
+struct Headers {}
+struct Values {}
+struct Object {}
+struct Query {}
+struct QueryNode {}
+struct Credential {}
+struct PartialDownload {}

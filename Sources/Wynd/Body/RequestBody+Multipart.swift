@@ -56,17 +56,23 @@ nonisolated extension RequestBody.Part {
   }
 
   /// A text field.
-  public init(name: String, value: String) { self.init(name: name) { try $0(Data(value.utf8)) } }
+  public static func text(_ name: String, _ value: String) -> Self { Self(name: name) { try $0(Data(value.utf8)) } }
+
   /// Raw bytes, sent as a file if there is a `fileName`.
-  public init(name: String, data: Data, fileName: String? = nil, contentType: String = "application/octet-stream") {
-    self.init(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
+  public static func data(
+    _ name: String, _ data: Data, fileName: String? = nil, contentType: String = "application/octet-stream"
+  ) -> Self {
+    Self(name: name, content: { try $0(data) }, fileName: fileName, contentType: contentType)
   }
+
   /// A file, which is read when the call is made. The default `fileName` is the name of the file. A file that cannot be
   /// read is ``TransferError/unusableFile(_:reason:)``, inside ``NetworkError/generalError(_:)``.
-  public init(name: String, file: URL, fileName: String? = nil, contentType: String = "application/octet-stream") {
-    let fileName = fileName ?? file.lastPathComponent
-    self.init(
-      name: name, content: { try Self.read(file, $0) }, fileName: fileName, contentType: contentType, isFile: true)
+  public static func file(
+    _ name: String, _ file: URL, fileName: String? = nil, contentType: String = "application/octet-stream"
+  ) -> Self {
+    Self(
+      name: name, content: { try read(file, $0) }, fileName: fileName ?? file.lastPathComponent,
+      contentType: contentType, isFile: true)
   }
 
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {

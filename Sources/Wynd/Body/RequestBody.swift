@@ -13,7 +13,7 @@ public import Foundation
 ///   .form([URLQueryItem(name: "grant_type", value: "password")]),
 ///   .file(film, contentType: "video/mp4"),
 ///   .stream(length: 1_000) { InputStream(data: data) },
-///   .multipart([.init(name: "photo", file: url, contentType: "image/jpeg")]),
+///   .multipart([.text("title", "Holidays"), .file("photo", url, contentType: "image/jpeg")]),
 /// ]
 /// ```
 ///

@@ -4,7 +4,7 @@ public import Foundation
 nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvertible, RetryableError, LocalizedError,
   Sendable
 {
-  /// The file exists already, and ``DownloadOptions/overwrites`` is false.
+  /// The file exists already, and the download does not overwrite it.
   case destinationExists(URL)
   /// The file cannot be read or written, for this reason.
   case unusableFile(URL, reason: String)
@@ -19,7 +19,7 @@ nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvert
   case changed(reason: String)
   /// A line or an event of a stream is larger than this limit in bytes, or the reader is further behind.
   case responseTooLarge(limit: Int)
-  /// The file is complete, and ``DownloadOptions/validate`` threw this error.
+  /// The file is complete, and `validate:` of the download threw this error.
   case invalidFile(any Error)
 
   /// Whether a retry may help.
@@ -27,7 +27,7 @@ nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvert
 
   /// One line for a log.
   public var description: String { NetworkError.oneLine(texts.log, 1_000) }
-  /// A sentence for people. An error of ``DownloadOptions/validate`` can provide its own, as a `LocalizedError`.
+  /// A sentence for people. An error of `validate:` can provide its own, as a `LocalizedError`.
   public var errorDescription: String? {
     if case .invalidFile(let own as any LocalizedError) = self { own.errorDescription } else { texts.people }
   }

@@ -26,9 +26,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     let found = await cache.store.response(for: key)
     if let found, found.isVariantIndex {
       storedKey = key.withVariant(found.variant(of: request))
-      let variant = await cache.store.response(for: storedKey)
-      // A store of the app might not tell variants apart.
-      stored = variant?.isVariantIndex == false ? variant : nil
+      stored = await cache.store.response(for: storedKey)
     } else {
       storedKey = key
       stored = found

@@ -1,6 +1,6 @@
 /// The contents of a store, limited in total size. The least recently used value is evicted first.
 nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  private struct Entry: Sendable {
+  struct Entry: Sendable {
     var value: Value
     var size: Int
     var use: Int
@@ -12,7 +12,7 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
   /// The number of the most recent use. Uses are numbered in order.
   var lastUse = 0
   private var size = 0
-  private var entries: [Key: Entry] = [:]
+  var entries: [Key: Entry] = [:]
 
   init(capacity: Int, delete: @escaping @Sendable (Value) -> Void = { _ in }) {
     self.capacity = capacity

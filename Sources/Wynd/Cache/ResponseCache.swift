@@ -8,7 +8,7 @@ public import Foundation
 /// Downloads, uploads and streams are not cached.
 ///
 /// ```swift
-/// let cache = ResponseCache(try DiskStore(folder, capacity: 50_000_000), servesStaleIfError: true, on: session)
+/// let cache = try ResponseCache(in: folder, capacity: 50_000_000, servesStaleIfError: true, on: session)
 /// let client = NetworkClient(baseURL: baseURL, on: cache, middleware: [authentication])
 /// for try await expenses in client.values(of: .expenses) { show(expenses.value, isOld: expenses.source == .cache) }
 /// ```
@@ -38,15 +38,15 @@ public import Foundation
 /// the server refused it with an error status, or it was not sent. One that is declared to only read
 /// (``Endpoint/isReadOnly``) removes nothing.
 nonisolated public struct ResponseCache: Sendable {
-  let store: any ResponseStore
+  let store: ResponseStore
   let servesStaleIfError: Bool
   /// Carries out the calls. It adds no credential of its own.
   let base: any NetworkPerformer
 
-  /// Makes a cache.
+  /// Makes a cache in memory.
   ///
   /// - Parameters:
-  ///   - store: Where responses are stored.
+  ///   - capacity: The size of all stored responses, in bytes. The least recently used one is evicted first.
   ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing. If a
   ///     response is stored, only one attempt is made, also of a renewal of the credential, and its error is in
   ///     ``NetworkResponse/revalidationError``. A response with `must-revalidate` or `no-cache` is never served in
@@ -54,13 +54,36 @@ nonisolated public struct ResponseCache: Sendable {
   ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``. A client or another performer
   ///     cannot be below a cache, because a credential that it adds would be unknown to the cache.
   public init(
-    _ store: any ResponseStore, servesStaleIfError: Bool = false,
+    capacity: Int = 20_000_000, servesStaleIfError: Bool = false,
     on performer: some NetworkSendingPerformer = URLSession.shared
   ) {
-    self.store = store
+    store = ResponseStore(capacity: capacity)
     self.servesStaleIfError = servesStaleIfError
     base = performer
   }
+
+  /// Makes a cache in a folder, which only the user can read. Two processes, such as an app and its extension, may use
+  /// the same folder.
+  ///
+  /// - Parameters:
+  ///   - folder: A folder in the app's caches directory, which must not be used for anything else. It is created if it
+  ///     does not exist.
+  ///   - capacity: The size of all files, in bytes. The least recently used one is evicted first.
+  ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing, as in
+  ///     memory.
+  ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``.
+  /// - Throws: A Foundation error if the folder cannot be created or read.
+  public init(
+    in folder: URL, capacity: Int = 50_000_000, servesStaleIfError: Bool = false,
+    on performer: some NetworkSendingPerformer = URLSession.shared
+  ) throws {
+    store = try ResponseStore(in: folder, capacity: capacity)
+    self.servesStaleIfError = servesStaleIfError
+    base = performer
+  }
+
+  /// Removes all stored responses. Call this when the user signs out.
+  public func removeAll() async { await store.removeAll() }
 }
 
 nonisolated extension ResponseCache: NetworkPerformer {

@@ -1,14 +1,165 @@
-/// Stores the responses of a ``ResponseCache``. Its methods are called on any thread. A store in memory implements them
-/// without `async`; a store on disk does not read or write on the threads of Swift's tasks.
-nonisolated public protocol ResponseStore: Sendable {
-  /// The response stored for this key, or nil.
-  func response(for key: ResponseKey) async -> StoredResponse?
-  /// Stores a response and replaces an earlier one. A store may remove it at any time to free space.
-  func store(_ response: StoredResponse, for key: ResponseKey) async
+import Foundation
+
+/// Stores responses in memory or in a folder, up to a capacity in bytes. The least recently used one is evicted first.
+///
+/// The process may end while a file is written, so an incomplete or modified file is deleted when it is read. File
+/// names contain the order of use, because reading file dates requires a privacy manifest.
+///
+/// Two processes may share a folder. Each may lose a response that the other one replaces or evicts.
+nonisolated final class ResponseStore: Sendable {
+  enum Entry: Sendable {
+    case memory(StoredResponse)
+    case file(URL)
+  }
+  /// The name of an entry is a hash of the URL, followed by a hash of the key. The extension of its file is the number
+  /// of its last use.
+  typealias Entries = NetworkLeastRecentlyUsed<String, Entry>
+
+  /// nil for a store in memory.
+  private let folder: URL?
+  let entries: NetworkLock<Entries>
+
+  init(capacity: Int) {
+    folder = nil
+    entries = NetworkLock(Entries(capacity: capacity))
+  }
+
+  /// Opens or creates the folder. Throws a Foundation error if it cannot be created or read.
+  init(in folder: URL, capacity: Int) throws {
+    try Self.create(folder)
+    let uses = try Self.uses(in: folder).sorted { $0.number < $1.number }
+    var entries = Entries(capacity: capacity, delete: Self.deleteFile)
+    for use in uses {
+      // Another process that uses the folder may have removed or renamed a file since it was listed.
+      guard let values = try? use.file.resourceValues(forKeys: [.fileSizeKey]) else { continue }
+      entries.lastUse = use.number - 1
+      let size = values.fileSize ?? 0
+      entries.insert(.file(use.file), size: size, for: use.file.deletingPathExtension().lastPathComponent)
+    }
+    self.folder = folder
+    self.entries = NetworkLock(entries)
+  }
+
+  @Sendable private static func deleteFile(_ entry: Entry) {
+    if case .file(let file) = entry { try? FileManager.default.removeItem(at: file) }
+  }
+
+  /// The response stored for this key, or nil. Reading it counts as a use.
+  func response(for key: ResponseKey) async -> StoredResponse? { await inBackground { $0.read(key) } }
+
+  private func read(_ key: ResponseKey) -> StoredResponse? {
+    let name = Self.name(key)
+    return entries.withLock { entries in
+      switch entries.take(name) {
+      case .memory(let response):
+        entries.insert(.memory(response), size: response.size, for: name)
+        return response
+      case .file(let file): return read(file, key, &entries)
+      case nil: return nil
+      }
+    }
+  }
+
+  private func read(_ file: URL, _ key: ResponseKey, _ entries: inout Entries) -> StoredResponse? {
+    let name = Self.name(key)
+    // `Data(contentsOf:)` leaks 4 KB for an empty file on Linux.
+    let data = (try? FileHandle(forReadingFrom: file).readToEnd()) ?? Data()
+    let content = data.dropFirst(16)
+    guard data.prefix(16) == Self.checksum(content, key),
+      let response = try? PropertyListDecoder().decode(StoredResponse.self, from: content)
+    else {
+      Self.deleteFile(.file(file))
+      return nil
+    }
+    let renamed = file.deletingLastPathComponent().appendingPathComponent("\(name).\(entries.lastUse + 1)")
+    let isRenamed = (try? FileManager.default.moveItem(at: file, to: renamed)) != nil
+    entries.insert(.file(isRenamed ? renamed : file), size: data.count, for: name)
+    return response
+  }
+
+  /// Stores a response, unless it is larger than a quarter of the capacity.
+  func store(_ response: StoredResponse, for key: ResponseKey) async {
+    await inBackground { store in
+      if let folder = store.folder { return store.write(response, for: key, in: folder) }
+      store.entries.withLock { $0.insert(.memory(response), size: response.size, for: Self.name(key)) }
+    }
+  }
+
+  private func write(_ response: StoredResponse, for key: ResponseKey, in folder: URL) {
+    let name = Self.name(key)
+    let content = (try? PropertyListEncoder().encode(response)) ?? Data()
+    let data = Self.checksum(content, key) + content
+    entries.withLock { entries in
+      let file = folder.appendingPathComponent("\(name).\(entries.lastUse + 1)")
+      do {
+        // The user or the system may have removed the folder, with other caches of the app.
+        try Self.create(folder)
+        // An incomplete file is deleted when it is read.
+        try data.write(to: file)
+      } catch {
+        entries.remove(name)
+        return Self.deleteFile(.file(file))
+      }
+      try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+      entries.insert(.file(file), size: data.count, for: name)
+    }
+  }
+
   /// Removes the response for this key.
-  func remove(_ key: ResponseKey) async
-  /// Removes the responses for all keys with this ``ResponseKey/url``.
-  func removeAll(for url: String) async
-  /// Removes all responses. Call this when the user signs out.
-  func removeAll() async
+  func remove(_ key: ResponseKey) async {
+    await inBackground { store in store.entries.withLock { $0.remove(Self.name(key)) } }
+  }
+
+  /// Removes the responses for all keys with this URL.
+  func removeAll(for url: String) async {
+    let prefix = NetworkHash.text(of: url)
+    await inBackground { store in store.entries.withLock { $0.removeAll { $0.hasPrefix(prefix) } } }
+  }
+
+  /// Removes all responses, including those that another process, such as an app extension, has put into the folder
+  /// since this store was made.
+  func removeAll() async {
+    await inBackground { store in
+      store.entries.withLock { entries in
+        entries.removeAll { _ in true }
+        guard let folder = store.folder else { return }
+        for use in (try? Self.uses(in: folder)) ?? [] { Self.deleteFile(.file(use.file)) }
+      }
+    }
+  }
+
+  /// Runs work that may read or write files. The threads of Swift's tasks must not wait for the disk.
+  private func inBackground<Value: Sendable>(_ work: @escaping @Sendable (ResponseStore) -> Value) async -> Value {
+    if folder == nil { return work(self) }
+    return await withCheckedContinuation { continuation in
+      DispatchQueue(label: "Wynd.ResponseStore", qos: .userInitiated).async {
+        continuation.resume(returning: work(self))
+      }
+    }
+  }
+
+  /// Creates the folder, unless it exists, and makes it readable by the user only.
+  private static func create(_ folder: URL) throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
+  }
+
+  /// The files in the folder, with the number of their last use.
+  private static func uses(in folder: URL) throws -> [(file: URL, number: Int)] {
+    let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
+    return found.compactMap { file in
+      // Someone else's file may have any extension. A larger number could overflow after many uses.
+      guard let number = Int(file.pathExtension), 0...1 << 60 ~= number else { return nil }
+      return (file, number)
+    }
+  }
+
+  private static func name(_ key: ResponseKey) -> String {
+    NetworkHash.text(of: key.url) + NetworkHash.text(of: key.text)
+  }
+
+  /// Includes the key, so that a file stored for another key is rejected too.
+  private static func checksum(_ body: Data, _ key: ResponseKey) -> Data {
+    Data(NetworkHash.text(of: Array(key.text.utf8) + body).utf8)
+  }
 }

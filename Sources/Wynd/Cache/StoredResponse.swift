@@ -4,8 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A response in a ``ResponseStore``. A store can encode and decode it, but not read its contents.
-nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvertible {
+/// A response in a ``ResponseStore``.
+nonisolated struct StoredResponse: Sendable, Codable {
   private let url: URL
   private let status: Int
   private let body: Data
@@ -22,11 +22,8 @@ nonisolated public struct StoredResponse: Sendable, Codable, CustomStringConvert
   private var indexID: String?
   var isVariantIndex: Bool { indexID != nil }
 
-  /// Status, URL and size: no query value, no header and nothing of the body.
-  public var description: String { "\(status) from \(url.redactedForLog), \(body.count) bytes" }
-
   /// The estimated size in bytes.
-  public var size: Int {
+  var size: Int {
     var size = 200 + body.count
     for (name, value) in headers { size += name.utf8.count + value.utf8.count }
     return size

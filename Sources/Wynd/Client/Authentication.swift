@@ -12,10 +12,11 @@ public import Foundation
 /// that need it.
 ///
 /// ```swift
-/// let authentication = Authentication<SignIn>(
-///   for: baseURL, onSessionEnd: { _ in await showSignIn() }
-/// ) { old, client in
+/// let authentication = Authentication<SignIn>(for: baseURL) { old, client in
 ///   try await client.load(.newToken(old.refreshToken))
+/// } onChange: { signIn, error in
+///   keychain.save(signIn)
+///   if error != nil { Task { await showSignIn() } }
 /// }
 /// let client = NetworkClient(baseURL: baseURL, middleware: [authentication])
 /// authentication.signIn(try await client.load(.signIn(name, password)))
@@ -25,9 +26,9 @@ public import Foundation
 /// other, and the credential is kept:
 ///
 /// ```swift
-/// let key = Authentication(for: baseURL, NetworkHeader("X-Api-Key", UserSettings.key))
+/// let key = Authentication(for: baseURL, try BasicCredential(user: name, password: password))
 /// let client = NetworkClient(baseURL: baseURL, middleware: [key])
-/// key.signIn(NetworkHeader("X-Api-Key", newKey))        // for the calls that start from now on
+/// key.signIn(try BasicCredential(user: name, password: newPassword))        // for the calls that start from now on
 /// ```
 ///
 /// - Without a credential, requests are sent unauthenticated. To renew before the first request, start with an expired
@@ -39,13 +40,13 @@ public import Foundation
 ///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
 ///   ``credential`` becomes nil. A call that was rejected then fails with its own response, in
 ///   ``NetworkError/mappedError(_:_:)`` with the error of the renewal.
-/// - A call waits for a renewal no longer than the `timeoutInterval` of its request, and not beyond its deadline.
+/// - A call waits for a renewal until its deadline, if it has one. So the closure may show a page for signing in.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
 /// - The client that is passed to the closure has neither this middleware nor a retry budget. A client that it is made
 ///   on keeps both. All other requests of the closure, with any client, are sent without the credential and never wait
-///   for the renewal. A cache treats them as requests without a user. Only the requests of a detached task wait, until
-///   their `timeoutInterval`.
-/// - A request that already has the header field is sent unchanged.
+///   for the renewal. A cache treats them as requests without a user. Only the requests of a detached task wait for the
+///   renewal, until their deadline.
+/// - A request that already has one of the header fields is sent unchanged.
 /// - The credential is never sent to another origin, not even after a redirect. This applies to every header field.
 /// - It belongs in the client's ``NetworkClient/middleware``. A middleware that contains it has to pass on
 ///   ``cacheScope(of:)`` and ``secretFields``. The user of a call is then known at its first attempt, not at its start.
@@ -60,28 +61,27 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   private struct State: Sendable {
     var credential: Credential?
-    /// The header field of the credential when it was set.
-    var header: NetworkHeader?
+    /// The header fields of the credential when it was set.
+    var headers: [String: String] = [:]
     var account: String?
-    /// The header value of the credential at sign-in. It identifies the user across renewals.
-    var signInHeader: String?
+    /// The header fields of the credential at sign-in. They identify the user across renewals.
+    var signInHeaders: [String: String] = [:]
     /// Counts sign-ins and sign-outs, so that a call never completes with another user's credential.
     var signIn = 1
     /// The last renewal gave a credential that had expired already: the clock of the device is ahead.
     var ignoresExpiry = false
     var renewal: Renewal?
-    /// The names of the header fields of all credentials so far.
-    var fieldNames: Set<String> = []
 
     /// 0 without a credential.
     var currentSignIn: Int { credential == nil ? 0 : signIn }
   }
   private let origin: NetworkOrigin
-  private let onChange: @Sendable (Credential?) -> Void
-  private let onSessionEnd: @Sendable (any Error) async -> Void
+  /// The names of the header fields of all credentials so far: a request that was signed with an earlier one may still be
+  /// redirected.
+  private let fieldNames = NetworkLock<Set<String>>([])
+  private let onChange: @Sendable (Credential?, (any Error)?) -> Void
   private let renew: Renew?
   private let state: NetworkLock<State>
-  private let hasSaidNotice = NetworkLock(false)
   private let changes = DispatchQueue(label: "Wynd.Authentication")
 
   /// Makes a middleware that authenticates the requests to one service.
@@ -90,45 +90,25 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - origin: A URL of the service. Only its scheme, host and port are used.
   ///   - credential: The credential, if the user is already signed in.
   ///   - account: The name of the user; see ``account``.
-  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of
-  ///     its own. Save it here: a renewal may end after the user has signed out, and has no effect then.
-  ///   - onSessionEnd: Called with the error if a renewal is refused, after `onChange`, in a task of its own. Ask the
-  ///     user to sign in: `{ _ in await showSignIn() }` calls a function of the main actor.
-  ///   - renew: Receives the old credential and a client for the request, and returns the new credential.
-  public convenience init(
+  ///   - renew: Receives the old credential and a client for the request, and returns the new credential. Without it, a
+  ///     credential that is rejected or has expired is kept, and the call fails with the server's response.
+  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of its
+  ///     own. Save it here: a renewal may end after the user has signed out, and has no effect then. If a renewal was
+  ///     refused, the credential is nil, and the error says why: ask the user to sign in.
+  public init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
-    onChange: @escaping @Sendable (Credential?) -> Void = { _ in },
-    onSessionEnd: @escaping @Sendable (any Error) async -> Void = { _ in },
-    renew: @escaping @Sendable (Credential, NetworkClient) async throws -> Credential
-  ) {
-    self.init(origin, credential, account, onChange, onSessionEnd, renew)
-  }
-
-  /// Makes a middleware whose credential cannot be renewed. If it is rejected or has expired, the call fails with the
-  /// server's response, and the credential is kept.
-  ///
-  /// - Parameters:
-  ///   - origin: A URL of the service. Only its scheme, host and port are used.
-  ///   - credential: The credential, if there is one already.
-  ///   - account: The name of the user; see ``account``.
-  public convenience init(for origin: URL, _ credential: Credential? = nil, as account: String? = nil) {
-    self.init(origin, credential, account, { _ in }, { _ in }, nil)
-  }
-
-  private init(
-    _ origin: URL, _ credential: Credential?, _ account: String?,
-    _ onChange: @escaping @Sendable (Credential?) -> Void,
-    _ onSessionEnd: @escaping @Sendable (any Error) async -> Void, _ renew: Renew?
+    renew: (@Sendable (Credential, NetworkClient) async throws -> Credential)? = nil,
+    onChange: @escaping @Sendable (Credential?, (any Error)?) -> Void = { _, _ in }
   ) {
     self.origin = NetworkOrigin(origin)
     self.onChange = onChange
-    self.onSessionEnd = onSessionEnd
     self.renew = renew
-    let header = credential?.header
-    var state = State(credential: credential, header: header, account: account, signInHeader: header?.value)
-    if let header { state.fieldNames.insert(header.name) }
-    self.state = NetworkLock(state)
+    let headers = credential?.headers ?? [:]
+    state = NetworkLock(State(credential: credential, headers: headers, account: account, signInHeaders: headers))
+    note(headers)
   }
+
+  private func note(_ headers: [String: String]) { fieldNames.withLock { $0.formUnion(headers.keys) } }
 
   // MARK: - The user
 
@@ -155,19 +135,19 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   private func change(to credential: Credential?, _ account: String?) {
     // Not while the state is locked: a credential of the app may read this object.
-    let header = credential?.header
+    let headers = credential?.headers ?? [:]
+    note(headers)
     state.withLock { state in
-      var changed = State(credential: credential, header: header, account: account, signInHeader: header?.value)
-      changed.signIn = state.signIn + 1
-      changed.fieldNames = state.fieldNames
-      if let header { changed.fieldNames.insert(header.name) }
-      state = changed
+      state = State(
+        credential: credential, headers: headers, account: account, signInHeaders: headers, signIn: state.signIn + 1)
       report(credential)
     }
   }
 
   /// Called while the state is locked, so that changes are reported in their order.
-  private func report(_ credential: Credential?) { changes.async { [onChange] in onChange(credential) } }
+  private func report(_ credential: Credential?, because error: (any Error)? = nil) {
+    changes.async { [onChange] in onChange(credential, error) }
+  }
 
   // MARK: - The middleware
 
@@ -189,7 +169,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       // A call that must not be retried, such as one for which a response is stored, does not wait for the retries of a
       // renewal either.
       client.policy.maxRetries = call.plan.policy.maxRetries
-      let renewed = try await renewed(known, client, within: request.timeoutInterval, rejection)
+      let renewed = try await renewed(known, client, rejection)
       return try await next(signed(request, renewed))
     }
     if renew != nil, credential.hasExpired, !known.ignoresExpiry { return try await sendRenewed(nil) }
@@ -208,8 +188,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkOrigin(request.url) != origin { return false }
     // A request of a renewal must not wait for the renewal.
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return false }
-    guard let field = known.header?.name else { return true }
-    return request.value(forHTTPHeaderField: field) == nil
+    return known.headers.keys.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
   }
 
   /// Whether a rejected credential is renewed, and the request sent again.
@@ -226,9 +205,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {
-    var request = request
-    try credential.header.add(to: &request)
-    return request
+    try request.addingHeaders(credential.headers)
   }
 
   /// Identifies the user, so that cached responses are not served to another user.
@@ -236,38 +213,31 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkOrigin(request.url) != origin { return nil }
     // Requests of a renewal are sent without the credential.
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return nil }
-    return state.withLock { $0.account ?? $0.signInHeader }
+    return state.withLock { state in
+      if let account = state.account { return account }
+      let fields = state.signInHeaders.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
+      return fields.isEmpty ? nil : fields.joined(separator: "\n")
+    }
   }
 
   /// The header fields of all credentials so far.
-  public var secretFields: Set<String> { state.withLock { $0.fieldNames } }
+  public var secretFields: Set<String> { fieldNames.withLock { $0 } }
 
   // MARK: - The renewal
-
-  /// Renews the credential now, or waits for a renewal in progress.
-  ///
-  /// - Parameter client: Sends the request.
-  /// - Returns: The new credential.
-  /// - Throws: ``NetworkError/generalError(_:)`` with the error of the renewal; ``NetworkError/cancelled``;
-  ///   ``NetworkError/invalidRequest(reason:)`` if the closure that renews calls it, or there is no such closure.
-  @discardableResult
-  public func renew(with client: NetworkClient) async throws(NetworkError) -> Credential {
-    if renew == nil { throw .invalidRequest(reason: "the Authentication has no closure that renews its credential") }
-    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) {
-      throw .invalidRequest(reason: "a renewal cannot wait for itself")
-    }
-    return try await renewed(state.withLock { $0 }, client, within: .infinity)
-  }
 
   /// The credential that replaces the known one. Calls that need it at the same time share one renewal. `rejection` is
   /// the error of the call so far.
   private func renewed(
-    _ known: State, _ client: NetworkClient, within limit: TimeInterval, _ rejection: NetworkError? = nil
+    _ known: State, _ client: NetworkClient, _ rejection: NetworkError?
   ) async throws(NetworkError) -> Credential {
     do {
       while true {
         guard let renewal = renewal(of: known, client) else { throw URLError(.userAuthenticationRequired) }
-        do { return try await Self.value(of: renewal.work, within: limit) } catch {
+        do {
+          let credential = try await renewal.work.value
+          try _Concurrency.Task.checkCancellation()
+          return credential
+        } catch {
           // Another call, which may be retried less often than this one, has started the renewal.
           let hasMoreRetries = renewal.maxRetries < client.policy.maxRetries ?? .max
           let hasEnded = state.withLock { $0.renewal?.work != renewal.work }
@@ -282,31 +252,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
-  /// Waits for a renewal, but not longer than the limit. A renewal that never ends, or that waits for this call, must
-  /// not block the call.
-  private static func value(
-    of renewal: _Concurrency.Task<Credential, any Error>, within limit: TimeInterval
-  ) async throws -> Credential {
-    let completion = NetworkAttemptCompletion()
-    completion.setDeadline(.bounded(seconds: limit > 0 ? limit : 60), ContinuousRetryClock())
-    _Concurrency.Task {
-      _ = await renewal.result
-      completion.end(NetworkOutcome())
-    }
-    switch await completion.outcome().end {
-    case .finished: return try await renewal.value
-    case .deadline: throw URLError(.timedOut)
-    case .cancelled: throw NetworkError.cancelled
-    }
-  }
-
   /// The renewal in progress, a new one, or one that has ended already. Nil if the user has changed.
   private func renewal(of known: State, _ client: NetworkClient) -> Renewal? {
     state.withLock { state in
       guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
       if let renewal = state.renewal { return renewal }
       // Renewed since the request was signed.
-      if state.header != known.header { return Renewal(work: _Concurrency.Task { current }) }
+      if state.headers != known.headers { return Renewal(work: _Concurrency.Task<Credential, any Error> { current }) }
       let work = startRenewal(of: current, known.signIn, client, renew)
       let renewal = Renewal(work: work, maxRetries: client.policy.maxRetries ?? .max)
       state.renewal = renewal
@@ -336,15 +288,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it started.
   private func finish(_ signIn: Int, with new: Credential) -> Bool {
-    let header = new.header
+    let headers = new.headers
     let hasExpired = new.hasExpired
+    note(headers)
     return state.withLock { state in
       if state.signIn != signIn { return false }
       state.renewal = nil
       state.credential = new
-      state.header = header
+      state.headers = headers
       state.ignoresExpiry = hasExpired
-      state.fieldNames.insert(header.name)
       report(new)
       return true
     }
@@ -353,15 +305,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Ends a renewal that failed, and with it the session of its user if it was refused.
   private func fail(_ signIn: Int, with error: any Error) {
     let isRefused = Self.isRefused(error)
-    let endsSession = state.withLock { state in
-      if state.signIn != signIn { return false }
+    state.withLock { state in
+      if state.signIn != signIn { return }
       state.renewal = nil
-      if !isRefused { return false }
-      state = State(signIn: signIn + 1, fieldNames: state.fieldNames)
-      report(nil)
-      return true
+      if !isRefused { return }
+      state = State(signIn: signIn + 1)
+      report(nil, because: error)
     }
-    if endsSession { changes.async { [onSessionEnd] in _Concurrency.Task { await onSessionEnd(error) } } }
   }
 
   /// Whether the renewal was refused, by the status of the response or by the closure.
@@ -382,16 +332,4 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
 nonisolated extension Authentication: NetworkUser {
   var currentSignIn: Int { state.withLock { $0.currentSignIn } }
-
-  func notice(about baseURL: URL?) -> String? {
-    guard let baseURL, NetworkOrigin(baseURL) != origin else { return nil }
-    let hasBeenSaid = hasSaidNotice.withLock { hasBeenSaid in
-      defer { hasBeenSaid = true }
-      return hasBeenSaid
-    }
-    if hasBeenSaid { return nil }
-    return
-      "an Authentication for \(origin.scheme)://\(origin.host):\(origin.port) adds nothing to requests to other "
-      + "origins, such as the base URL of the client, \(baseURL.redactedForLog)"
-  }
 }

@@ -12,7 +12,7 @@ nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, Cus
     self.expiresAt = expiresAt
   }
   /// `Authorization: Bearer …`
-  public var header: NetworkHeader { .authorization(bearer: token) }
+  public var headers: [String: String] { ["Authorization": "Bearer \(token)"] }
   /// A description without the token, for logs.
   public var description: String { "Bearer …" }
 }

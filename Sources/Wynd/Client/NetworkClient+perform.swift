@@ -20,18 +20,9 @@ nonisolated extension NetworkClient {
       plan.policy = plan.policy.inheriting(from: policy)
       if !middleware.isEmpty { plan.add(middleware, of: self) }
       try complete(&plan.request, defaults.baseURL, plan.ofClients.secretFields)
-      notify(plan, defaults.baseURL)
       return await performer.perform(plan)
     } catch {
       return .failure(error)
-    }
-  }
-
-  /// Reports settings that have no effect.
-  private func notify(_ plan: NetworkCallPlan, _ baseURL: URL?) {
-    guard let onEvent = plan.policy.onEvent else { return }
-    for notice in users.compactMap({ $0.notice(about: baseURL) }) {
-      onEvent(NetworkEvent(callID: plan.id, request: plan.request, attempt: 0, elapsed: .zero, kind: .notice(notice)))
     }
   }
 
@@ -40,18 +31,15 @@ nonisolated extension NetworkClient {
     _ request: inout URLRequest, _ baseURL: URL?, _ secretFields: Set<String>
   ) throws(NetworkError) {
     if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
-      let path = url.path(percentEncoded: true)
-      let query = url.query(percentEncoded: true)
-      request.url = try NetworkEndpointURL.url(path: path, query: query, baseURL: baseURL)
+      request.url = try NetworkEndpointURL.url(completing: url, with: baseURL)
     }
     let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
-    // Chosen before, so that several fields of the same name are all added.
-    let missing = headers.fields.filter { request.value(forHTTPHeaderField: $0.name) == nil }
-    for field in missing {
+    let added = headers.filter { name, value in
+      if request.value(forHTTPHeaderField: name) != nil { return false }
       // A credential for this service must not be sent to another origin.
-      let isSecret = NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields)
-      if isSameOrigin || !isSecret { try field.add(to: &request) }
+      return isSameOrigin || !NetworkSensitiveHeader.matches(name, value, known: secretFields)
     }
+    request = try request.addingHeaders(added)
   }
 }
 

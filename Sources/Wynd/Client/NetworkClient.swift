@@ -9,7 +9,7 @@ public import Foundation
 /// ```swift
 /// let client = NetworkClient(
 ///   baseURL: URL(string: "https://api.example.com/v2"),
-///   headers: [.userAgent("Expenses/1.0")],
+///   headers: ["User-Agent": "Expenses/1.0"],
 ///   middleware: [authentication])
 /// let expenses = try await client.load(.expenses)
 /// try await client.performNetworkDownload(URLRequest(url: report), to: file)
@@ -36,7 +36,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var performer: any NetworkPerformer
   /// Header fields for every request that does not already have them. If this client or its performer has a base URL,
   /// fields that look like credentials are sent only to its origin.
-  public var headers: NetworkHeaders
+  public var headers: [String: String]
   /// The retry policy of all calls. The fields that an endpoint or a call sets take precedence. Fields that it does not
   /// set are taken from the client that this one is made on.
   public var policy: RetryPolicy
@@ -61,7 +61,7 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   ///     8601.
   ///   - middleware: The middleware of every call.
   public init(
-    baseURL: URL? = nil, on performer: any NetworkPerformer = URLSession.shared, headers: NetworkHeaders = [],
+    baseURL: URL? = nil, on performer: any NetworkPerformer = URLSession.shared, headers: [String: String] = [:],
     policy: RetryPolicy = .default, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil,
     middleware: [any NetworkMiddleware] = []
   ) {
@@ -76,21 +76,6 @@ nonisolated public struct NetworkClient: NetworkPerformer {
 
   /// The queue of the performer.
   public var delegateQueue: OperationQueue { performer.delegateQueue }
-
-  /// Makes a base URL from its components: `try NetworkClient.baseURL(host: "api.example.com", path: "/v2")`.
-  ///
-  /// - Parameters:
-  ///   - scheme: `https` or `http`.
-  ///   - host: A domain name, which may be internationalized, or an IP address.
-  ///   - port: 1 to 65535. nil means the default port of the scheme.
-  ///   - path: The prefix of the path of each endpoint, as plain text.
-  /// - Returns: A URL for ``baseURL``.
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the components do not form a valid URL.
-  public static func baseURL(
-    scheme: String = "https", host: String, port: Int? = nil, path: String = ""
-  ) throws(NetworkError) -> URL {
-    try NetworkEndpointURL.url(scheme: scheme, host: host, port: port, path: NetworkPercentEncoding.path(path))
-  }
 }
 
 nonisolated extension NetworkClient: CustomStringConvertible {
@@ -102,13 +87,14 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
   /// The base URL and the coders of this client, or of its performer where the client has none.
   public var defaults: NetworkDefaults {
     var defaults = performer.defaults
-    // Not the base URL of a script: a test should find a client whose own is missing.
-    defaults.baseURL = baseURL ?? (defaults.isOfScript ? nil : defaults.baseURL)
-    defaults.isOfScript = false
+    defaults.baseURL = baseURL ?? defaults.baseURL
     defaults.encoder = encoder ?? defaults.encoder
     defaults.decoder = decoder ?? defaults.decoder
-    defaults.ofEndpoints.contentType = headers["Content-Type"] ?? defaults.ofEndpoints.contentType
-    defaults.ofEndpoints.accept = headers["Accept"] ?? defaults.ofEndpoints.accept
+    if !headers.isEmpty {
+      let fields = NetworkHeaders(headers)
+      defaults.ofEndpoints.contentType = fields["Content-Type"] ?? defaults.ofEndpoints.contentType
+      defaults.ofEndpoints.accept = fields["Accept"] ?? defaults.ofEndpoints.accept
+    }
     if middleware.isEmpty { return defaults }
     defaults.ofEndpoints.valueMiddleware = self
     if !users.isEmpty {

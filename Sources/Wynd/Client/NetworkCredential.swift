@@ -4,19 +4,28 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// A credential that authenticates requests and is sent in a header field.
+/// A credential that authenticates requests and is sent in header fields.
 ///
 /// ```swift
 /// nonisolated struct SignIn: NetworkCredential {
 ///   var token: String
 ///   var refreshToken: String
 ///   var expiresAt: Date?
-///   var header: NetworkHeader { .authorization(bearer: token) }
+///   var headers: [String: String] { ["Authorization": "Bearer \(token)"] }
+/// }
+/// ```
+///
+/// ``BearerToken`` and ``BasicCredential`` are ready-made. An API key is one that does not expire:
+///
+/// ```swift
+/// nonisolated struct APIKey: NetworkCredential {
+///   var key: String
+///   var headers: [String: String] { ["X-Api-Key": key] }
 /// }
 /// ```
 nonisolated public protocol NetworkCredential: Sendable {
-  /// The header field that contains the credential.
-  var header: NetworkHeader { get }
+  /// The header fields that contain the credential.
+  var headers: [String: String] { get }
   /// When the credential expires. An expired credential is renewed before the next request is sent. nil (the default)
   /// means unknown.
   var expiresAt: Foundation.Date? { get }
@@ -36,10 +45,4 @@ nonisolated extension NetworkCredential {
     guard let expiresAt else { return false }
     return expiresAt <= Foundation.Date()
   }
-}
-
-/// A header field is a credential that does not expire, such as an API key.
-nonisolated extension NetworkHeader: NetworkCredential {
-  /// The field itself.
-  public var header: NetworkHeader { self }
 }

@@ -28,6 +28,8 @@ public import Foundation
 /// }
 /// ```
 ///
+/// One that is used once may be a closure: `.around { request, next in try await next(request) }`.
+///
 /// An error that a middleware throws is wrapped in ``NetworkError/generalError(_:)``. An error in place of one of
 /// `next` is wrapped in ``NetworkError/mappedError(_:_:)``, together with that one. A ``NetworkError`` is not wrapped.
 nonisolated public protocol NetworkMiddleware: Sendable {
@@ -120,8 +122,6 @@ nonisolated extension NetworkCall: CustomStringConvertible {
 nonisolated protocol NetworkUser: AnyObject, Sendable {
   /// The number of the sign-in; 0 if nobody is signed in.
   var currentSignIn: Int { get }
-  /// What to say about a client with this base URL; nil if there is nothing to say, or it has been said.
-  func notice(about baseURL: URL?) -> String?
 }
 
 /// Remembers what `next` threw last: a middleware may replace it with an error of its own.

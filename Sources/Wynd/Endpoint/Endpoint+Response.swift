@@ -8,7 +8,7 @@ public import Foundation
 // generic `struct Call<Response: Decodable & Sendable>: Endpoint`, which would not compile.
 nonisolated extension Endpoint where Response: Decodable {
   /// Returns the body for `Data`, and its text for `String`. Any other type is decoded with `decoder`. If the body is
-  /// empty, an `Optional` is nil and a ``JSONValue`` is null, and any other type that has to be decoded fails with
+  /// empty, an `Optional` is nil, and any other type that has to be decoded fails with
   /// ``NetworkError/noResponseData(_:)``. For a type that has to be decoded, a body of white space is empty too.
   public func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> Response {
     try Self.decoded(data, response, decoder)

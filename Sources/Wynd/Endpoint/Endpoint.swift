@@ -19,8 +19,7 @@ public import Foundation
 /// ```
 ///
 /// Only ``path`` and ``Response`` are required, and ``host`` if no client supplies a base URL. `Response` determines
-/// how the body is parsed. A `Decodable` type is decoded from JSON, and ``JSONValue`` is untyped JSON. `Data` is the
-/// body, and `String` its text. `Void` ignores the body, and `HTTPURLResponse` is the status code and header fields. An
+/// how the body is parsed. A `Decodable` type is decoded from JSON. `Data` is the body, and `String` its text. `Void` ignores the body, and `HTTPURLResponse` is the status code and header fields. An
 /// `Optional` is nil if the body is empty. Implement ``parse(data:response:decoder:)`` for anything else.
 /// ``AdHocEndpoint`` needs no type of its own.
 ///
@@ -47,8 +46,6 @@ public import Foundation
 nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// The type that a successful response is parsed into.
   associatedtype Response: Sendable
-  /// The type of ``headers``: ``NetworkHeaders``, `[NetworkHeader]` or `[String: String]`. The compiler infers it.
-  associatedtype HeaderFields: NetworkHeadersConvertible = NetworkHeaders
 
   /// `https` (the default) or `http`.
   var scheme: String { get }
@@ -72,18 +69,19 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// }
   /// ```
   var percentEncodedPath: String { get }
+  /// The URL of the request. Without a host, it is relative to the base URL of the client. The default is made of
+  /// ``scheme``, ``host``, ``port``, ``percentEncodedPath`` and ``queryItems``, which are ignored if you implement this
+  /// property.
+  var url: URL { get throws }
   /// The request method. The default is GET.
   var method: NetworkMethod { get }
   /// Whether the call only reads, although its method does not say so, such as a POST that searches or a query in
   /// GraphQL. It is retried like a GET then. The default is false.
   var isReadOnly: Bool { get }
-  /// The query items, as plain text. The default is none. ``QueryEncoder`` encodes any `Encodable`.
+  /// The query items, as plain text. The default is none.
   var queryItems: [URLQueryItem] { get throws }
-  /// The percent-encoded query, without the `?`. The default encodes ``queryItems``, which are ignored if you implement
-  /// this property. Nil is none.
-  var percentEncodedQuery: String? { get throws }
   /// The header fields, such as `["X-Page": "7"]`. The default is none.
-  var headers: HeaderFields { get }
+  var headers: [String: String] { get }
   /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with
   /// ``NetworkError/invalidRequest(reason:)``.
   var body: RequestBody { get throws }
@@ -95,7 +93,7 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// argument of a call takes precedence. The default sets nothing.
   var policy: RetryPolicy { get }
 
-  /// Changes the finished request. If it throws, nothing is sent, and the call fails with
+  /// Changes the request, before a client adds its base URL and its header fields. If it throws, nothing is sent, and the call fails with
   /// ``NetworkError/generalError(_:)``, or with the error itself if it is a ``NetworkError``.
   func prepare(request: inout URLRequest) throws
   /// Parses a successful response, whose body may be empty.
@@ -119,19 +117,16 @@ nonisolated extension Endpoint {
   public var port: Int? { nil }
   /// ``path``, percent-encoded.
   public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
+  /// Made of the scheme, the host, the port, the path and the query.
+  public var url: URL { get throws { try NetworkEndpointURL.url(of: self) } }
   /// GET.
   public var method: NetworkMethod { .get }
   /// False. The method alone decides whether the call may be repeated.
   public var isReadOnly: Bool { false }
   /// None.
   public var queryItems: [URLQueryItem] { get throws { [] } }
-  /// ``queryItems``, percent-encoded.
-  public var percentEncodedQuery: String? {
-    get throws {
-      let items = try queryItems
-      return items.isEmpty ? nil : NetworkPercentEncoding.query(items)
-    }
-  }
+  /// None.
+  public var headers: [String: String] { [:] }
   /// ``RequestBody/empty``.
   public var body: RequestBody { .empty }
   /// Stands for the client's decoder, or one that reads dates as ISO 8601.
@@ -143,30 +138,4 @@ nonisolated extension Endpoint {
 
   /// Encodes a value as one segment of ``percentEncodedPath``, including any `/` in it.
   public static func percentEncoded(segment: String) -> String { NetworkPercentEncoding.text(segment) }
-}
-
-nonisolated extension Endpoint where HeaderFields == NetworkHeaders {
-  /// None.
-  public var headers: NetworkHeaders { [] }
-}
-
-/// What the ``Endpoint/headers`` of an endpoint can be.
-nonisolated public protocol NetworkHeadersConvertible: Sendable {
-  /// The header fields.
-  var networkHeaders: NetworkHeaders { get }
-}
-
-nonisolated extension NetworkHeaders: NetworkHeadersConvertible {
-  /// The header fields themselves.
-  public var networkHeaders: NetworkHeaders { self }
-}
-
-nonisolated extension Array: NetworkHeadersConvertible where Element == NetworkHeader {
-  /// The header fields of the list.
-  public var networkHeaders: NetworkHeaders { NetworkHeaders(self) }
-}
-
-nonisolated extension Dictionary: NetworkHeadersConvertible where Key == String, Value == String {
-  /// A header field for each name.
-  public var networkHeaders: NetworkHeaders { NetworkHeaders(self) }
 }

@@ -1,7 +1,7 @@
-import Foundation
+public import Foundation
 
 #if canImport(FoundationNetworking)
-  import FoundationNetworking
+  public import FoundationNetworking
 #endif
 
 nonisolated extension NetworkPerformer {
@@ -74,25 +74,62 @@ nonisolated extension NetworkPerformer {
     return try await response(of: endpoint.plan(policy, onProgress, defaults), endpoint, defaults)
   }
 
-  /// Sends any request, and decodes the body of its response with the decoder of the endpoint, of the client, or the
-  /// default one.
+  /// Sends a GET of a URL, and decodes the body of its response.
   ///
   /// ```swift
-  /// let user = try await session.load(URLRequest(url: url), as: User.self)
+  /// let users: [User] = try await session.load(url)
   /// ```
+  ///
+  /// - Parameters:
+  ///   - url: What to get.
+  ///   - type: The type to decode; may be left out where the compiler knows it.
+  ///   - decoder: Decodes the body. nil means the client's decoder, or one that reads dates as ISO 8601.
+  ///   - policy: Fields that it does not set are taken from the client's policy.
+  /// - Returns: The decoded body.
+  /// - Throws: A ``NetworkError``.
+  public func load<Value: Decodable & Sendable>(
+    _ url: URL, as type: Value.Type = Value.self, decoder: JSONDecoder? = nil, policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> Value {
+    try await decodedBody(of: url, decoder, policy)
+  }
+
+  /// Sends a request, and decodes the body of its response. The parameters are those of a URL.
+  ///
+  /// ```swift
+  /// let user: User = try await session.load(request)
+  /// ```
+  ///
+  /// - Returns: The decoded body.
+  /// - Throws: A ``NetworkError``.
+  public func load<Value: Decodable & Sendable>(
+    _ request: URLRequest, as type: Value.Type = Value.self, decoder: JSONDecoder? = nil,
+    policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> Value {
+    try await decodedBody(of: request, decoder, policy)
+  }
+
+  /// Sends anything that makes a request, such as an endpoint, and decodes the body of its response as this type.
   ///
   /// - Parameters:
   ///   - request: What to send.
   ///   - type: The type to decode, like the ``Endpoint/Response`` of an endpoint.
+  ///   - decoder: Decodes the body. nil means that of the endpoint or the client, or one that reads dates as ISO 8601.
   ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
   /// - Returns: The decoded body.
   /// - Throws: A ``NetworkError``.
   public func load<Value: Decodable & Sendable>(
-    _ request: some NetworkRequestConvertible, as type: Value.Type, policy: RetryPolicy = .default
+    _ request: some NetworkRequestConvertible, as type: Value.Type, decoder: JSONDecoder? = nil,
+    policy: RetryPolicy = .default
+  ) async throws(NetworkError) -> Value {
+    try await decodedBody(of: request, decoder, policy)
+  }
+
+  private func decodedBody<Value: Decodable & Sendable>(
+    of request: some NetworkRequestConvertible, _ decoder: JSONDecoder?, _ policy: RetryPolicy
   ) async throws(NetworkError) -> Value {
     let defaults = defaults
     return try await response(
-      of: plan(for: request, policy, defaults), NetworkDecodedBody<Value>(of: request), defaults
+      of: plan(for: request, policy, defaults), NetworkDecodedBody<Value>(of: request, decoder), defaults
     ).value
   }
 
@@ -101,10 +138,11 @@ nonisolated extension NetworkPerformer {
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func load<Value: Decodable & Sendable>(
-    _ request: some NetworkRequestConvertible, as type: Value.Type, policy: RetryPolicy = .default,
+    _ request: some NetworkRequestConvertible, as type: Value.Type, decoder: JSONDecoder? = nil,
+    policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void
   ) -> NetworkTask {
-    start({ completionHandler($0.map(\.value)) }, NetworkDecodedBody<Value>(of: request)) {
+    start({ completionHandler($0.map(\.value)) }, NetworkDecodedBody<Value>(of: request, decoder)) {
       defaults throws(NetworkError) in
       try plan(for: request, policy, defaults)
     }
@@ -143,7 +181,7 @@ nonisolated private struct NetworkDecodedBody<Response: Decodable & Sendable>: E
   let path = ""
   let decoder: JSONDecoder
 
-  init(of request: some NetworkRequestConvertible) {
-    decoder = (request as? any Endpoint)?.decoder ?? .networkDefault
+  init(of request: some NetworkRequestConvertible, _ decoder: JSONDecoder?) {
+    self.decoder = decoder ?? (request as? any Endpoint)?.decoder ?? .networkDefault
   }
 }

@@ -10,29 +10,29 @@ nonisolated extension RequestBody {
     }
     return RequestBody(content: .memory(encode), contentType: "application/json")
   }
-  /// JSON that is written as literals, with any nesting. The members of an object are sorted by name.
-  public static func json(_ value: JSONValue) -> RequestBody { json(value, encoder: defaultEncoder()) }
-  /// Values of different types as JSON: `.json(["name": name, "age": age])`. The default encoder is the client's, or
-  /// else a `JSONEncoder` that sorts the keys and writes dates as ISO 8601.
-  public static func json(_ values: QueryEncoder.Values, encoder: JSONEncoder? = nil) -> RequestBody {
-    json(values.mapValues(NetworkEncodable.init), encoder: encoder)
+  /// Values of different types as JSON: `.json(["name": name, "age": age])`. nil is `null`.
+  public static func json(_ values: NetworkValues, encoder: JSONEncoder? = nil) -> RequestBody {
+    json(NetworkObject(values), encoder: encoder)
   }
+
   private static func defaultEncoder() -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .networkDefault
     encoder.outputFormatting = .sortedKeys
     return encoder
   }
+
   /// Form fields as a browser sends them (`application/x-www-form-urlencoded`).
   public static func form(_ fields: [URLQueryItem]) -> RequestBody { form { fields } }
+
   /// The properties of a value as form fields.
-  public static func form(_ value: some Encodable & Sendable, encoder: QueryEncoder = QueryEncoder()) -> RequestBody {
-    form { try encoder.encode(value) }
+  public static func form(_ value: some Encodable & Sendable) -> RequestBody {
+    form { try URLQueryItem.networkItems(of: value) }
   }
-  /// Values of different types as form fields.
-  public static func form(_ values: QueryEncoder.Values, encoder: QueryEncoder = QueryEncoder()) -> RequestBody {
-    form { try encoder.encode(values) }
-  }
+
+  /// Values of different types as form fields. nil is left out.
+  public static func form(_ values: NetworkValues) -> RequestBody { form(NetworkObject(values)) }
+
   private static func form(_ fields: @escaping @Sendable () throws -> [URLQueryItem]) -> RequestBody {
     let encode: @Sendable (JSONEncoder?) throws -> Data = { _ in
       Data(NetworkPercentEncoding.query(try fields()).replacingOccurrences(of: "%20", with: "+").utf8)

@@ -13,7 +13,7 @@ nonisolated extension NetworkEvent {
     case debug
     /// The caller canceled the call.
     case info
-    /// An attempt failed, another one follows, or a setting has no effect.
+    /// An attempt failed, or another one follows.
     case notice
     /// The call failed.
     case error
@@ -24,7 +24,7 @@ nonisolated extension NetworkEvent {
     switch kind {
     case .attemptStarted, .succeeded: .debug
     case .gaveUp(.cancelled): .info
-    case .attemptFailed, .willRetry, .notice: .notice
+    case .attemptFailed, .willRetry: .notice
     case .gaveUp: .error
     }
   }

@@ -12,8 +12,8 @@ nonisolated extension NetworkPerformer {
   /// for try await chunk in bytes { parser.feed(chunk) }
   /// ```
   ///
-  /// The request is retried like any other until the first byte of the body arrives. After that, a lost connection is
-  /// an error, which the sequence throws after the data that arrived before it.
+  /// It returns with the head of the response, and the request is retried like any other until then. After that, a lost
+  /// connection is an error, which the sequence throws after the data that arrived before it.
   ///
   /// The reader may be 64 MB behind. Further data is ``TransferError/responseTooLarge(limit:)``, which the sequence
   /// throws after the data that arrived before it. On Apple's platforms, the task is suspended earlier, so that the
@@ -25,34 +25,28 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. The response
   ///     is not parsed.
-  ///   - policy: The retry policy. Its deadline applies only until the first byte.
+  ///   - policy: The retry policy. Its deadline applies until the head of the response.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
-  /// - Throws: ``NetworkError``, if the call fails before the first byte.
+  /// - Throws: ``NetworkError``, if the call fails before the body.
   public func networkBytes(
     for request: some NetworkRequestConvertible, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkBytes {
-    try await networkStream(transferPlan(for: request, policy, defaults), startsWithHead: false)
+    try await networkStream(transferPlan(for: request, policy, defaults))
   }
 
-  /// `startsWithHead`: the call ends with the header fields of the response, before the first byte of the body.
-  func networkStream(_ plan: NetworkCallPlan, startsWithHead: Bool) async throws(NetworkError) -> NetworkBytes {
-    let started = NetworkLock<NetworkByteStream?>(nil)
+  func networkStream(_ plan: NetworkCallPlan) async throws(NetworkError) -> NetworkBytes {
+    let started = NetworkLock<NetworkBytes?>(nil)
     var plan = plan
     plan.transfer = { send in
-      { outgoing in
-        let stream = NetworkByteStream(startsWithHead: startsWithHead, started)
-        // Nothing else retains the stream until it has started.
-        defer { withExtendedLifetime(stream) {} }
-        return await stream.attempt(outgoing, send)
-      }
+      { outgoing in await NetworkByteStream.attempt(outgoing, started, send) }
     }
     let result = await perform(plan.started(on: self, defaults))
-    // From here on, only the sequence and its iterators retain the stream. It is canceled when they are released.
-    let stream = started.withLock { $0.take() }
+    // From here on, only the sequence and its iterators hold what arrives. The request is canceled without them.
+    let bytes = started.withLock { $0.take() }
     let response = try result.get().response
     // A middleware may have returned a response without sending the request.
-    guard let stream else { throw .noResponse }
-    return NetworkBytes(response: response, stream: stream)
+    guard let bytes else { throw .noResponse }
+    return NetworkBytes(response: response, chunks: bytes.chunks, stream: bytes.stream)
   }
 }
 
@@ -64,7 +58,12 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable, CustomStringCon
 
   /// The status code and header fields of the response.
   public let response: HTTPURLResponse
+  let chunks: NetworkByteStream.Chunks
   let stream: NetworkByteStream
+  /// The status code.
+  public var statusCode: Int { response.statusCode }
+  /// The header fields.
+  public var headers: NetworkHeaders { NetworkHeaders(response.allHeaderFields) }
   /// Status and URL: no query value, no header and nothing of the body.
   public var description: String { response.redactedForLog }
 
@@ -73,16 +72,26 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable, CustomStringCon
 
   /// Iterates over the chunks.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    let stream: NetworkByteStream
+    let bytes: NetworkBytes
+
     /// The next chunk, or nil at the end of the body.
     ///
     /// - Returns: Bytes that have arrived since the previous chunk.
     /// - Throws: ``NetworkError``, if the connection is lost; `.cancelled` if the task is canceled.
-    public mutating func next() async throws -> Data? { try await stream.next() }
+    public mutating func next() async throws -> Data? {
+      if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
+      // It has no state of its own, and would not be `Sendable`.
+      var chunks = bytes.chunks.makeAsyncIterator()
+      let chunk = try await chunks.next()?.get()
+      // The end of the stream is not that of the body then.
+      if chunk == nil, _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
+      bytes.stream.noteRead(chunk?.count ?? 0)
+      return chunk
+    }
   }
 
   /// Makes an iterator.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(stream: stream) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: self) }
 
   /// The lines of the body, including empty ones, without their line endings (LF, CRLF or CR). Bytes that are not UTF-8
   /// become U+FFFD.

@@ -31,7 +31,9 @@ nonisolated struct NetworkDownloadCall: Sendable {
 
   private let state = NetworkLock(State())
   private let destination: URL
-  private let options: DownloadOptions
+  private let overwrites: Bool
+  private let resumes: Bool
+  private let validate: (@Sendable (URL) throws -> Void)?
   private let progress: NetworkProgressReporter
 
   /// The most that is kept of the body of an error.
@@ -39,9 +41,14 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// The number of bytes that an attempt must add to count as progress. A few bytes for each attempt do not.
   private static let leastProgress = 16_384
 
-  init(to destination: URL, _ options: DownloadOptions, _ onProgress: (@Sendable (TransferProgress) -> Void)?) {
+  init(
+    to destination: URL, overwrites: Bool, resumes: Bool, validate: (@Sendable (URL) throws -> Void)?,
+    _ onProgress: (@Sendable (TransferProgress) -> Void)?
+  ) {
     self.destination = destination
-    self.options = options
+    self.overwrites = overwrites
+    self.resumes = resumes
+    self.validate = validate
     progress = NetworkProgressReporter(onProgress)
   }
 
@@ -55,7 +62,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   /// The result of the call, after closing the partial file.
-  func end(_ result: RetryLoop.CallResult) -> Swift.Result<NetworkDownload, NetworkError> {
+  func end(_ result: RetryLoop.CallResult) -> Swift.Result<NetworkResponse<URL>, NetworkError> {
     let response = state.withLock { state in
       state.hasEnded = true
       state.partial.take()?.close()
@@ -66,7 +73,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
       guard let response else {
         return .failure(NetworkError(transfer: TransferError.invalidResponse(reason: "no file")))
       }
-      return .success(NetworkDownload(file: destination, response: response, attempts: success.attempts))
+      return .success(NetworkResponse(value: destination, response: response, attempts: success.attempts))
     }
   }
 
@@ -82,7 +89,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
       var outcome = try await send(prepared(outgoing, for: attempt))
       guard let file = try wholeFile(after: &outcome, in: attempt) else { return outcome }
       guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
-      try await networkInBackground { try validate(file, attempt) }
+      try await networkInBackground { try check(file, attempt) }
       await progress.waitForReports()
       try await networkInBackground { try move(attempt, response) }
       return NetworkOutcome(response: response, accepted: NetworkResponse(data: Data(), response: response))
@@ -135,7 +142,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
     // The call was canceled before the attempt started.
     if state.hasEnded { throw NetworkError.cancelled }
     if let partial = state.partial { return partial }
-    let partial = try NetworkPartialFile(for: destination, from: request, options, secretFields: secretFields)
+    let partial = try NetworkPartialFile(
+      for: destination, from: request, overwrites: overwrites, resumes: resumes, secretFields: secretFields)
     state.partial = partial
     state.largest = partial.size
     return partial
@@ -239,9 +247,9 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   /// Validates a complete file, and flushes it to the disk.
-  private func validate(_ file: NetworkPartialFile, _ attempt: Int) throws {
+  private func check(_ file: NetworkPartialFile, _ attempt: Int) throws {
     do {
-      try options.validate?(file.url)
+      try validate?(file.url)
     } catch {
       try inAttempt(attempt) { state, partial in try self.rejected(&state, partial) }
       throw TransferError.invalidFile(error)
@@ -254,7 +262,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   /// partial file remains for the next call.
   private func move(_ attempt: Int, _ response: HTTPURLResponse) throws {
     try inAttempt(attempt) { state, partial in
-      try partial.move(overwrites: options.overwrites)
+      try partial.move(overwrites: overwrites)
       partial.close()
       state.partial = nil
       state.response = response

@@ -22,12 +22,12 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// `secretFields`: header fields that hold a credential, whatever they are called.
   init(
-    for destination: URL, from request: URLRequest, _ options: DownloadOptions, secretFields: Set<String> = []
+    for destination: URL, from request: URLRequest, overwrites: Bool, resumes: Bool, secretFields: Set<String> = []
   ) throws {
-    try Self.check(destination, overwrites: options.overwrites)
+    try Self.check(destination, overwrites: overwrites)
     self.destination = destination
     url = Self.url(for: destination)
-    isKept = options.resumes
+    isKept = resumes
     hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
       NetworkSensitiveHeader.matches(name, value, known: secretFields)
     }

@@ -140,7 +140,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       call.request.setValue("no-cache", forHTTPHeaderField: "Cache-Control")
       // Not the ID of the original request, because the server may have reset it.
       call.request.setValue(parser.lastID.isEmpty ? nil : parser.lastID, forHTTPHeaderField: "Last-Event-ID")
-      let stream = try await events.performer.networkStream(call, startsWithHead: true)
+      let stream = try await events.performer.networkStream(call)
       response = stream.response
       if stream.response.statusCode == 204 { return }
       guard stream.response.statusCode == 200, stream.response.networkMediaType == "text/event-stream" else {
@@ -149,10 +149,10 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
         let error = TransferError.invalidResponse(reason: "no event stream, but \"\(type)\"")
         var body = Data()
         var chunks = stream.makeAsyncIterator()
-        while body.count < NetworkByteStream.blockSize, let chunk = try? await chunks.next() { body += chunk }
+        while body.count < NetworkByteStream.longestErrorBody, let chunk = try? await chunks.next() { body += chunk }
         // Otherwise the caller would not learn from the error that the loop ended because of its own cancellation.
         if _Concurrency.Task.isCancelled { throw .cancelled }
-        throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.blockSize))
+        throw .undecodable(error, stream.response, body.prefix(NetworkByteStream.longestErrorBody))
       }
       lines = NetworkLines.AsyncIterator(bytes: stream.makeAsyncIterator(), keepsLast: false)
     }

@@ -146,7 +146,7 @@ import WyndLoopbackServer
   func aBodyStreamLongerThanItsLengthFails(_ isClient: Bool, _ length: Int?) async throws {
     let server = try LoopbackServer { _ in .ok("the response") }
     let session = URLSession(configuration: .ephemeral)
-    let client = NetworkClient(on: session, middleware: [ResponseValidation(statusCodes: 200..<300)])
+    let client = NetworkClient(on: session, middleware: [.around { request, next in try await next(request) }])
     let performer: any NetworkPerformer = isClient ? client : session
     var request = URLRequest(url: server.url(), method: "POST")
     request.httpBodyStream = InputStream(data: Data("0123456789".utf8))

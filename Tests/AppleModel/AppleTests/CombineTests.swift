@@ -29,6 +29,14 @@ import WyndLoopbackServer
   let session = URLSession(configuration: .ephemeral)
   static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
+  static func publisher(
+    _ session: URLSession, _ server: LoopbackServer, maxRetries: Int? = nil, policy: RetryPolicy
+  ) -> AnyPublisher<Data, NetworkError> {
+    NetworkTask.publisher {
+      session.performNetworkRequest(server.url(), maxRetries: maxRetries, policy: policy, completionHandler: $0)
+    }
+  }
+
   /// Records the events of a publisher as text.
   static func watch<Output>(_ publisher: AnyPublisher<Output, NetworkError>, _ seen: Seen<String>) -> AnyCancellable {
     publisher.sink { completion in
@@ -44,7 +52,7 @@ import WyndLoopbackServer
   @Test func publishesOneValueAndFinishes() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
     let seen = Seen<String>()
-    let call = Self.watch(session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick), seen)
+    let call = Self.watch(Self.publisher(session, server, policy: Self.quick), seen)
     await seen.reaches(2)
     #expect(seen.all == ["8 bytes", "finished"])
     let loaded = Seen<String>()
@@ -58,7 +66,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .status(503))
     let seen = Seen<String>()
     let call = Self.watch(
-      session.networkPublisher(for: URLRequest(url: server.url()), maxRetries: 2, policy: Self.quick), seen)
+      Self.publisher(session, server, maxRetries: 2, policy: Self.quick), seen)
     await seen.reaches(1)
     #expect(seen.all == ["failed 503"])
     #expect(server.requests.count == 3)
@@ -86,7 +94,7 @@ import WyndLoopbackServer
         }
       })
     let seen = Seen<String>()
-    let call = Self.watch(session.networkPublisher(for: URLRequest(url: server.url()), policy: policy), seen)
+    let call = Self.watch(Self.publisher(session, server, policy: policy), seen)
     let load = Self.watch(
       NetworkTask.publisher { session.load(Item(server: server), policy: policy, completionHandler: $0) }, seen)
     while server.requests.count < 2 || events.all.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
@@ -100,7 +108,7 @@ import WyndLoopbackServer
   @Test func sendsOnSubscriptionAndDeliversOnDemand() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
     let publishers = [
-      session.networkPublisher(for: URLRequest(url: server.url()), policy: Self.quick).map { _ in 1 }
+      Self.publisher(session, server, policy: Self.quick).map { _ in 1 }
         .eraseToAnyPublisher(),
       NetworkTask.publisher { session.load(Item(server: server), completionHandler: $0) }.map { _ in 2 }
         .eraseToAnyPublisher(),

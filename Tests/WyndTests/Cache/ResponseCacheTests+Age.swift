@@ -16,7 +16,7 @@ extension ResponseCacheTests {
   }
 
   private static func client(_ server: LoopbackServer, policy: RetryPolicy = .never) -> NetworkClient {
-    NetworkClient(baseURL: server.url(), on: ResponseCache(MemoryStore()), policy: policy)
+    NetworkClient(baseURL: server.url(), on: ResponseCache(), policy: policy)
   }
 
   /// The Age with which the cache serves what it has stored, as a response or as an error.

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Wynd
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -10,24 +10,34 @@ extension ResponseCacheTests {
   /// A client with a cache whose stored responses grow old when the test says so.
   final class CachedClient {
     let script: NetworkScript
-    let store: AgingStore
+    let cache: ResponseCache
     var client: NetworkClient
 
     init(
-      _ script: NetworkScript, store: any ResponseStore = MemoryStore(), stale: Bool = false,
-      policy: RetryPolicy = .never, middleware: [any NetworkMiddleware] = []
+      _ script: NetworkScript, cache: ResponseCache? = nil, stale: Bool = false, policy: RetryPolicy = .never,
+      middleware: [any NetworkMiddleware] = []
     ) {
       self.script = script
-      self.store = AgingStore(store)
-      client = ResponseCacheTests.client(
-        ResponseCache(self.store, servesStaleIfError: stale, on: script), middleware, policy: policy)
+      self.cache = cache ?? ResponseCache(servesStaleIfError: stale, on: script)
+      client = ResponseCacheTests.client(self.cache, middleware, policy: policy)
     }
 
     convenience init(
-      _ steps: [Step], store: any ResponseStore = MemoryStore(), stale: Bool = false, policy: RetryPolicy = .never,
-      middleware: [any NetworkMiddleware] = []
+      _ steps: [Step], stale: Bool = false, policy: RetryPolicy = .never, middleware: [any NetworkMiddleware] = []
     ) {
-      self.init(NetworkScript(steps), store: store, stale: stale, policy: policy, middleware: middleware)
+      self.init(NetworkScript(steps), stale: stale, policy: policy, middleware: middleware)
+    }
+
+    /// Makes all responses in memory older.
+    func pass(_ seconds: Double) {
+      if seconds == 0 { return }
+      cache.store.entries.withLock { entries in
+        for (name, entry) in entries.entries {
+          guard case .memory(let response) = entry.value, let older = ResponseCacheTests.aged(response, by: seconds)
+          else { continue }
+          entries.entries[name]?.value = .memory(older)
+        }
+      }
     }
 
     func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponseSource) {
@@ -38,13 +48,13 @@ extension ResponseCacheTests {
     func get(_ fields: [String: String] = [:], path: String = "/", method: String = "GET", after seconds: Double = 0)
       async throws -> (text: String, source: NetworkResponseSource)
     {
-      store.pass(seconds)
+      pass(seconds)
       return try await response(try ResponseCacheTests.request(fields, path: path, method: method))
     }
 
     /// The header fields of the served response.
     func head(_ fields: [String: String] = [:], after seconds: Double = 0) async throws -> HTTPURLResponse {
-      store.pass(seconds)
+      pass(seconds)
       return try await client.networkResponse(for: try ResponseCacheTests.request(fields), allowEmptyData: true)
         .response
     }
@@ -74,23 +84,6 @@ extension ResponseCacheTests {
     }
   }
 
-  /// The body that a cache serves from a store for this key.
-  static func served(by store: any ResponseStore, for key: ResponseKey) async throws -> String {
-    let stored = AnyKey(response: await store.response(for: key))
-    var request = try request()
-    request.cachePolicy = .returnCacheDataElseLoad
-    let client = client(ResponseCache(stored, servesStaleIfError: true, on: NetworkScript([.dropped])))
-    return String(decoding: try await client.performNetworkRequest(request), as: UTF8.self)
-  }
-  private struct AnyKey: ResponseStore {
-    let response: StoredResponse?
-    func response(for key: ResponseKey) -> StoredResponse? { response }
-    func store(_ response: StoredResponse, for key: ResponseKey) {}
-    func remove(_ key: ResponseKey) {}
-    func removeAll(for url: String) {}
-    func removeAll() {}
-  }
-
   /// A date as HTTP writes it, this many seconds from now.
   static func date(_ seconds: Double, after date: Date = Date()) -> String {
     formatter.string(from: date.addingTimeInterval(seconds))
@@ -103,49 +96,22 @@ extension ResponseCacheTests {
     return formatter
   }
 
-  /// Returns the responses of another store as if they had been stored earlier.
-  final class AgingStore: ResponseStore, @unchecked Sendable {
-    private let base: any ResponseStore
-    private let lock = NSLock()
-    private var time = 0.0
-    private var storeCount = 0
-    /// How many responses have been stored.
-    var stores: Int { lock.withLock { storeCount } }
-    private var storedAt: [ResponseKey: Double] = [:]
-
-    init(_ base: any ResponseStore) { self.base = base }
-    func pass(_ seconds: Double) { lock.withLock { time += seconds } }
-
-    func response(for key: ResponseKey) async -> StoredResponse? {
-      guard let response = await base.response(for: key) else { return nil }
-      let passed = lock.withLock { time - (storedAt[key] ?? 0) }
-      return passed == 0 ? response : Self.aged(response, by: passed)
+  /// The response as if it had been stored earlier.
+  fileprivate static func aged(_ response: StoredResponse, by seconds: Double) -> StoredResponse? {
+    guard let data = try? JSONEncoder().encode(response),
+      var fields = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
+      let date = fields["requestedAt"] as? Double, var headers = fields["headers"] as? [String: String]
+    else {
+      Issue.record("a stored response has no date")
+      return nil
     }
-    func store(_ response: StoredResponse, for key: ResponseKey) async {
-      lock.withLock { storedAt[key] = time }
-      await base.store(response, for: key)
-      lock.withLock { storeCount += 1 }
+    fields["requestedAt"] = date - seconds
+    for name in ["date", "expires"] {
+      guard let date = headers[name].flatMap(formatter.date) else { continue }
+      headers[name] = ResponseCacheTests.date(-seconds, after: date)
     }
-    func remove(_ key: ResponseKey) async { await base.remove(key) }
-    func removeAll(for url: String) async { await base.removeAll(for: url) }
-    func removeAll() async { await base.removeAll() }
-
-    private static func aged(_ response: StoredResponse, by seconds: Double) -> StoredResponse? {
-      guard let data = try? JSONEncoder().encode(response),
-        var fields = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
-        let date = fields["requestedAt"] as? Double, var headers = fields["headers"] as? [String: String]
-      else {
-        Issue.record("a stored response has no date")
-        return nil
-      }
-      fields["requestedAt"] = date - seconds
-      for name in ["date", "expires"] {
-        guard let date = headers[name].flatMap(formatter.date) else { continue }
-        headers[name] = ResponseCacheTests.date(-seconds, after: date)
-      }
-      fields["headers"] = headers
-      guard let older = try? JSONSerialization.data(withJSONObject: fields) else { return nil }
-      return try? JSONDecoder().decode(StoredResponse.self, from: older)
-    }
+    fields["headers"] = headers
+    guard let older = try? JSONSerialization.data(withJSONObject: fields) else { return nil }
+    return try? JSONDecoder().decode(StoredResponse.self, from: older)
   }
 }

@@ -27,7 +27,7 @@ extension ResponseCacheTests {
   /// URLSession on Linux gets it in lowercase.
   @Test func storesTheResponseToAURLWithAnUppercaseScheme() async throws {
     let server = try LoopbackServer(script: .status(200, [("Cache-Control", "max-age=600")], body: "stored"))
-    let client = NetworkClient(on: ResponseCache(MemoryStore()))
+    let client = NetworkClient(on: ResponseCache())
     let url = try #require(URL(string: server.url().absoluteString.replacingOccurrences(of: "http:", with: "HTTP:")))
     for source in [NetworkResponseSource.network, .cache] {
       #expect(try await client.networkResponse(for: URLRequest(url: url)).source == source)

@@ -60,13 +60,26 @@ extension ResponseCacheTests {
     let server = try LoopbackServer { request in
       request.index == 0 ? .status(200, [("ETag", "\"1\"")], body: "old") : .hang
     }
-    let client = NetworkClient(on: ResponseCache(MemoryStore(), servesStaleIfError: true), policy: .never)
+    let client = NetworkClient(on: ResponseCache(servesStaleIfError: true), policy: .never)
     let url = server.url()
     _ = try await client.performNetworkRequest(url)
     let task = Task { try await client.performNetworkRequest(url) }
     await until { server.openRequests == 1 }
     task.cancel()
     guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+  }
+
+  /// It is no outage, so it is an error, but it does not show that the stored response is out of date.
+  @Test(arguments: [[:], ["Cache-Control": "max-age=0"]])
+  func a501WithoutALifetimeKeepsTheStoredResponse(_ fields: [String: String]) async throws {
+    let stored = ["ETag": "\"1\"", "Cache-Control": "max-age=0"]
+    let cached = CachedClient(
+      [.ok("old", headers: stored), .status(501, headers: fields), .status(503)], stale: true)
+    #expect(try await cached.get() == ("old", .network))
+    let error = await #expect(throws: NetworkError.self) { try await cached.get() }
+    #expect(error?.statusCode == 501)
+    #expect(try await cached.get() == ("old", .cache))
+    #expect(cached.script.requests.count == 3)
   }
 
   /// Retries are not needed if there is a stored response to serve.

@@ -54,7 +54,7 @@ extension ResponseCacheTests {
     request.cachePolicy = policy
     var error = await #expect(throws: NetworkError.self) { try await cached.response(request) }
     #expect(error?.statusCode == 404)
-    cached.store.pass(60)
+    cached.pass(60)
     error = await #expect(throws: NetworkError.self) { try await cached.response(request) }
     #expect(error?.urlError != nil)
   }

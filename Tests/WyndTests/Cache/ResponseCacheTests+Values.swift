@@ -30,7 +30,7 @@ extension ResponseCacheTests {
 
   @Test func leavingTheLoopCancelsTheRequest() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .ok(Array("old".utf8), [("ETag", "\"1\"")]) : .hang }
-    let client = NetworkClient(baseURL: server.url(), on: ResponseCache(MemoryStore()), policy: .never)
+    let client = NetworkClient(baseURL: server.url(), on: ResponseCache(), policy: .never)
     #expect(try await client.load(Greeting()) == "old")
     for try await value in client.values(of: Greeting()) {
       #expect(value.value == "old" && value.source == .cache)
@@ -43,7 +43,7 @@ extension ResponseCacheTests {
   @Test func valuesUseTheirOwnPolicy() async throws {
     let script = NetworkScript([.dropped])
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), on: ResponseCache(MemoryStore(), on: script),
+      baseURL: URL(string: "https://a.example"), on: ResponseCache(on: script),
       policy: RetryPolicy(maxRetries: 3))
     await #expect(throws: NetworkError.self) {
       for try await _ in client.values(of: Greeting(), policy: RetryPolicy(maxRetries: 1)) {}

@@ -14,8 +14,10 @@ extension ResponseCacheTests {
     let script = NetworkScript { request, _ in
       .ok(request.value(forHTTPHeaderField: "Accept") ?? "none", headers: Self.varying)
     }
-    for store in [MemoryStore() as any ResponseStore, try DiskStore(try Folder().url)] {
-      let cached = CachedClient(script, store: store)
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
+    for cache in [ResponseCache(on: script), try ResponseCache(in: folder.url, on: script)] {
+      let cached = CachedClient(script, cache: cache)
       let before = script.requests.count
       for source in [NetworkResponseSource.network, .cache, .cache] {
         for type in ["a", "b", "c"] { #expect(try await cached.get(["Accept": type]) == (type, source)) }

@@ -26,30 +26,16 @@ import Wynd
     #expect(asked[1].value(forHTTPHeaderField: "If-Modified-Since") == "Sun, 06 Nov 1994 08:49:37 GMT")
   }
 
-  /// A 304 to a request of the cache has no body, and does not reach the caller.
-  @Test func responseValidationPassesA304ForTheCache() async throws {
-    for validation in [
-      ResponseValidation(statusCodes: 200..<300), ResponseValidation { $0.data.isEmpty ? "empty" : nil },
-    ] {
-      var cached = CachedClient([.ok("one", headers: Self.tagged), .status(304)])
-      cached.client.middleware = [validation]
-      _ = try await cached.get()
-      #expect(try await cached.get().source == .revalidated)
-      cached = CachedClient([.status(304)])
-      cached.client.middleware = [validation]
-      await #expect(throws: NetworkError.self) { try await cached.get() }
-    }
-  }
-
   @Test func varyIncludesHeadersOfTheSession() async throws {
     let server = try LoopbackServer { request in
       .status(200, [("Cache-Control", "max-age=600"), ("Vary", "X-Tenant")], body: request.value("X-Tenant") ?? "")
     }
-    let store = MemoryStore()
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
     for tenant in ["red", "blue", "red"] {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["X-Tenant": tenant]
-      let client = NetworkClient(on: ResponseCache(store, on: URLSession(configuration: configuration)))
+      let client = NetworkClient(on: try ResponseCache(in: folder.url, on: URLSession(configuration: configuration)))
       #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data(tenant.utf8))
     }
   }
@@ -101,7 +87,7 @@ import Wynd
       return .ok("\(number)", headers: ["Cache-Control": "max-age=60"])
     }
     let client = NetworkClient(
-      baseURL: origin, on: ResponseCache(MemoryStore(), on: script), middleware: [authentication])
+      baseURL: origin, on: ResponseCache(on: script), middleware: [authentication])
     for expected in ["0", "1", "1"] { #expect(try await client.load(Text()) == expected) }
     authentication.signIn(BearerToken("ann"))
     #expect(try await client.load(Text()) == "2")
@@ -113,7 +99,7 @@ import Wynd
         ? .redirect(to: "/v\(request.index)") : .status(200, [("Cache-Control", "max-age=60")], body: request.target)
     }
     let client = NetworkClient(
-      baseURL: server.url(), on: ResponseCache(MemoryStore()), policy: .never)
+      baseURL: server.url(), on: ResponseCache(), policy: .never)
     for expected in ["/v0", "/v2"] {
       #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/latest"))) == Data(expected.utf8))
     }
@@ -123,12 +109,13 @@ import Wynd
     let server = try LoopbackServer {
       .status(200, [("Cache-Control", "max-age=60")], body: $0.value("Authorization") ?? "nobody")
     }
-    let store = MemoryStore()
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
     for user in ["ann", "bob"] {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["Authorization": "Bearer \(user)"]
       let client = NetworkClient(
-        on: ResponseCache(store, on: URLSession(configuration: configuration)), policy: .never)
+        on: try ResponseCache(in: folder.url, on: URLSession(configuration: configuration)), policy: .never)
       #expect(
         try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("Bearer \(user)".utf8))
     }
@@ -170,7 +157,7 @@ import Wynd
         ? .status(304, [("ETag", "\"1\"")]) : .status(200, [("ETag", "\"1\"")], body: "one")
     }
     let client = NetworkClient(
-      baseURL: server.url(), on: ResponseCache(MemoryStore(), on: URLSession(configuration: .default)),
+      baseURL: server.url(), on: ResponseCache(on: URLSession(configuration: .default)),
       policy: .never)
     for expected in [NetworkResponseSource.network, .revalidated, .revalidated] {
       let response = try await client.networkResponse(for: URLRequest(url: server.url()))

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Wynd
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -12,11 +12,11 @@ extension ResponseStoreTests {
     let folder = try Folder()
     let response = try await Self.response(bytes: 10_000)
     do {
-      let store = try DiskStore(folder.url, capacity: 100_000)
+      let store = try ResponseStore(in: folder.url, capacity: 100_000)
       for key: ResponseKey in ["a", "b", "c", "d", "e"] { await store.store(response, for: key) }
       _ = await store.response(for: "a")
     }
-    let store = try DiskStore(folder.url, capacity: 45_000)
+    let store = try ResponseStore(in: folder.url, capacity: 45_000)
     #expect(folder.names.count == 4)
     #expect(await Self.keys(store) == ["a", "c", "d", "e"])
   }
@@ -25,23 +25,23 @@ extension ResponseStoreTests {
     let folder = try Folder()
     let response = try await Self.response(bytes: 10_000)
     do {
-      let store = try DiskStore(folder.url, capacity: 45_000)
+      let store = try ResponseStore(in: folder.url, capacity: 45_000)
       await store.store(response, for: "a")
       // More uses than there are responses.
       for _ in 0..<5 { _ = await store.response(for: "a") }
     }
     do {
-      let store = try DiskStore(folder.url, capacity: 45_000)
+      let store = try ResponseStore(in: folder.url, capacity: 45_000)
       for key: ResponseKey in ["b", "c", "d"] { await store.store(response, for: key) }
     }
-    let store = try DiskStore(folder.url, capacity: 45_000)
+    let store = try ResponseStore(in: folder.url, capacity: 45_000)
     await store.store(response, for: "e")
     #expect(await Self.keys(store) == ["b", "c", "d", "e"])
   }
 
   @Test func keepsOneFileForEachKey() async throws {
     let folder = try Folder()
-    let store = try DiskStore(folder.url)
+    let store = try ResponseStore(in: folder.url, capacity: 1_000_000)
     for text in ["one", "two", "three"] { await store.store(try await Self.response(text), for: "a") }
     #expect(folder.names.count == 1)
     _ = await store.response(for: "a")
@@ -59,7 +59,7 @@ extension ResponseStoreTests {
     // Even if the folder exists already.
     try FileManager.default.createDirectory(
       at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
-    try await DiskStore(cache).store(try await Self.response(), for: "a")
+    try await ResponseStore(in: cache, capacity: 1_000_000).store(try await Self.response(), for: "a")
     let names = try FileManager.default.contentsOfDirectory(atPath: cache.path)
     func permissions(_ url: URL) throws -> Int? {
       (try FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
@@ -70,38 +70,39 @@ extension ResponseStoreTests {
 
   @Test func removesATruncatedFile() async throws {
     let folder = try Folder()
-    try await DiskStore(folder.url).store(try await Self.response(), for: "a")
+    try await ResponseStore(in: folder.url, capacity: 1_000_000).store(try await Self.response(), for: "a")
     let file = folder.file(try #require(folder.names.first))
     let whole = try Data(contentsOf: file)
     for length in stride(from: 0, to: whole.count, by: 7) {
       try whole.prefix(length).write(to: file)
-      #expect(try await DiskStore(folder.url).response(for: "a") == nil)
+      #expect(try await ResponseStore(in: folder.url, capacity: 1_000_000).response(for: "a") == nil)
       #expect(folder.names.isEmpty)
     }
   }
 
   @Test func usesTheNewestFileOfAKeyAndKeepsOtherFiles() async throws {
     let folder = try Folder()
-    try await DiskStore(folder.url).store(try await Self.response("new"), for: "a")
+    try await ResponseStore(in: folder.url, capacity: 1_000_000).store(try await Self.response("new"), for: "a")
     let name = try #require(folder.names.first)
     let key = name.prefix(32)
     let other = try Folder()
-    try await DiskStore(other.url).store(try await Self.response("old"), for: "a")
+    try await ResponseStore(in: other.url, capacity: 1_000_000).store(try await Self.response("old"), for: "a")
     let old = try Data(contentsOf: other.file(try #require(other.names.first)))
     let strangers = ["readme", "..x", "\(key).-1", "\(key).99999999999999999999", "\(key).\(Int.max)"]
     for left in strangers { try old.write(to: folder.file(left)) }
     try FileManager.default.moveItem(at: folder.file(name), to: folder.file("\(key).77"))
     try old.write(to: folder.file("\(key).7"))
-    let store = try DiskStore(folder.url)
+    let store = try ResponseStore(in: folder.url, capacity: 1_000_000)
     #expect(folder.names == (strangers + ["\(key).77"]).sorted())
     #expect(try #require(await store.response(for: "a")).size == (try await Self.response("new")).size)
-    #expect(try await ResponseCacheTests.served(by: store, for: "a") == "new")
+    let stored = try #require(await store.response(for: "a"))
+    #expect(try stored.served(as: .cache, allowEmptyData: true).data == Data("new".utf8))
   }
 
   /// The earlier response would be served as if it were the newest.
   @Test func responseThatCannotBeWrittenReplacesTheEarlierOne() async throws {
     let folder = try Folder()
-    let store = try DiskStore(folder.url)
+    let store = try ResponseStore(in: folder.url, capacity: 1_000_000)
     await store.store(try await Self.response("old"), for: "a")
     let name = try #require(folder.names.first)
     // A file cannot be written where a folder is.
@@ -116,20 +117,19 @@ extension ResponseStoreTests {
 
   @Test func doesNotServeAFileRenamedToAnotherKey() async throws {
     let (folder, other) = (try Folder(), try Folder())
-    try await DiskStore(folder.url).store(try await Self.response(), for: "a")
-    try await DiskStore(other.url).store(try await Self.response(), for: "b")
+    try await ResponseStore(in: folder.url, capacity: 1_000_000).store(try await Self.response(), for: "a")
+    try await ResponseStore(in: other.url, capacity: 1_000_000).store(try await Self.response(), for: "b")
     let (mine, yours) = (try #require(folder.names.first), try #require(other.names.first))
     #expect(mine.prefix(32) != yours.prefix(32))
     try FileManager.default.moveItem(at: folder.file(mine), to: folder.file(yours))
-    #expect(try await DiskStore(folder.url).response(for: "b") == nil)
+    #expect(try await ResponseStore(in: folder.url, capacity: 1_000_000).response(for: "b") == nil)
     #expect(folder.names.isEmpty)
   }
 
   @Test func doesNotWriteUserAndPasswordToDisk() async throws {
     let folder = try Folder()
-    let cached = ResponseCacheTests.CachedClient(
-      NetworkScript { _, number in .ok("\(number)", headers: ResponseCacheTests.fresh) },
-      store: try DiskStore(folder.url))
+    let script = NetworkScript { _, number in .ok("\(number)", headers: ResponseCacheTests.fresh) }
+    let cached = ResponseCacheTests.CachedClient(script, cache: try ResponseCache(in: folder.url, on: script))
     for source in [NetworkResponseSource.network, .cache] {
       for (text, user) in [("0", "ann"), ("1", "bob")] {
         let url = try #require(URL(string: "https://\(user):secret@a.example/"))
@@ -159,7 +159,9 @@ extension ResponseStoreTests {
       }
     }
     await until { uses.value != 1 }
-    while uses.value ?? 0 < 20 { #expect(throws: Never.self) { try DiskStore(folder.url, capacity: 1_000_000) } }
+    while uses.value ?? 0 < 20 {
+      #expect(throws: Never.self) { try ResponseStore(in: folder.url, capacity: 1_000_000) }
+    }
     isDone.value = true
     await renaming.value
   }
@@ -167,7 +169,9 @@ extension ResponseStoreTests {
   /// At a sign-out, nothing of the user may remain.
   @Test func removeAllRemovesFilesOfAnotherStore() async throws {
     let folder = try Folder()
-    let (one, other) = (try DiskStore(folder.url), try DiskStore(folder.url))
+    let (one, other) = (
+      try ResponseStore(in: folder.url, capacity: 1_000_000), try ResponseStore(in: folder.url, capacity: 1_000_000)
+    )
     await one.store(try await Self.response(), for: "a")
     await other.store(try await Self.response(), for: "b")
     try Data().write(to: folder.file("readme"))
@@ -180,7 +184,7 @@ extension ResponseStoreTests {
   @Test func storesAgainAfterTheFolderWasRemoved() async throws {
     let folder = try Folder()
     let cache = folder.file("cache")
-    let store = try DiskStore(cache)
+    let store = try ResponseStore(in: cache, capacity: 1_000_000)
     await store.store(try await Self.response("old"), for: "a")
     try FileManager.default.removeItem(at: cache)
     for key: ResponseKey in ["b", "c"] { await store.store(try await Self.response(), for: key) }
@@ -194,7 +198,7 @@ extension ResponseStoreTests {
     let folder = try Folder()
     let (cache, moved) = (folder.file("cache"), folder.file("moved"))
     let response = try await Self.response(bytes: 10_000)
-    let store = try DiskStore(cache, capacity: 45_000)
+    let store = try ResponseStore(in: cache, capacity: 45_000)
     await store.store(response, for: "a")
     try FileManager.default.moveItem(at: cache, to: moved)
     try Data().write(to: cache)
@@ -205,14 +209,16 @@ extension ResponseStoreTests {
   }
 
   @Test func throwsWhenTheFolderCannotBeCreated() throws {
-    #expect(throws: (any Error).self) { try DiskStore(URL(fileURLWithPath: "/dev/null/cache")) }
+    #expect(throws: (any Error).self) {
+      try ResponseStore(in: URL(fileURLWithPath: "/dev/null/cache"), capacity: 1_000_000)
+    }
   }
 
   @Test func doesNotServeAFileWithChangedBytes() async throws {
     let folder = try Folder()
     let body = String(repeating: "abc ", count: 100)
-    let cached = ResponseCacheTests.CachedClient(
-      [.ok(body, headers: ResponseCacheTests.fresh)], store: try DiskStore(folder.url))
+    let script = NetworkScript([.ok(body, headers: ResponseCacheTests.fresh)])
+    let cached = ResponseCacheTests.CachedClient(script, cache: try ResponseCache(in: folder.url, on: script))
     _ = try await cached.get()
     let file = folder.file(try #require(folder.names.first))
     let whole = try Data(contentsOf: file)
@@ -220,7 +226,8 @@ extension ResponseStoreTests {
       var broken = whole
       broken[index] ^= 0x01
       try broken.write(to: file)
-      let other = ResponseCacheTests.CachedClient([.ok("sent")], store: try DiskStore(folder.url))
+      let sending = NetworkScript([.ok("sent")])
+      let other = ResponseCacheTests.CachedClient(sending, cache: try ResponseCache(in: folder.url, on: sending))
       #expect(try await other.get() == ("sent", .network), "\(index)")
       for name in folder.names { try FileManager.default.removeItem(at: folder.file(name)) }
     }
@@ -228,7 +235,7 @@ extension ResponseStoreTests {
 
   @Test func keepsAResponseWhoseFileCannotBeRenamed() async throws {
     let folder = try Folder()
-    let store = try DiskStore(folder.url)
+    let store = try ResponseStore(in: folder.url, capacity: 1_000_000)
     await store.store(try await Self.response(), for: "a")
     let name = try #require(folder.names.first)
     try FileManager.default.createDirectory(

@@ -32,6 +32,35 @@ extension AuthenticationTests {
     #expect(try await Self.get(client).data == Data("ok".utf8))
   }
 
+  /// With another client than the one that is passed to the closure, it waits for the renewal that waits for it.
+  @Test func requestOfADetachedTaskWaitsForTheRenewalUntilItsDeadline() async throws {
+    let server = try LoopbackServer { $0.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401) }
+    let app = Box<NetworkClient>()
+    let seen = Box<RetryFailure.StopReason>()
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      var client = try #require(app.value)
+      client.policy = RetryPolicy(deadline: .milliseconds(200), budget: .unlimited)
+      let result = await Task.detached { [client] in try await Self.get(client, "/token") }.result
+      if case .failure(let error as NetworkError) = result { seen.value = error.stopReason }
+      return BearerToken("new")
+    }
+    let client = Self.client(server, authentication)
+    app.value = client
+    defer { app.value = nil }
+    #expect(try await Self.get(client).data == Data("ok".utf8))
+    #expect(seen.value == .deadline)
+  }
+
+  @Test func clientOfARenewalHasNeitherTheMiddlewareNorABudget() async throws {
+    let script = Self.script("new")
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { old, client in
+      #expect(old.token == "old" && client.middleware.isEmpty && client.policy.budget === RetryBudget.unlimited)
+      return BearerToken("new")
+    }
+    _ = try await Self.get(Self.client(script, authentication, policy: RetryPolicy()))
+    #expect(Self.tokens(script) == ["Bearer old", "Bearer new"])
+  }
+
   /// The credential that a renewal uses is renewed too, with a request to the service of the first one.
   @Test func renewalInsideARenewalSendsRequestsUnsigned() async throws {
     let script = NetworkScript { request, _ in
@@ -87,5 +116,64 @@ extension AuthenticationTests {
     await #expect(throws: NetworkError.self) { try await impatient.value }
     #expect(try await patient.value == Data("x".utf8))
     #expect(renewals.value == 2)
+  }
+
+  /// A refusal is final, even for a call that may be retried more often than the one that has started the renewal.
+  @Test func refusedRenewalOfACallWithFewerRetriesEndsEveryCallThatWaits() async throws {
+    let (gate, renewals, sent) = (Gate(), Counter(), Counter())
+    let script = NetworkScript { _, _ in
+      renewals.add()
+      await gate.wait()
+      return .status(400)
+    }
+    let origin = try #require(Self.origin)
+    let authentication = Authentication(for: origin, BearerToken("old", expiresAt: .distantPast)) { _, client in
+      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+    }
+    var client = Self.client(script, authentication, policy: RetryPolicy(backoff: .immediate))
+    client.middleware.insert(CountingMiddleware(counter: sent), at: 0)
+    let impatient = Task { [client] in try await client.performNetworkRequest(origin, maxRetries: 0) }
+    await renewals.reaches(1)
+    let patient = Task { [client] in try await client.performNetworkRequest(origin, maxRetries: 3) }
+    // Both calls, and the request of the renewal.
+    await sent.reaches(3)
+    // The second call is about to wait for the renewal.
+    for _ in 0..<10_000 { await Task.yield() }
+    gate.open()
+    for call in [impatient, patient] {
+      let error = await #expect(throws: NetworkError.self) { try await call.value }
+      guard case .generalError(let renewal as NetworkError)? = error else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
+      #expect(renewal.statusCode == 400)
+    }
+    #expect(renewals.value == 1 && script.requests.map { $0.url?.path } == ["/token"])
+    #expect(authentication.credential == nil)
+  }
+
+  // MARK: What people read
+
+  static let later = " Please try again later."
+  /// A mistake in the request of the renewal is not what the person has asked for.
+  static let sentences: [(status: Int, sentence: String)] = [
+    (400, "The request failed."), (404, "The request failed."), (422, "The request failed."),
+    (401, "The server requires a valid sign-in."), (403, "The server denied access."),
+    (429, "The server is busy or not available." + later), (503, "The server is busy or not available." + later),
+    (408, "The server could not process the request." + later), (425, "The server rejected the request." + later),
+  ]
+
+  @Test(arguments: sentences) func describesARenewalThatFailsBeforeTheFirstRequest(_ status: Int, _ sentence: String)
+    async throws
+  {
+    let script = NetworkScript([.status(status)])
+    let expired = BearerToken("old", expiresAt: .distantPast)
+    let authentication = Authentication(for: try #require(Self.origin), expired) { _, client in
+      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+    }
+    let client = Self.client(script, authentication, policy: .never)
+    let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(error?.localizedDescription == sentence && error?.errorDescription == sentence)
+    #expect(script.requests.map { $0.url?.path } == ["/token"])
   }
 }

@@ -67,13 +67,12 @@ extension AuthenticationTests {
     #expect(Self.tokens(script) == ["own"] && renewals.value == 0)
   }
 
-  /// A user with a colon: the server would take what follows for the password.
+  /// A token from a file often ends with a line break.
   @Test func rejectsCredentialWithAnInvalidHeader() async throws {
-    struct Password: NetworkCredential {
-      var header: NetworkHeader { .authorization(user: "a:b", password: "c") }
-    }
     let script = NetworkScript([.ok("x")])
-    let authentication = Authentication(for: try #require(Self.origin), Password()) { _, _ in Password() }
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("a\n")) { _, _ in
+      BearerToken("b")
+    }
     do throws(NetworkError) {
       _ = try await Self.get(Self.client(script, authentication))
       Issue.record("sent")
@@ -87,7 +86,7 @@ extension AuthenticationTests {
 
   struct Key: NetworkCredential {
     var key: String
-    var header: NetworkHeader { .init("Authorization", key) }
+    var headers: [String: String] { ["Authorization": key] }
     func isRejected(by response: HTTPURLResponse) -> Bool { [403, 200].contains(response.statusCode) }
   }
 

@@ -51,7 +51,7 @@ extension AuthenticationTests {
   }
 
   struct APIKey: NetworkCredential {
-    var header: NetworkHeader { .init("X-Member", "the secret") }
+    var headers: [String: String] { ["X-Member": "the secret"] }
   }
 
   @Test func doesNotSendACustomCredentialHeaderToAnotherOrigin() async throws {

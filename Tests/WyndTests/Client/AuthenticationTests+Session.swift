@@ -92,98 +92,48 @@ extension AuthenticationTests {
   /// The last reported credential is the current one, even after a renewal that ended too late.
   @Test func reportsCredentialChangesInOrder() async throws {
     let (isRenewing, mayEnd) = (Gate(), Gate())
-    let saved = Box<[String?]>([])
+    let saved = Box<[String]>([])
     let refused = Box(false)
-    let isAtEnd = DispatchSemaphore(value: 0)
-    let authentication = Authentication(
-      for: try #require(Self.origin), BearerToken("old"),
-      onChange: { new in
-        // For as long as an end that comes too early would need to come.
-        if refused.value == true { _ = isAtEnd.wait(timeout: .now() + 0.3) }
-        saved.update { $0.append(new?.token) }
-      },
-      onSessionEnd: { _ in
-        saved.update { $0.append("end") }
-        isAtEnd.signal()
-      }
-    ) { old, _ in
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { old, _ in
       if refused.value == true { throw URLError(.userAuthenticationRequired) }
       if old.token == "old" { return BearerToken("new") }
       isRenewing.open()
       await mayEnd.wait()
       return BearerToken("late")
+    } onChange: { new, error in
+      let reason = (error as? URLError).map { ", \($0.code.rawValue)" }
+      saved.update { $0.append((new?.token ?? "nobody") + (reason ?? "")) }
     }
     let client = Self.client(Self.script("none"), authentication)
-    try await authentication.renew(with: client)
+    _ = try? await Self.get(client)
     authentication.signIn(BearerToken("ann"), as: "Ann")
-    let late = Task { try await authentication.renew(with: client) }
+    let late = Task { try await Self.get(client) }
     await isRenewing.wait()
     authentication.signOut()
     mayEnd.open()
     _ = await late.result
     authentication.signIn(BearerToken("bob"))
     refused.value = true
-    _ = try? await authentication.renew(with: client)
-    await until { saved.value?.count == 6 }
-    #expect(saved.value == ["new", "ann", nil, "bob", nil, "end"] && authentication.credential == nil)
+    _ = try? await Self.get(client)
+    await until { saved.value?.count == 5 }
+    let refusal = "nobody, \(URLError.Code.userAuthenticationRequired.rawValue)"
+    #expect(saved.value == ["new", "ann", "nobody", "bob", refusal] && authentication.credential == nil)
   }
 
   /// The 401 is about the other credential, with which the renewal was sent.
   @Test func keepsSessionWhenTheRenewalOfAnotherCredentialIsRefused() async throws {
     let server = try LoopbackServer { .status($0.target == "/other" ? 400 : 401) }
-    let other = Authentication(for: server.url(), NetworkHeader("X-Other", "old")) { _, client in
-      NetworkHeader("X-Other", String(decoding: try await Self.get(client, "/other").data, as: UTF8.self))
+    let other = Authentication(for: server.url(), Field("X-Other", "old")) { _, client in
+      Field("X-Other", String(decoding: try await Self.get(client, "/other").data, as: UTF8.self))
     }
-    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
+    let expired = BearerToken("old", expiresAt: .distantPast)
+    let authentication = Authentication(for: server.url(), expired) { _, client in
       BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
     }
     let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [authentication, other])
-    _ = try? await authentication.renew(with: client)
-    #expect(authentication.credential == BearerToken("old") && other.credential == nil)
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(authentication.credential == expired && other.credential == nil)
     #expect(server.requests.map(\.target) == ["/token", "/other"])
-  }
-
-  // MARK: renew(with:)
-
-  @Test func appCanRenewTheCredential() async throws {
-    let script = Self.script("new1")
-    let renewals = Counter()
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { old, client in
-      #expect(old.token == "old" && client.middleware.isEmpty && client.policy.budget === RetryBudget.unlimited)
-      return BearerToken("new\(renewals.add())")
-    }
-    let client = Self.client(script, authentication, policy: RetryPolicy())
-    #expect(try await authentication.renew(with: client) == BearerToken("new1"))
-    _ = try await Self.get(client)
-    #expect(Self.tokens(script) == ["Bearer new1"])
-    authentication.signOut()
-    await #expect(throws: NetworkError.self) { try await authentication.renew(with: client) }
-    #expect(renewals.value == 1)
-  }
-
-  /// Whether `renew` joins depends on whether it begins before the first renewal ends, so there are several tries. One
-  /// that never joins always renews twice.
-  @Test func joinsARenewalInProgress() async throws {
-    for _ in 0..<50 {
-      let (begun, mayEnd, renewals) = (Gate(), Gate(), Counter())
-      let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
-        begun.open()
-        await mayEnd.wait()
-        return BearerToken("new\(renewals.add())")
-      }
-      let client = Self.client(Self.script("new1"), authentication)
-      let call = Task { try await Self.get(client) }
-      await begun.wait()
-      let canceled = Task { try await authentication.renew(with: client) }
-      canceled.cancel()
-      await #expect(throws: NetworkError.self) { try await canceled.value }
-      let renewal = Task { try await authentication.renew(with: client) }
-      mayEnd.open()
-      let credential = try await renewal.value
-      _ = try? await call.value
-      if renewals.value == 1, credential == BearerToken("new1") { return }
-    }
-    Issue.record("it never joined")
   }
 
   // MARK: The end of the session
@@ -195,12 +145,13 @@ extension AuthenticationTests {
     for (number, status) in [400, 401, 403, nil, nil].enumerated() {
       let ended = Box<[Int?]>([])
       let script = NetworkScript { request, _ in .status(request.url?.path == "/token" ? status ?? 0 : 401) }
-      let authentication = Authentication(
-        for: try #require(Self.origin), BearerToken("old"), as: "ann",
-        onSessionEnd: { error in ended.update { $0.append((error as? NetworkError)?.statusCode) } }
-      ) { _, client in
+      let authentication = Authentication(for: try #require(Self.origin), BearerToken("old"), as: "ann") {
+        _, client in
         if status == nil { throw Self.refusals[number - 3] }
         return BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      } onChange: { new, error in
+        guard new == nil, let error else { Issue.record("\(String(describing: new)) without an error"); return }
+        ended.update { $0.append((error as? NetworkError)?.statusCode) }
       }
       let client = Self.client(script, authentication)
       let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -233,11 +184,11 @@ extension AuthenticationTests {
     let steps: [NetworkScript.Step] = [.status(503), .status(429), .status(404), .dropped, .silence]
     for (step, failure) in steps.map({ ($0, nil as (any Error)?) }) + failures.map({ (.silence, $0) }) {
       let script = NetworkScript { request, _ in request.url?.path == "/token" ? step : .status(401) }
-      let authentication = Authentication(
-        for: try #require(Self.origin), BearerToken("old"), onSessionEnd: { Issue.record("ended: \($0)") }
-      ) { _, client in
+      let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
         if let failure { throw failure }
         return BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      } onChange: { new, error in
+        Issue.record("changed to \(String(describing: new)): \(String(describing: error))")
       }
       let client = Self.client(script, authentication, policy: .never)
       await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -247,12 +198,12 @@ extension AuthenticationTests {
 
   @Test func keepsSessionWhenTheRenewalOfAnEarlierUserIsRejected() async throws {
     let (begun, mayEnd) = (Gate(), Gate())
-    let authentication = Authentication(
-      for: try #require(Self.origin), BearerToken("ann"), onSessionEnd: { Issue.record("ended: \($0)") }
-    ) { _, _ in
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("ann")) { _, _ in
       begun.open()
       await mayEnd.wait()
       throw URLError(.userAuthenticationRequired)
+    } onChange: { new, error in
+      #expect(new == BearerToken("bob") && error == nil)
     }
     let client = Self.client(Self.script("bob"), authentication)
     let call = Task { try await Self.get(client) }
@@ -267,7 +218,7 @@ extension AuthenticationTests {
   // MARK: Renewals that could wait for themselves
 
   /// How the closure of a renewal may call a client that has the same authentication.
-  enum Way: CaseIterable { case direct, unstructured, handler, detached }
+  enum Way: CaseIterable { case direct, unstructured, handler }
   @Test(arguments: Way.allCases) func renewalThroughTheSameClientDoesNotDeadlock(_ way: Way) async throws {
     let script = NetworkScript { request, _ in
       let token = request.value(forHTTPHeaderField: "Authorization")
@@ -276,7 +227,7 @@ extension AuthenticationTests {
     let captured = Box<NetworkClient>()
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
       let client = try #require(captured.value)
-      let request = URLRequest(url: try #require(URL(string: "/token")), timeoutInterval: 0.1)
+      let request = URLRequest(url: try #require(URL(string: "/token")))
       let data: Data
       switch way {
       case .direct: data = try await client.performNetworkRequest(request)
@@ -285,33 +236,30 @@ extension AuthenticationTests {
         data = try await withCheckedContinuation { continuation in
           client.performNetworkRequest(request) { continuation.resume(returning: $0) }
         }.get()
-      case .detached: data = try await Task.detached { try await client.performNetworkRequest(request) }.value
       }
       return BearerToken(String(decoding: data, as: UTF8.self))
     }
     let client = Self.client(script, authentication)
     captured.value = client
     defer { captured.value = nil }
-    let result = try? await Self.get(client).data
-    // A detached task does not inherit the task-local value, so its request waits for the renewal until it times out.
-    #expect(result == (way == .detached ? nil : Data("new".utf8)))
+    #expect(try await Self.get(client).data == Data("new".utf8))
   }
 
-  @Test func callTimesOutWhileARenewalHangs() async throws {
-    let never = Gate()
-    let script = Self.script("new")
-    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
-      await never.wait()
+  @Test func callEndsAtItsDeadlineWhileARenewalHangs() async throws {
+    let mayEnd = Gate()
+    let server = try LoopbackServer { $0.value("Authorization") == "Bearer new" ? .ok("ok") : .status(401) }
+    let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
+      await mayEnd.wait()
       return BearerToken("new")
     }
-    let client = Self.client(script, authentication)
-    let request = URLRequest(url: try #require(Self.origin), timeoutInterval: 0.1)
+    let policy = RetryPolicy(deadline: .milliseconds(200), budget: .unlimited)
+    let impatient = Self.client(server, authentication, policy: policy)
     for _ in 0..<2 {
-      let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) }
-      #expect((Self.reason(error) as? URLError)?.code == .timedOut)
+      let error = await #expect(throws: NetworkError.self) { try await Self.get(impatient) }
+      #expect(error?.stopReason == .deadline)
     }
-    never.open()
-    _ = try await Self.get(client)
+    mayEnd.open()
+    _ = try await Self.get(Self.client(server, authentication))
     #expect(authentication.credential == BearerToken("new"))
   }
 

@@ -36,7 +36,7 @@ extension MappedErrorTests {
   @Test func mappedErrorIsNotStored() async throws {
     let script = NetworkScript([.status(404, headers: ["Cache-Control": "max-age=60"])])
     let client = NetworkClient(
-      baseURL: Self.origin, on: ResponseCache(MemoryStore(), on: script), middleware: [Self.mapping()])
+      baseURL: Self.origin, on: ResponseCache(on: script), middleware: [Self.mapping()])
     for count in 1...2 {
       let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
       #expect(error?.serviceError(as: ShopError.self) == .closed && script.requests.count == count)

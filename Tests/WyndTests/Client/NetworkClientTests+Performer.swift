@@ -61,8 +61,9 @@ extension NetworkClientTests {
 
   @Test func clientOnAClientAddsItsOwnSettings() async throws {
     let script = NetworkScript([.ok("x")])
-    let inner = NetworkClient(baseURL: Self.service, on: script, headers: [.userAgent("App"), .accept("text/plain")])
-    let outer = NetworkClient(on: inner, headers: [.accept("text/html"), .init("X-Part", "reports")])
+    let inner = NetworkClient(
+      baseURL: Self.service, on: script, headers: ["User-Agent": "App", "Accept": "text/plain"])
+    let outer = NetworkClient(on: inner, headers: ["Accept": "text/html", "X-Part": "reports"])
     #expect(try await outer.load(Item()) == "x")
     #expect(try await outer.performNetworkRequest(try #require(URL(string: "/plain"))) == Data("x".utf8))
     let other = NetworkClient(baseURL: URL(string: "https://b.example"), on: inner)

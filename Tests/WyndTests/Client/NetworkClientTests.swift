@@ -17,20 +17,9 @@ import WyndLoopbackServer
     var host = ""
     var scheme = "https"
     var port: Int?
-    var headers: [NetworkHeader] = []
+    var headers: [String: String] = [:]
     var queryItems: [URLQueryItem] = []
     var policy: RetryPolicy = .default
-  }
-
-  // MARK: The address
-
-  @Test func buildsABaseURLFromItsParts() throws {
-    #expect(try NetworkClient.baseURL(host: "a.example").absoluteString == "https://a.example/")
-    #expect(
-      try NetworkClient.baseURL(scheme: "http", host: "::1", port: 8080, path: "/v 2").absoluteString
-        == "http://[::1]:8080/v%202")
-    #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: "a b") }
-    #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: "a.example", port: 0) }
   }
 
   // MARK: Headers, coders, policy

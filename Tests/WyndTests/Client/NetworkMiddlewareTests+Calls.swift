@@ -52,7 +52,7 @@ extension NetworkMiddlewareTests {
     let authentication = Authentication(for: try #require(service), BearerToken("old")) { _, _ in
       BearerToken(try await plain.load(NetworkClientTests.Item(path: "/token")))
     }
-    let cache = ResponseCache(MemoryStore(), servesStaleIfError: true, on: script)
+    let cache = ResponseCache(servesStaleIfError: true, on: script)
     let client = NetworkClient(baseURL: service, on: cache, middleware: [authentication])
     #expect(try await client.load(NetworkClientTests.Item()) == "stored")
     #expect(try await client.load(NetworkClientTests.Item()) == "current")

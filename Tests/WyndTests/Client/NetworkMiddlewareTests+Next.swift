@@ -54,7 +54,7 @@ extension NetworkMiddlewareTests {
   @Test func secretFieldOfTheClientIsSentToItsOriginOnly() async throws {
     let script = NetworkScript([.ok("x")])
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), on: script, headers: [.init("X-Member", "7")],
+      baseURL: URL(string: "https://a.example"), on: script, headers: ["X-Member": "7"],
       middleware: [Member(secretFields: ["X-Member"]).silent])
     for url in ["https://a.example/", "https://b.example/"] {
       _ = try await client.performNetworkRequest(try #require(URL(string: url)))

@@ -93,7 +93,6 @@ import WyndLoopbackServer
     queue.maxConcurrentOperationCount = 1
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
     let script = NetworkScript([.ok("x")])
-    script.delegateQueue.maxConcurrentOperationCount = 1
     let calls: [(OperationQueue, @Sendable (@escaping @Sendable (NetworkResult) -> Void) -> Void)] = [
       (queue, { session.performNetworkRequest(URLRequest(url: server.url(), method: "GE T"), completionHandler: $0) }),
       (queue, { session.performNetworkRequest(server.url(), completionHandler: $0).cancel() }),

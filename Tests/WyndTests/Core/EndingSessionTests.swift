@@ -185,7 +185,7 @@ import WyndLoopbackServer
     return await withCheckedContinuation { [policy] continuation in
       if kind == .transfer {
         performer.performNetworkDownload(request, to: file, policy: policy) { result in
-          continuation.resume(returning: result.map { (try? Data(contentsOf: $0.file)) ?? Data() })
+          continuation.resume(returning: result.map { (try? Data(contentsOf: $0.value)) ?? Data() })
         }
       } else {
         performer.performNetworkRequest(request, policy: policy) { continuation.resume(returning: $0) }

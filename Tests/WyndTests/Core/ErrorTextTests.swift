@@ -157,12 +157,12 @@ import WyndLoopbackServer
     let path = folder.url.path
     let cut = NetworkScript.Step.chunks(
       200, headers: ["Content-Length": "18"], [Data(Self.secret.utf8.prefix(9))], isCut: true)
-    func download(_ step: NetworkScript.Step, to file: URL, _ options: DownloadOptions = DownloadOptions()) async
-      -> NetworkError?
-    {
+    func download(
+      _ step: NetworkScript.Step, to file: URL, _ validate: (@Sendable (URL) throws -> Void)? = nil
+    ) async -> NetworkError? {
       await Self.error {
         try await NetworkScript([step]).performNetworkDownload(
-          try Self.request(), to: file, options: options, policy: RetryPolicy(maxRetries: 1))
+          try Self.request(), to: file, policy: RetryPolicy(maxRetries: 1), validate: validate)
       }
     }
     try Self.check(
@@ -181,7 +181,7 @@ import WyndLoopbackServer
       person: "The server did not send the requested file.",
       log: "The request failed: unexpected response: status 204")
     try Self.check(
-      await download(.ok("x"), to: folder.file(), DownloadOptions(validate: { _ in throw Closed() })),
+      await download(.ok("x"), to: folder.file(), { _ in throw Closed() }),
       "a file that is not valid", person: "The shop is closed.",
       log: "The request failed: invalid file: Closed")
     let upload = await Self.error {
@@ -189,7 +189,7 @@ import WyndLoopbackServer
     }
     let part = await Self.error {
       try await NetworkScript([.ok("x")])
-        .performNetworkUpload(try Self.request(), from: .multipart([.init(name: "a", file: missing)]))
+        .performNetworkUpload(try Self.request(), from: .multipart([.file("a", missing)]))
     }
     try Self.check(
       part, "a file of a multipart body that is missing",
@@ -242,7 +242,7 @@ import WyndLoopbackServer
       ),
       (
         "a line break in a header field", NetworkClient(baseURL: URL(string: "https://a.example"), on: script),
-        .get("/users", headers: [.init("X-One", "S3CRET\r\nX-Two: 2")], as: Data.self),
+        .get("/users", headers: ["X-One": "S3CRET\r\nX-Two: 2"], as: Data.self),
         "the header field X-One holds a line break or NUL"
       ),
     ]

@@ -12,7 +12,6 @@ import WyndLoopbackServer
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkEventTests {
   static func name(_ event: NetworkEvent) -> String {
     switch event.kind {
-    case .notice(let text): text
     case .attemptStarted: "started \(event.attempt)"
     case .attemptFailed(let error, _):
       "failed \(event.attempt) \(error.statusCode ?? error.urlError?.code.rawValue ?? 0)"

@@ -27,7 +27,7 @@ import Testing
     proposed.url = URL(string: to)
     proposed.setValue(nil, forHTTPHeaderField: "Authorization")
     let next = NetworkRedirect.request(
-      proposed, after: previous, additional: ["authorization": "Bearer S", "Accept": "a"])
+      proposed, after: previous, additional: NetworkHeaders(["authorization": "Bearer S", "Accept": "a"]))
     #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
     #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
     #expect(next.value(forHTTPHeaderField: "Accept") == nil)

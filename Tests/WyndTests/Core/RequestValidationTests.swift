@@ -94,10 +94,10 @@ import Testing
   @Test(arguments: forged) func refusesAHeaderValueOfAnEndpointWithALineBreakOrNUL(_ value: String) async throws {
     let script = NetworkScript([.ok("x")])
     let client = NetworkClient(
-      baseURL: URL(string: "https://a.example"), on: script, headers: [.init("X-Value", value)])
+      baseURL: URL(string: "https://a.example"), on: script, headers: ["X-Value": value])
     let errors: [NetworkError?] = [
       await Self.error { () async throws(NetworkError) in
-        try await script.load(.get("/", headers: [.init("X-Value", value)]))
+        try await script.load(.get("/", headers: ["X-Value": value]))
       },
       await Self.error { () async throws(NetworkError) in try await client.load(.get("/")) },
     ]

@@ -73,7 +73,7 @@ extension AdHocEndpointTests {
       return .status(200, links, body: #"[{"firstName":"\#(request.target)"}]"#)
     }
     let client = NetworkClient(
-      baseURL: server.url("/v1"), headers: [.authorization(bearer: "t")], policy: RetryPolicy(backoff: .immediate))
+      baseURL: server.url("/v1"), headers: ["Authorization": "Bearer t"], policy: RetryPolicy(backoff: .immediate))
     let names = try await Self.allUsers(client).map(\.firstName)
     #expect(names == ["/v1/users?per_page=2", "/v1/users?cursor=a%2Bb+c", "/v1/users?cursor=3"])
     #expect(server.requests.count == 4 && server.requests.allSatisfy { $0.value("Authorization") == "Bearer t" })
@@ -85,7 +85,7 @@ extension AdHocEndpointTests {
     let server = try LoopbackServer(script: .status(200, [("Link", link)], body: "[]"))
     let authentication = Authentication(for: server.url(), BearerToken("t")) { old, _ in old }
     let client = NetworkClient(
-      baseURL: server.url("/v1"), headers: [.init("X-Api-Key", "K"), .init("X-App", "1")],
+      baseURL: server.url("/v1"), headers: ["X-Api-Key": "K", "X-App": "1"],
       middleware: [authentication])
     _ = try await Self.allUsers(client)
     let (sent, received) = (try #require(server.requests.first), try #require(other.requests.first))

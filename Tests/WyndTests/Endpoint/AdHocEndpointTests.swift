@@ -13,8 +13,8 @@ import Wynd
   @Test func sendsQueryAndHeadersWithEachMethod() async throws {
     let script = NetworkScript([.ok("1")])
     let client = EndpointTests.client(script)
-    let query: NetworkQuery = ["q": "x"]
-    let headers: NetworkHeaders = ["X-A": "1"]
+    let query: NetworkValues = ["q": "x"]
+    let headers = ["X-A": "1"]
     let body = RequestBody.text("b")
     _ = try await client.load(.get("/x", query: query, headers: headers, as: Int.self))
     _ = try await client.load(.delete("/x", query: query, headers: headers, as: Int.self))
@@ -41,10 +41,9 @@ import Wynd
       Dictionary(
         uniqueKeysWithValues: names.reversed().map { ($0, 1 as (any Encodable & Sendable)?) })
     )
-    let literal = JSONValue.object(values.mapValues { .integer($0) })
     let script = NetworkScript([.ok("")])
     let client = EndpointTests.client(script)
-    for body in [RequestBody.json(values), .json(other), .json(literal), .json(literal, encoder: nil)] {
+    for body in [RequestBody.json(values), .json(other), .json(NetworkObject(other)), .json(other, encoder: nil)] {
       try await client.load(.post("/x", body: body))
     }
     #expect(script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) } == [text, text, text, text])
@@ -70,11 +69,34 @@ import Wynd
     let (name, age) = ("Bella", 3)
     try await EndpointTests.client(script).load(
       .post("/x", body: .json(["firstName": name, "age": age], encoder: encoder)))
-    let values = ["pet": User(firstName: "B"), "age": age] as QueryEncoder.Values
+    let values = ["pet": User(firstName: "B"), "age": age] as NetworkValues
     try await EndpointTests.client(script).load(.post("/x", body: .json(values, encoder: encoder)))
     let bodies = script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
     #expect(bodies.last == #"{"age":3,"pet":{"first_name":"B"}}"#)
     #expect(bodies.first?.contains(#""age":3"#) == true)
+  }
+
+  @Test func callSetsItsIdempotencyKeyItsTimeOutAndItsPolicy() async throws {
+    let script = NetworkScript([.status(503)])
+    let key = UUID()
+    let calls: [AdHocEndpoint<Void>] = [
+      .post("/x", idempotencyKey: key, policy: .never, timeout: 7),
+      .patch("/x", idempotencyKey: key, policy: .never, timeout: 7),
+      .request("COPY", "/x", idempotencyKey: key, policy: .never, timeout: 7),
+      .get("/x", policy: .never, timeout: 7), .put("/x", policy: .never, timeout: 7),
+      .delete("/x", policy: .never, timeout: 7),
+    ]
+    for call in calls { await #expect(throws: NetworkError.self) { try await script.load(call) } }
+    let keys = script.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") }
+    let text = "\"\(key.uuidString)\""
+    #expect(keys == [text, text, text, nil, nil, nil])
+    // None is retried.
+    #expect(script.requests.map(\.timeoutInterval) == [7, 7, 7, 7, 7, 7])
+    // The policy of the call takes precedence over that of the endpoint.
+    await #expect(throws: NetworkError.self) {
+      try await script.load(calls[3], policy: RetryPolicy(maxRetries: 1))
+    }
+    #expect(script.requests.count == 8)
   }
 
   @Test func encoderOfABodyTakesPrecedenceOverThatOfTheClient() async throws {

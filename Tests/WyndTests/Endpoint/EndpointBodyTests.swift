@@ -16,7 +16,7 @@ import WyndLoopbackServer
     typealias Response = String
     let server: LoopbackServer
     var method: NetworkMethod = .put
-    var headers: [NetworkHeader] = []
+    var headers: [String: String] = [:]
     var body: RequestBody = .empty
   }
 
@@ -39,8 +39,8 @@ import WyndLoopbackServer
       for request in server.requests {
         #expect(request.value("Content-Type") == type && request.value("Content-Length") == length)
       }
-      let client = NetworkClient(headers: [.userAgent("App/1")], policy: Self.policy)
-      #expect(try await client.load(Call(server: server, headers: [.contentType("a/b")], body: body)) == "done")
+      let client = NetworkClient(headers: ["User-Agent": "App/1"], policy: Self.policy)
+      #expect(try await client.load(Call(server: server, headers: ["Content-Type": "a/b"], body: body)) == "done")
       let request = try #require(server.requests.last)
       #expect(request.body == bytes && request.value("Content-Type") == "a/b" && request.value("User-Agent") == "App/1")
     }
@@ -58,6 +58,22 @@ import WyndLoopbackServer
     #expect(fields.map(\.value) == ["application/vnd.shop.v2+json"])
   }
 
+  /// The same if the fields are those of a client that another client is made on.
+  @Test(arguments: [false, true]) func acceptOfTheClientPrecedesThatOfTheSession(_ isInner: Bool) async throws {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpAdditionalHeaders = ["Accept": "application/vnd.session+json"]
+    let session = URLSession(configuration: configuration)
+    let named = NetworkClient(on: session, headers: ["accept": "application/vnd.client+json"])
+    let client = isInner ? NetworkClient(on: named) : named
+    let server = try LoopbackServer(script: .ok("[1]"))
+    #expect(try await client.load(.get(server.url(), as: [Int].self)) == [1])
+    #expect(try await client.load(.get(server.url(), headers: ["Accept": "a/b"], as: [Int].self)) == [1])
+    let accepted = server.requests.map { request in
+      request.headers.filter { $0.name.lowercased() == "accept" }.map(\.value)
+    }
+    #expect(accepted == [["application/vnd.client+json"], ["a/b"]])
+  }
+
   /// A body without a type has the type of the session, even if a client is made on it that names none.
   @Test(arguments: [false, true]) func bodyWithoutATypeHasThatOfTheSession(_ isClient: Bool) async throws {
     let folder = try Folder()
@@ -66,7 +82,7 @@ import WyndLoopbackServer
     configuration.httpAdditionalHeaders = ["content-type": "a/b"]
     let session = URLSession(configuration: configuration)
     let performer: any NetworkPerformer =
-      isClient ? NetworkClient(on: NetworkClient(on: session, headers: [.userAgent("App/1")])) : session
+      isClient ? NetworkClient(on: NetworkClient(on: session, headers: ["User-Agent": "App/1"])) : session
     let bodies: [RequestBody] = [
       .data(Data("x".utf8)), .file(folder.file()), .data(Data("x".utf8), contentType: "c/d"),
     ]

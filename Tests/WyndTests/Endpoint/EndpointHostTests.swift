@@ -36,12 +36,7 @@ import Wynd
       return nil
     }
     #expect(await reason { _ = try await NetworkClient(on: script).load(Page(host: host)) }?.isEmpty == false)
-    #expect(await reason { _ = try NetworkClient.baseURL(host: host, path: "/v2") }?.isEmpty == false)
-    // Foundation rejects most of these itself.
-    if let base = URL(string: "https://\(host)/v2"), base.port == nil {
-      let client = NetworkClient(baseURL: base, on: script)
-      #expect(await reason { _ = try await client.load(.get("/x", as: Data.self)) }?.isEmpty == false)
-    }
+    #expect(await reason { _ = try Page(host: host).url }?.isEmpty == false)
     #expect(script.requests.isEmpty)
   }
 
@@ -57,7 +52,7 @@ import Wynd
   @Test(arguments: valid) func acceptsHostNamesAndIPAddresses(_ host: String, _ url: String) async throws {
     let script = NetworkScript([.ok("x")])
     _ = try await NetworkClient(on: script).load(Page(host: host))
-    let client = NetworkClient(baseURL: try NetworkClient.baseURL(host: host), on: script)
+    let client = NetworkClient(baseURL: try Page(host: host).url, on: script)
     _ = try await client.load(.get("/", as: Data.self))
     #expect(script.requests.map { $0.url?.absoluteString } == [url, url])
   }
@@ -68,7 +63,7 @@ import Wynd
       ("https://[::1]", "scheme"), ("[", "not a name"),
     ]
     for (host, part) in rows {
-      let error = #expect(throws: NetworkError.self) { try NetworkClient.baseURL(host: host) }
+      let error = #expect(throws: NetworkError.self) { try Page(host: host).url }
       #expect(error?.description.contains(part) == true, "\(String(describing: error))")
     }
   }

@@ -39,8 +39,8 @@ import WyndLoopbackServer
   }
 
   static func url(_ endpoint: Address) -> String {
-    do throws(NetworkError) { return try endpoint.url.absoluteString } catch {
-      guard case .invalidRequest(let reason) = error, !reason.isEmpty else { return "\(error)" }
+    do { return try endpoint.url.absoluteString } catch {
+      guard case NetworkError.invalidRequest(let reason) = error, !reason.isEmpty else { return "\(error)" }
       return "invalid"
     }
   }
@@ -49,7 +49,7 @@ import WyndLoopbackServer
     ("example.com", "https://example.com/"),
     ("a_b.example.com", "https://a_b.example.com/"), ("localhost", "https://localhost/"), ("::1", "https://[::1]/"),
     ("münchen.de", "https://xn--mnchen-3ya.de/"),
-    ("MÜNCHEN.de", "https://xn--mnchen-3ya.de/"), ("日本語。jp", "https://xn--wgv71a119e.jp/"), ("", "invalid"),
+    ("MÜNCHEN.de", "https://xn--mnchen-3ya.de/"), ("日本語。jp", "https://xn--wgv71a119e.jp/"),
     ("a b", "invalid"),
     ("ex@mple.com", "invalid"), ("example.com/evil", "invalid"), ("example.com:8080", "invalid"),
     ("user:pass@example.com", "invalid"), ("example.com?x", "invalid"),
@@ -79,7 +79,7 @@ import WyndLoopbackServer
       ("http://a.example/x", "`.get(url, as:)`"), ("HTTPS://a.example", "`.get(url, as:)`"),
     ]
     for (path, alternative) in rows {
-      do throws(NetworkError) {
+      do {
         _ = try Address(path: path).url
         Issue.record("accepted: \(path)")
       } catch {
@@ -133,6 +133,53 @@ import WyndLoopbackServer
 
   @Test(arguments: bases) func appendsToThePathOfTheBaseURL(_ base: String, _ path: String, _ expected: String) async {
     #expect(await Self.url(Address(host: "", path: path), base: base) == expected)
+  }
+
+  /// A client adds the rest.
+  @Test func urlOfAnEndpointWithoutAHostIsRelative() {
+    let items = [URLQueryItem(name: "q", value: "a b")]
+    #expect(Self.url(Address(host: "")) == "/" && Self.url(Address(host: "", path: "a b")) == "/a%20b")
+    #expect(Self.url(Address(host: "", path: "/a", queryItems: items)) == "/a?q=a%20b")
+    #expect(Self.url(Address(host: "", path: "", queryItems: items)) == "?q=a%20b")
+    // It would be the host of the URL.
+    #expect(Self.url(Address(host: "", path: "//a")) == "invalid")
+    #expect(Self.url(Address(host: "", port: 81)) == "invalid")
+  }
+
+  @Test func aSessionWithoutAClientRefusesAnEndpointWithoutAHost() async {
+    let error = await #expect(throws: NetworkError.self) {
+      try await URLSession(configuration: .ephemeral).load(Address(host: "", path: "/a"))
+    }
+    guard case .invalidRequest(let reason)? = error else { Issue.record("\(error as Any)"); return }
+    #expect(reason == "the call names no host, and there is no client with a base URL")
+  }
+
+  struct OwnURL: Endpoint {
+    struct Missing: Error {}
+    typealias Response = String
+    let path = "/ignored"
+    let link: URL?
+    var queryItems: [URLQueryItem] { [URLQueryItem(name: "ignored", value: nil)] }
+    var url: URL {
+      get throws {
+        guard let link else { throw Missing() }
+        return link
+      }
+    }
+  }
+
+  @Test func sendsTheURLThatAnEndpointHasItself() async throws {
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), on: script)
+    _ = try await client.load(OwnURL(link: URL(string: "https://b.example/x?sig=a+b%2F")))
+    _ = try await client.load(OwnURL(link: URL(string: "/x?q=1")))
+    #expect(
+      script.requests.map { $0.url?.absoluteString } == [
+        "https://b.example/x?sig=a+b%2F", "https://a.example/v2/x?q=1",
+      ])
+    let error = await #expect(throws: NetworkError.self) { try await client.load(OwnURL(link: nil)) }
+    guard case .invalidRequest(let reason)? = error else { Issue.record("\(error as Any)"); return }
+    #expect(reason == "the endpoint has no URL: Missing" && script.requests.count == 2)
   }
 
   @Test func ignoresTheBaseURLForAnEndpointWithAHost() async {

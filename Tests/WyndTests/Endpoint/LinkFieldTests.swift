@@ -78,6 +78,11 @@ import Wynd
     #expect(Self.link("self", "<users>; rel=self", url) == "https://a.example/v1/users")
   }
 
+  @Test func emptyTargetIsTheURLOfTheResponseWithoutUserPasswordAndFragment() {
+    let url = "https://user:secret@api.example.com/x?a=1#part"
+    #expect(Self.link("self", "<>; rel=self", url) == "https://api.example.com/x?a=1")
+  }
+
   /// In time that grows with the size: a server may send a field of 100 KB.
   @Test(.timeLimit(.minutes(5))) func parsesLongFieldsInLinearTime() {
     let texts = ["<", "<,", "<a>;", "<a>;a=\"", ",", ";", "<a>;\\\"", "<a>;rel=\"x\","]

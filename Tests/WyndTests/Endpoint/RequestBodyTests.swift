@@ -15,7 +15,7 @@ import WyndLoopbackServer
     typealias Response = Void
     let server: LoopbackServer
     var method: NetworkMethod = .post
-    var headers: [NetworkHeader] = []
+    var headers: [String: String] = [:]
     var body: RequestBody = .empty
     var prepared: @Sendable (inout URLRequest) throws -> Void = { _ in }
     func prepare(request: inout URLRequest) throws { try prepared(&request) }
@@ -30,9 +30,9 @@ import WyndLoopbackServer
       (.data(Data("x".utf8)), "application/octet-stream", "x"),
       (.data(Data("x".utf8), contentType: "image/png"), "image/png", "x"),
       (.text("ü"), "text/plain; charset=utf-8", "ü"), (.json([1, 2]), "application/json", "[1,2]"),
-      (.json(["a": 1, "b": [nil, true, "x"]]), "application/json", #"{"a":1,"b":[null,true,"x"]}"#),
+      (.json(["a": 1, "b": [1, nil] as [Int?]]), "application/json", #"{"a":1,"b":[1,null]}"#),
       (.json("text"), "application/json", "\"text\""),
-      (.json(["n": name, "c": count, "d": nil]), "application/json", #"{"n":"Bella","c":3,"d":null}"#),
+      (.json(["n": name, "c": count, "d": nil]), "application/json", #"{"c":3,"d":null,"n":"Bella"}"#),
       (.form(["n": name, "c": count, "d": nil]), "application/x-www-form-urlencoded", "c=3&n=Bella"),
       (
         .form([.init(name: "a b", value: "c&d=é+"), .init(name: "e", value: nil)]), "application/x-www-form-urlencoded",
@@ -51,21 +51,15 @@ import WyndLoopbackServer
     try await session.load(Call(server: server, body: body))
     let request = try #require(server.requests.first)
     #expect(request.value("Content-Type") == type)
-    if text.hasPrefix("{") {
-      let sent = try JSONDecoder().decode(JSONValue.self, from: Data(request.body))
-      #expect(try sent == JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)))
-    } else {
-      #expect(request.text == text)
-    }
-    try await session.load(Call(server: server, headers: [.contentType("text/x-own")], body: body))
+    #expect(request.text == text)
+    try await session.load(Call(server: server, headers: ["Content-Type": "text/x-own"], body: body))
     #expect(server.requests.last?.value("Content-Type") == "text/x-own")
   }
 
   @Test func sendsAMultipartBodyFromMemory() async throws {
     let server = try LoopbackServer(script: .ok())
     let body = RequestBody.multipart([
-      .init(name: "a\"\u{301}\r\nb", value: "1"), .init(name: "é", data: Data([0, 255]), fileName: "x\".bin"),
-      .init(name: "empty", value: ""),
+      .text("a\"\u{301}\r\nb", "1"), .data("é", Data([0, 255]), fileName: "x\".bin"), .text("empty", ""),
     ])
     try await session.load(Call(server: server, body: body))
     let request = try #require(server.requests.first)
@@ -91,19 +85,15 @@ import WyndLoopbackServer
       Call(server: server, body: .json(["x": Double.nan])), Call(server: server, body: .form([1, 2])),
       Call(server: server, body: .form("text")), Call(server: server, method: .get, body: .text("x")),
       Call(server: server, method: "GE T"), Call(server: server, method: ""),
-      Call(server: server, headers: [.init("X-A", "a\r\nX-Evil: 1")]),
-      Call(server: server, headers: [.init("X-A", "\n")]),
-      Call(server: server, headers: [.init("X-A", "a\u{0}b")]), Call(server: server, headers: [.init("X A", "a")]),
-      Call(server: server, headers: [.init("X-A\r\nEvil", "a")]), Call(server: server, headers: [.init("", "a")]),
-      Call(server: server, headers: [.init("X-Ü", "a")]),
-      Call(server: server, headers: [.authorization(bearer: "a\nb")]),
-      Call(server: server, headers: [.authorization(user: "a:b", password: "c")]),
-      Call(server: server, headers: [.idempotencyKey("schlüssel")]),
-      Call(server: server, headers: [.idempotencyKey("a\tb")]),
+      Call(server: server, headers: ["X-A": "a\r\nX-Evil: 1"]), Call(server: server, headers: ["X-A": "\n"]),
+      Call(server: server, headers: ["X-A": "a\u{0}b"]), Call(server: server, headers: ["X A": "a"]),
+      Call(server: server, headers: ["X-A\r\nEvil": "a"]), Call(server: server, headers: ["": "a"]),
+      Call(server: server, headers: ["X-Ü": "a"]), Call(server: server, headers: ["X-A": "1", "x-a": "2"]),
+      Call(server: server, headers: BearerToken("a\nb").headers),
       Call(server: server, method: "get", body: .text("x")), Call(server: server, method: .head, body: .text("x")),
       Call(server: server, body: .text("x")) { $0.httpMethod = "GET" },
       Call(server: server, body: .data(Data(), contentType: "a\r\nX-Evil: 1")),
-      Call(server: server, body: .multipart([.init(name: "a", data: Data(), contentType: "a\r\n\r\nb")])),
+      Call(server: server, body: .multipart([.data("a", Data(), contentType: "a\r\n\r\nb")])),
       Call(server: server) { $0.url = nil },
       Call(server: server) { $0.httpMethod = "A B" },
     ]

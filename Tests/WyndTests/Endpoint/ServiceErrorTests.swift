@@ -35,7 +35,7 @@ import Wynd
       await #expect(throws: NetworkError.self) { try await client.load(.get("/a", as: String.self)) })
     #expect(error.serviceError(as: Problem.self) == Problem(title: "Sold out.") && error.statusCode == status)
     #expect(error.serviceError(as: ShopError.self) == nil && error.serviceError(as: Int.self) == nil)
-    #expect(error.serviceError(as: JSONValue.self)?["title"]?.string == "Sold out.")
+    #expect(error.serviceError(as: [String: String].self)?["title"] == "Sold out.")
   }
 
   @Test func decodesTheBodyOfAnErrorWithTheDecoderThatIsPassed() async throws {

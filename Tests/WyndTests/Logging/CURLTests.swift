@@ -29,7 +29,7 @@ import Wynd
     var host: String { "a.example" }
     var path: String { "/" }
     var method: NetworkMethod { .post }
-    var body: RequestBody { .multipart([.init(name: "password", value: "s3cr3t")]) }
+    var body: RequestBody { .multipart([.text("password", "s3cr3t")]) }
   }
   static let secrets: [(request: @Sendable () throws -> URLRequest, shown: String)] = [
     (

@@ -29,42 +29,45 @@ extension NetworkScriptTests {
     #expect(script.requests.last?.httpBody == Data(#"{"title":"Tea"}"#.utf8))
   }
 
-  static let addresses: [(base: String, path: String, sent: String)] = [
+  static let addresses: [(base: String?, path: String, sent: String)] = [
+    (nil, "/items?q=x%26y", "/items?q=x%26y"), (nil, "https://b.example/items", "https://b.example/items"),
     ("https://a.example", "/items?q=x%26y", "https://a.example/items?q=x%26y"),
     ("https://a.example/v2", "/items", "https://a.example/v2/items"),
     ("https://a.example", "https://b.example/items", "https://b.example/items"),
   ]
 
-  @Test(arguments: addresses) func completesARequestWithItsBaseURL(_ base: String, _ path: String, _ sent: String)
-    async throws
+  /// Without a client, a request has no host.
+  @Test(arguments: addresses) func recordsTheURLOfARequest(_ base: String?, _ path: String, _ sent: String) async throws
   {
     let request = URLRequest(url: try #require(URL(string: path)))
-    let script = NetworkScript([.ok("x")], baseURL: URL(string: base))
-    _ = try await script.performNetworkRequest(request)
+    let script = NetworkScript([.ok("x")])
+    let performer: any NetworkPerformer =
+      if let base { NetworkClient(baseURL: URL(string: base), on: script) } else { script }
+    #expect(try await performer.performNetworkRequest(request) == Data("x".utf8))
     let result: NetworkResult = await withCheckedContinuation { continuation in
-      script.performNetworkRequest(request) { continuation.resume(returning: $0) }
+      performer.performNetworkRequest(request) { continuation.resume(returning: $0) }
     }
     #expect(try result.get() == Data("x".utf8))
     #expect(script.requests.map { $0.url?.absoluteString } == [sent, sent])
   }
 
-  @Test func endpointOnAScriptWithoutABaseURLIsInvalid() async throws {
-    let script = NetworkScript(baseURL: nil) { _, _ in .ok("x") }
-    let error = try #require(
-      await #expect(throws: NetworkError.self) { try await script.load(.get("/items", as: String.self)) })
-    guard case .invalidRequest = error else { Issue.record("\(error)"); return }
-    #expect(script.requests.isEmpty)
+  @Test func endpointWithoutAHostLoadsInBothForms() async throws {
+    let script = NetworkScript([.ok("x")])
+    #expect(try await script.load(.get("/items", query: ["page": 2], as: String.self)) == "x")
     let handled: Result<String, NetworkError> = await withCheckedContinuation { continuation in
-      NetworkScript([.ok("x")], baseURL: URL(string: "https://a.example/v2"))
-        .load(.get("/items", as: String.self)) { continuation.resume(returning: $0) }
+      script.load(.get("/items", query: ["page": 2], as: String.self)) { continuation.resume(returning: $0) }
     }
     #expect(try handled.get() == "x")
+    #expect(script.requests.map { $0.url?.absoluteString } == ["/items?page=2", "/items?page=2"])
   }
 
-  /// A client without a base URL is a mistake of the app, which its script does not hide.
-  @Test func clientDoesNotUseTheBaseURLOfItsScript() async throws {
-    let client = NetworkClient(on: NetworkScript([.ok("x")]))
-    await #expect(throws: NetworkError.self) { try await client.load(.get("/items", as: String.self)) }
+  /// It is a mistake of the app, which a script does not hide.
+  @Test func clientWithoutABaseURLNeedsAHostOnAScriptToo() async throws {
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(on: script)
+    let error = await #expect(throws: NetworkError.self) { try await client.load(.get("/items", as: String.self)) }
+    guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(script.requests.isEmpty)
   }
 
   @Test func recordsBodiesThatAreNotInMemory() async throws {
@@ -91,8 +94,7 @@ extension NetworkScriptTests {
     let folder = try Folder()
     try Data("a photo".utf8).write(to: folder.file("photo.jpg"))
     let body = RequestBody.multipart([
-      .init(name: "title", value: "Bella"),
-      .init(name: "photo", file: folder.file("photo.jpg"), contentType: "image/jpeg"),
+      .text("title", "Bella"), .file("photo", folder.file("photo.jpg"), contentType: "image/jpeg"),
     ])
     let script = NetworkScript { request, _ in
       // The closure sees it too.

@@ -153,40 +153,6 @@ import Wynd
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
   }
 
-  // MARK: A request that is held
-
-  /// What a view model shows while it loads.
-  @Test func holdsARequestUntilTheTestLetsItGo() async throws {
-    let gate = NetworkScriptGate()
-    let script = NetworkScript([.held(gate, .ok("x")), .held(gate, .ok("y"))])
-    let url = try #require(URL(string: "https://a.example/"))
-    let ended = Box<Bool>(false)
-    let loading = Task {
-      defer { ended.value = true }
-      return try await script.performNetworkRequest(url)
-    }
-    await gate.waitUntilReached()
-    #expect(ended.value == false && script.requests.count == 1)
-    gate.open()
-    #expect(try await loading.value == Data("x".utf8))
-    // It remains open.
-    #expect(try await script.performNetworkRequest(url) == Data("y".utf8))
-    await gate.waitUntilReached()
-  }
-
-  @Test func cancelsARequestThatIsHeld() async throws {
-    let gate = NetworkScriptGate()
-    let script = NetworkScript([.held(gate, .ok("x"))])
-    let url = try #require(URL(string: "https://a.example/"))
-    let loading = Task { try await script.performNetworkRequest(url) }
-    await gate.waitUntilReached()
-    loading.cancel()
-    let error = await #expect(throws: NetworkError.self) { try await loading.value }
-    #expect(error?.isCancellation == true)
-    gate.open()
-    #expect(script.requests.count == 1)
-  }
-
   @Test func respondsWithJSONAndFailsWithAnError() async throws {
     struct Pet: Codable, Equatable { var name: String }
     let error = URLError(.cannotConnectToHost, userInfo: ["reason": "moved"])
@@ -209,5 +175,18 @@ import Wynd
     let error = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url) }
     #expect(error?.statusCode == 409 && error?.data == Data(#"{"code":1}"#.utf8))
     #expect(error?.response?.value(forHTTPHeaderField: "X-A") == "1")
+  }
+
+  @Test func scriptWithoutStepsFailsEachCallAndRecordsNothing() async throws {
+    let script = NetworkScript([])
+    let url = try #require(URL(string: "https://a.example/"))
+    for method in ["GET", "POST"] {
+      let request = URLRequest(url: url, method: method)
+      let error = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(request) }
+      guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); continue }
+    }
+    let error = await #expect(throws: NetworkError.self) { try await script.load(.get("/x", as: String.self)) }
+    guard case .invalidRequest? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(script.requests.isEmpty && script.elapsed == .zero)
   }
 }

@@ -11,16 +11,16 @@ import Testing
 extension DownloadTests {
   // MARK: The destination
 
-  @Test func handlerFormUsesItsOptions() async throws {
+  @Test func handlerFormReplacesAnExistingFileOnRequest() async throws {
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file())
     let url = try #require(URL(string: "https://a.example/file"))
     let result = await withCheckedContinuation { continuation in
-      NetworkScript([.ok("new")]).performNetworkDownload(
-        url, to: folder.file(), options: DownloadOptions(overwrites: true)
-      ) { continuation.resume(returning: $0) }
+      NetworkScript([.ok("new")]).performNetworkDownload(url, to: folder.file(), overwrites: true) {
+        continuation.resume(returning: $0)
+      }
     }
-    #expect(try result.get().file == folder.file() && folder.text() == "new")
+    #expect(try result.get().value == folder.file() && folder.text() == "new")
   }
 
   /// The old file stays unchanged until the new one is complete.
@@ -35,7 +35,7 @@ extension DownloadTests {
     let server = try LoopbackServer { script[min($0.index, script.count - 1)] }
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file())
-    #expect(await download(server, to: folder.file(), DownloadOptions(overwrites: true), policy: .never).error != nil)
+    #expect(await download(server, to: folder.file(), overwrites: true, policy: .never).error != nil)
     #expect(folder.text() == "old" && folder.names == ["file.bin"])
   }
 
@@ -52,7 +52,7 @@ extension DownloadTests {
     let old = try Folder()
     try Data("old".utf8).write(to: old.file())
     let task = Task { await download(stalled, to: folder.file()) }
-    let replacing = Task { await download(stalled, to: old.file(), DownloadOptions(overwrites: true)) }
+    let replacing = Task { await download(stalled, to: old.file(), overwrites: true) }
     await until { folder.partialSize == 6 && old.partialSize == 6 }
     #expect(folder.hidden.count == folder.names.count && old.text() == "old")
     for task in [task, replacing] {
@@ -60,7 +60,7 @@ extension DownloadTests {
       _ = await task.value
     }
     #expect(folder.names.isEmpty && old.names == ["file.bin"] && old.text() == "old")
-    _ = try await download(server, to: old.file(), DownloadOptions(overwrites: true)).get()
+    _ = try await download(server, to: old.file(), overwrites: true).get()
     #expect(old.text() == "new bytes")
   }
 
@@ -69,7 +69,7 @@ extension DownloadTests {
     let folder = try Folder()
     try Data("target".utf8).write(to: folder.file("target"))
     try FileManager.default.createSymbolicLink(at: folder.file(), withDestinationURL: folder.file("target"))
-    _ = try await download(server, to: folder.file(), DownloadOptions(overwrites: true)).get()
+    _ = try await download(server, to: folder.file(), overwrites: true).get()
     #expect(folder.text() == "new" && folder.text("target") == "target" && folder.names == ["file.bin", "target"])
     #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: folder.file().path)) == nil)
   }
@@ -83,7 +83,7 @@ extension DownloadTests {
     let expected = "it is not a regular file"
     for name in ["inner", "link", "pipe"] {
       let file = URL(fileURLWithPath: folder.file(name).path, isDirectory: false)
-      let result = await download(server, to: file, DownloadOptions(overwrites: true))
+      let result = await download(server, to: file, overwrites: true)
       guard case .unusableFile(_, expected)? = transferError(result), "\(result)".contains(": \(expected)") else {
         Issue.record("\(name): \(result)"); continue
       }
@@ -121,8 +121,7 @@ extension DownloadTests {
       }
     }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    _ = try await download(server, to: folder.file(), options).get()
+    _ = try await download(server, to: folder.file(), resumes: true).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
     #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=20000-", nil])
   }
@@ -137,12 +136,11 @@ extension DownloadTests {
       }
     }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
     for size in [20_000, 5_000] {
-      #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+      #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
       #expect(folder.partialSize == size)
     }
-    _ = try await download(server, to: folder.file(), options, policy: .never).get()
+    _ = try await download(server, to: folder.file(), resumes: true, policy: .never).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
     #expect(server.requests.last?.value("Range") == "bytes=5000-")
     #expect(server.requests.last?.value("If-Range") == "\"2\"")
@@ -155,8 +153,7 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     let victims = try Folder()
-    let options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
     let names = folder.names
     #expect(!names.isEmpty)
     for name in names {
@@ -164,7 +161,7 @@ extension DownloadTests {
       try FileManager.default.createSymbolicLink(at: folder.file(name), withDestinationURL: victims.file(name))
     }
     let before = try names.map { try Data(contentsOf: victims.file($0)) }
-    _ = await download(server, to: folder.file(), options, policy: .never)
+    _ = await download(server, to: folder.file(), resumes: true, policy: .never)
     #expect(victims.names == names)
     #expect(names.map { try? Data(contentsOf: victims.file($0)) } == before)
   }
@@ -184,7 +181,7 @@ extension DownloadTests {
     let head = ScriptedResponse.head(200, [("Content-Length", "9")])
     let server = try LoopbackServer(script: ScriptedResponse([.send(head), ScriptedResponse.text("part"), .close]))
     let folder = try Folder()
-    #expect(await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never).error != nil)
+    #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
     #expect(folder.names.isEmpty)
   }
 
@@ -194,9 +191,8 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
     let folder = try Folder()
     let file = folder.file(String(repeating: character, count: length))
-    let options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: file, options, policy: .never).error != nil)
-    _ = try await download(server, to: file, options).get()
+    #expect(await download(server, to: file, resumes: true, policy: .never).error != nil)
+    _ = try await download(server, to: file, resumes: true).get()
     #expect(server.requests.last?.value("Range") == "bytes=20000-" && folder.names == [file.lastPathComponent])
   }
 
@@ -206,10 +202,9 @@ extension DownloadTests {
       request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
     }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
     for (query, isWhole) in [("AAA", false), ("BBB", true)] {
       let url = server.url("/file?id=\(query)")
-      let result = await download(server, to: folder.file(), options, { $0.url = url }, policy: .never)
+      let result = await download(server, to: folder.file(), resumes: true, { $0.url = url }, policy: .never)
       #expect((result.error == nil) == isWhole)
     }
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
@@ -221,7 +216,7 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(Self.new, for: $0) }
     let folder = try Folder()
     let request = URLRequest(url: server.url("/file"))
-    let canceled = try NetworkPartialFile(for: folder.file(), from: request, DownloadOptions())
+    let canceled = try NetworkPartialFile(for: folder.file(), from: request, overwrites: false, resumes: false)
     let next = Task { await download(server, to: folder.file()) }
     // The file stays in use for this time; nothing is waited for.
     try await Task.sleep(for: .milliseconds(100))
@@ -235,8 +230,7 @@ extension DownloadTests {
   @Test func downloadThatEndedBeforeItsAttemptOpensNoFile() async throws {
     let folder = try Folder()
     let script = NetworkScript([.ok("x")])
-    let options = DownloadOptions(resumes: true)
-    let download = NetworkDownloadCall(to: folder.file(), options, nil)
+    let download = NetworkDownloadCall(to: folder.file(), overwrites: false, resumes: true, validate: nil, nil)
     let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
     let plan = download.added(to: NetworkCallPlan(request))
     guard case .failure(.cancelled) = download.end(.failure(.cancelled)) else { Issue.record("not canceled"); return }

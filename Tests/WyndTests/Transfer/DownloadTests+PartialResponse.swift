@@ -138,7 +138,7 @@ extension DownloadTests {
     switch row.end {
     case .file(let requests, let range):
       let done = try result.get()
-      #expect(try Data(contentsOf: done.file) == Data(row.file), "\(row.name)")
+      #expect(try Data(contentsOf: done.value) == Data(row.file), "\(row.name)")
       #expect(server.requests.count == requests, "\(row.name)")
       #expect(server.requests.last?.value("Range") == range, "\(row.name)")
       #expect(folder.names == ["file.bin"])
@@ -166,7 +166,7 @@ extension DownloadTests {
     }
     let folder = try Folder()
     let done = try await download(server, to: folder.file()).get()
-    #expect(try Data(contentsOf: done.file) == Data(someBytes(200_000)))
+    #expect(try Data(contentsOf: done.value) == Data(someBytes(200_000)))
     // Each part is an attempt that made progress.
     #expect(server.requests.count == 3 && done.attempts.count == 3)
     var policy = Self.policy
@@ -183,17 +183,17 @@ extension DownloadTests {
         .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])), ScriptedResponse.text("4\r\nabcd\r\n"),
         ScriptedResponse.text("3\r\nefg\r\n0\r\n\r\n"),
       ]))
-    var file = try await download(chunked, to: folder.file()).get().file
+    var file = try await download(chunked, to: folder.file()).get().value
     #expect(try String(contentsOf: file, encoding: .utf8) == "abcdefg")
     #expect(chunked.requests.first?.value("Accept-Encoding") == "identity")
     let gzip: [UInt8] = [
       31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 75, 76, 74, 78, 73, 77, 75, 7, 0, 166, 106, 42, 49, 7, 0, 0, 0,
     ]
     let stubborn = try LoopbackServer(script: .ok(gzip, [("Content-Encoding", "gzip")] + Self.tag))
-    file = try await download(stubborn, to: folder.file("b")).get().file
+    file = try await download(stubborn, to: folder.file("b")).get().value
     #expect(try String(contentsOf: file, encoding: .utf8) == "abcdefg")
     let empty = try LoopbackServer(script: .ok(""))
-    file = try await download(empty, to: folder.file("c")).get().file
+    file = try await download(empty, to: folder.file("c")).get().value
     #expect(try file.resourceValues(forKeys: [.fileSizeKey]).fileSize == 0)
   }
 

@@ -25,14 +25,14 @@ extension DownloadTests {
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
     let atTheEnd = Box<[TransferProgress]>()
-    let result = Box<Result<NetworkDownload, NetworkError>>()
+    let result = Box<Result<NetworkResponse<URL>, NetworkError>>()
     session.performNetworkDownload(
       URLRequest(url: server.url()), to: folder.file(),
-      policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } }
-    ) {
-      atTheEnd.value = reported.value
-      result.value = $0
-    }
+      policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } },
+      completionHandler: {
+        atTheEnd.value = reported.value
+        result.value = $0
+      })
     await until { result.value != nil }
     #expect(result.value?.error == nil)
     let all = try #require(atTheEnd.value)
@@ -55,10 +55,9 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 200_000 : nil) }
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
-    let options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
     _ = try await download(
-      server, to: folder.file(), options, onProgress: { now in reported.update { $0.append(now) } }
+      server, to: folder.file(), resumes: true, onProgress: { now in reported.update { $0.append(now) } }
     )
     .get()
     let all = try #require(reported.value)
@@ -68,12 +67,12 @@ extension DownloadTests {
   @Test func doesNotReportAFailedDownloadAsComplete() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
     let folder = try Folder()
-    let result = Box<Result<NetworkDownload, NetworkError>>()
+    let result = Box<Result<NetworkResponse<URL>, NetworkError>>()
     let reported = Box<[TransferProgress]>([])
     session.performNetworkDownload(
       URLRequest(url: server.url()), to: folder.file(),
-      policy: .never, onProgress: { now in reported.update { $0.append(now) } }
-    ) { result.value = $0 }
+      policy: .never, onProgress: { now in reported.update { $0.append(now) } },
+      completionHandler: { result.value = $0 })
     await until { result.value != nil }
     #expect(result.value?.error != nil)
     #expect(reported.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
@@ -143,7 +142,7 @@ extension DownloadTests {
     let url = try #require(URL(string: "https://a.example/film"))
     let folder = try Folder()
     let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file())
-    #expect(try Data(contentsOf: done.file) == bytes && done.attempts.count == 9)
+    #expect(try Data(contentsOf: done.value) == bytes && done.attempts.count == 9)
   }
 
   /// Sends 20,000 of 100,000 bytes to each request that it does not refuse, and then loses the connection.
@@ -155,7 +154,7 @@ extension DownloadTests {
       let range = request.value(forHTTPHeaderField: "Range")?.dropFirst("bytes=".count).dropLast()
       let offset = range.flatMap { Int($0) } ?? 0
       let end = min(offset + 20_000, bytes.count)
-      var fields: NetworkHeaders = [
+      var fields = [
         "ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000", "Content-Length": "\(100_000 - offset)",
       ]
       if offset == 0 { fields = ["ETag": "\"1\"", "Content-Length": "100000"] }

@@ -30,8 +30,7 @@ extension DownloadTests {
       if request.index == 0 { return .file(Self.large, for: request, fields, cut: 101_000) }
       return request.value("Range") == nil ? whole ?? .file(Self.large, for: request, fields) : rest
     }
-    let options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
     #expect(folder.partialSize == 101_000)
     return server
   }
@@ -50,8 +49,8 @@ extension DownloadTests {
   ) async throws {
     let folder = try Folder()
     let server = try await serverWithKeptPart(in: folder, rest: response)
-    let done = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
-    #expect(try Data(contentsOf: done.file) == Data(Self.large), "\(name)")
+    let done = try await download(server, to: folder.file(), resumes: true).get()
+    #expect(try Data(contentsOf: done.value) == Data(Self.large), "\(name)")
     #expect(
       server.requests.dropFirst().map { $0.value("Range") } == ["bytes=101000-"] + (isUsed ? [] : [nil]), "\(name)")
     #expect(folder.names == ["file.bin"])
@@ -60,8 +59,8 @@ extension DownloadTests {
   @Test func partialFileIsOnlyUsedByADownloadThatResumes() async throws {
     let folder = try Folder()
     let server = try await serverWithKeptPart(in: folder, rest: Self.block(101_000, 199_999))
-    let done = try await download(server, to: folder.file(), DownloadOptions()).get()
-    #expect(try Data(contentsOf: done.file) == Data(Self.large) && folder.names == ["file.bin"])
+    let done = try await download(server, to: folder.file()).get()
+    #expect(try Data(contentsOf: done.value) == Data(Self.large) && folder.names == ["file.bin"])
     #expect(server.requests.map { $0.value("Range") } == [nil, nil])
   }
 
@@ -92,12 +91,12 @@ extension DownloadTests {
     let half = Self.response(status, count, fields)
     var folder = try Folder()
     var server = try await serverWithKeptPart(in: folder, fields: fields, rest: half)
-    let done = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
-    #expect(try Data(contentsOf: done.file) == Data(Self.large) && server.requests.count == 3)
+    let done = try await download(server, to: folder.file(), resumes: true).get()
+    #expect(try Data(contentsOf: done.value) == Data(Self.large) && server.requests.count == 3)
     // The server never sends the whole file.
     folder = try Folder()
     server = try await serverWithKeptPart(in: folder, fields: fields, rest: half, whole: half)
-    let result = await download(server, to: folder.file(), DownloadOptions(resumes: true))
+    let result = await download(server, to: folder.file(), resumes: true)
     guard case .invalidResponse? = transferError(result) else { Issue.record("\(result)"); return }
     #expect(server.requests.count == 3 && folder.names.isEmpty)
   }
@@ -109,7 +108,7 @@ extension DownloadTests {
     let chunked = ScriptedResponse([.send(head + chunk)])
     let folder = try Folder()
     let server = try await serverWithKeptPart(in: folder, rest: chunked)
-    let result = await download(server, to: folder.file(), DownloadOptions(resumes: true), policy: .never)
+    let result = await download(server, to: folder.file(), resumes: true, policy: .never)
     #expect((result.error == nil) == (count == 200_000), "\(result)")
     #expect(folder.names.contains("file.bin") == (count == 200_000))
   }

@@ -44,7 +44,7 @@ extension DownloadTests {
       return ScriptedResponse([.send(ScriptedResponse.head(206, Self.tag + [("Content-Range", "bytes 0-1/2")])), .hang])
     }
     let folder = try Folder()
-    _ = try await download(server, to: folder.file(), DownloadOptions(), { $0.timeoutInterval = 3_600 }).get()
+    _ = try await download(server, to: folder.file(), { $0.timeoutInterval = 3_600 }).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old) && server.requests.count == 3)
   }
 
@@ -60,9 +60,8 @@ extension DownloadTests {
       ScriptedResponse([.send(head + Self.old[20_000..<30_000]), .close]),
       Self.part("bytes 30000-39999/*", Array(Self.old[30_000...])))
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    for _ in 0..<2 { #expect(await download(server, to: folder.file(), options, policy: .never).error != nil) }
-    _ = try await download(server, to: folder.file(), options, policy: .never).get()
+    for _ in 0..<2 { #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil) }
+    _ = try await download(server, to: folder.file(), resumes: true, policy: .never).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
     #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=20000-", "bytes=30000-"])
   }

@@ -23,14 +23,13 @@ extension DownloadTests {
       isUp.value == true ? .file(bytes, for: request) : .file(bytes, for: request, cut: 100_000)
     }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
     var policy = Self.policy
     policy.maxRetries = 0
-    #expect(await download(server, to: folder.file(), options, policy: policy).error != nil)
+    #expect(await download(server, to: folder.file(), resumes: true, policy: policy).error != nil)
     #expect(folder.names.count == 2 && !folder.names.contains("file.bin"))
     isUp.value = true
-    let done = try await download(server, to: folder.file(), options, policy: policy).get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    let done = try await download(server, to: folder.file(), resumes: true, policy: policy).get()
+    #expect(try Data(contentsOf: done.value) == Data(bytes))
     #expect(server.requests.last?.value("Range") == "bytes=100000-")
     #expect(folder.names == ["file.bin"])
   }
@@ -43,16 +42,21 @@ extension DownloadTests {
       let bytes = Array(repeating: (request.value(field) ?? "-").utf8.last ?? 0, count: 50_000)
       return .file(bytes, for: request, dates, cut: request.index.isMultiple(of: 2) ? 20_000 : nil)
     }
-    let options = DownloadOptions(resumes: true)
     for (first, second) in [("user A", "user B"), ("user A", nil), (nil, "user B")] as [(String?, String?)] {
       let folder = try Folder()
       let cut = await download(
-        server, to: folder.file(), options, { $0.setValue(first, forHTTPHeaderField: field) }, policy: .never)
+        server, to: folder.file(), resumes: true, { $0.setValue(first, forHTTPHeaderField: field) }, policy: .never)
       #expect(cut.error != nil && folder.names.isEmpty == (first != nil))
-      _ = try await download(server, to: folder.file(), options, { $0.setValue(second, forHTTPHeaderField: field) })
-        .get()
+      _ = try await download(
+        server, to: folder.file(), resumes: true, { $0.setValue(second, forHTTPHeaderField: field) }
+      ).get()
       #expect(Set(try Data(contentsOf: folder.file())) == [(second ?? "-").utf8.last])
     }
+  }
+
+  struct Member: NetworkCredential {
+    var name: String
+    var headers: [String: String] { ["X-Member": name] }
   }
 
   /// The field of the user does not look like a secret, but its middleware names it.
@@ -62,16 +66,15 @@ extension DownloadTests {
       let bytes = Array(repeating: (request.value("X-Member") ?? "-").utf8.last ?? 0, count: 50_000)
       return .file(bytes, for: request, dates, cut: request.index == 0 ? 20_000 : nil)
     }
-    let member = Authentication(for: server.url(), NetworkHeader("X-Member", "A"))
+    let member = Authentication(for: server.url(), Member(name: "A"))
     let client = NetworkClient(policy: .never, middleware: [member])
-    let options = DownloadOptions(resumes: true)
     let folder = try Folder()
     let request = URLRequest(url: server.url("/file"))
     await #expect(throws: NetworkError.self) {
-      try await client.performNetworkDownload(request, to: folder.file(), options: options)
+      try await client.performNetworkDownload(request, to: folder.file(), resumes: true)
     }
-    member.signIn(NetworkHeader("X-Member", "B"))
-    try await client.performNetworkDownload(request, to: folder.file(), options: options)
+    member.signIn(Member(name: "B"))
+    try await client.performNetworkDownload(request, to: folder.file(), resumes: true)
     #expect(Set(try Data(contentsOf: folder.file())) == [UInt8(ascii: "B")])
   }
 
@@ -82,8 +85,7 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 50_000 : nil) }
     let other = try LoopbackServer { .file(bytes, for: $0) }
     let folder = try Folder()
-    var options = DownloadOptions(resumes: true)
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
+    #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
     let part = try #require(folder.partial)
     let state = try #require(folder.hidden.first { $0 != part })
     var begun = try Data(contentsOf: part)
@@ -96,12 +98,13 @@ extension DownloadTests {
     default: break
     }
     try begun.write(to: part)
-    options.validate = { file in if try Data(contentsOf: file) != Data(bytes) { throw Damaged() } }
     let path = harm == "other path" ? server.url("/other") : nil
-    let done = try await download(harm == "other host" ? other : server, to: folder.file(), options) { request in
-      if let path { request.url = path }
-    }.get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes), "\(harm)")
+    let done = try await download(
+      harm == "other host" ? other : server, to: folder.file(), resumes: true,
+      { request in if let path { request.url = path } },
+      validate: { file in if try Data(contentsOf: file) != Data(bytes) { throw Damaged() } }
+    ).get()
+    #expect(try Data(contentsOf: done.value) == Data(bytes), "\(harm)")
     let later = harm == "other host" ? other.requests[...] : server.requests.dropFirst()
     #expect(later.map { $0.value("Range") == nil } == (harm == "damaged" ? [false, true] : [true]))
     #expect(folder.names == ["file.bin"])
@@ -112,9 +115,11 @@ extension DownloadTests {
     let bytes = someBytes(100_000)
     let server = try LoopbackServer { $0.index == 0 ? .file(bytes, for: $0, cut: 50_000) : .ok(bytes) }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
-    #expect(await download(server, to: folder.file(), options, policy: .never).error != nil)
-    guard case .invalidFile? = transferError(await download(server, to: folder.file(), options)) else {
+    let validate: @Sendable (URL) throws -> Void = { _ in throw Damaged() }
+    let cut = await download(server, to: folder.file(), resumes: true, policy: .never, validate: validate)
+    #expect(cut.error != nil)
+    let result = await download(server, to: folder.file(), resumes: true, validate: validate)
+    guard case .invalidFile? = transferError(result) else {
       Issue.record("not refused")
       return
     }
@@ -126,12 +131,11 @@ extension DownloadTests {
     let server = try LoopbackServer { .file(someBytes(100), for: $0) }
     let slow = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    let first = Task { await download(slow, to: folder.file(), options) }
+    let first = Task { await download(slow, to: folder.file(), resumes: true) }
     await until { folder.partialSize == 6 }
     try FileManager.default.createDirectory(at: folder.file("inner"), withIntermediateDirectories: false)
     let same = URL(fileURLWithPath: folder.url.path + way + "/file.bin")
-    guard case .inUse(same)? = transferError(await download(server, to: same, options)) else {
+    guard case .inUse(same)? = transferError(await download(server, to: same, resumes: true)) else {
       Issue.record("not refused")
       return
     }
@@ -139,7 +143,7 @@ extension DownloadTests {
     first.cancel()
     guard case .failure(.cancelled) = await first.value else { Issue.record("not cancelled"); return }
     // What it had is not usable without a validator, and the place is free for the next.
-    _ = try await download(server, to: folder.file(), options).get()
+    _ = try await download(server, to: folder.file(), resumes: true).get()
     #expect(folder.names == ["file.bin", "inner"])
   }
 
@@ -151,14 +155,13 @@ extension DownloadTests {
     // Two opened files of one process exclude each other as those of two processes do.
     let other = open(part.path, O_RDWR | O_CREAT, 0o600)
     #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
-    let options = DownloadOptions(resumes: resumes)
-    guard case .inUse? = transferError(await download(server, to: folder.file(), options)) else {
+    guard case .inUse? = transferError(await download(server, to: folder.file(), resumes: resumes)) else {
       Issue.record("not refused")
       return
     }
     #expect(server.requests.isEmpty && folder.names == [".file.bin.wynd-part"])
     close(other)
-    _ = try await download(server, to: folder.file(), options).get()
+    _ = try await download(server, to: folder.file(), resumes: resumes).get()
     #expect(folder.names == ["file.bin"])
   }
 
@@ -180,8 +183,8 @@ extension DownloadTests {
     let result = Box<NetworkError>()
     let reported = Box<TransferProgress>()
     let task = session.performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(), onProgress: { reported.value = $0 }
-    ) { result.value = $0.error }
+      URLRequest(url: server.url()), to: folder.file(), onProgress: { reported.value = $0 },
+      completionHandler: { result.value = $0.error })
     await until { reported.value == TransferProgress(completed: 6, total: 100) }
     task.cancel()
     await until { result.value != nil }
@@ -196,9 +199,8 @@ extension DownloadTests {
       request.index == 0 ? .file(Self.old, for: request, cut: 20_000) : .file(Self.new, for: request)
     }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
     for (method, isWhole) in [(first, false), (second, true)] {
-      let result = await download(server, to: folder.file(), options, { $0.httpMethod = method }, policy: .never)
+      let result = await download(server, to: folder.file(), resumes: true, { $0.httpMethod = method }, policy: .never)
       #expect((result.error == nil) == isWhole)
     }
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
@@ -231,7 +233,7 @@ extension DownloadTests {
     }
     let folder = try Folder()
     let done = try await download(server, to: folder.file()).get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.response.statusCode == 416)
+    #expect(try Data(contentsOf: done.value) == Data(bytes) && done.response.statusCode == 416)
   }
 
   /// The file is assembled from ranges and never valid, so it is downloaded twice at most.
@@ -239,26 +241,24 @@ extension DownloadTests {
     let bytes = someBytes(200_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 120_000) }
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true, validate: { _ in throw Damaged() })
-    let result = await download(server, to: folder.file(), options)
+    let result = await download(server, to: folder.file(), resumes: true, validate: { _ in throw Damaged() })
     guard case .failure(let error) = result else { Issue.record("\(result)"); return }
     #expect("\(error)".contains("invalid file: Damaged"))
     #expect(server.requests.count == 4 && folder.names.isEmpty)
     // The next call starts from the beginning and succeeds.
-    _ = try await download(server, to: folder.file(), DownloadOptions(resumes: true)).get()
+    _ = try await download(server, to: folder.file(), resumes: true).get()
   }
 
   @Test func doesNotRemoveAPartialFileInUse() async throws {
     let server = try LoopbackServer(script: Self.stall)
     let folder = try Folder()
-    let options = DownloadOptions(resumes: true)
-    let task = Task { await download(server, to: folder.file(), options) }
+    let task = Task { await download(server, to: folder.file(), resumes: true) }
     await until { folder.partialSize == 6 }
-    NetworkDownload.removePartialFile(for: folder.file())
-    #expect(NetworkDownload.hasPartialFile(for: folder.file()))
+    NetworkPartialDownload.remove(for: folder.file())
+    #expect(NetworkPartialDownload.exists(for: folder.file()))
     task.cancel()
     _ = await task.value
-    NetworkDownload.removePartialFile(for: folder.file())
-    #expect(!NetworkDownload.hasPartialFile(for: folder.file()) && folder.names.isEmpty)
+    NetworkPartialDownload.remove(for: folder.file())
+    #expect(!NetworkPartialDownload.exists(for: folder.file()) && folder.names.isEmpty)
   }
 }

@@ -12,22 +12,23 @@ import WyndLoopbackServer
   static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   func download(
-    _ server: LoopbackServer, to file: URL, _ options: DownloadOptions = DownloadOptions(),
+    _ server: LoopbackServer, to file: URL, overwrites: Bool = false, resumes: Bool = false,
     _ change: (inout URLRequest) -> Void = { _ in }, policy: RetryPolicy = policy,
-    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
-  ) async -> Result<NetworkDownload, NetworkError> {
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil, validate: (@Sendable (URL) throws -> Void)? = nil
+  ) async -> Result<NetworkResponse<URL>, NetworkError> {
     var request = URLRequest(url: server.url("/file"))
     change(&request)
     do throws(NetworkError) {
       return .success(
         try await session.performNetworkDownload(
-          request, to: file, options: options, policy: policy, onProgress: onProgress))
+          request, to: file, overwrites: overwrites, resumes: resumes, policy: policy, onProgress: onProgress,
+          validate: validate))
     } catch {
       return .failure(error)
     }
   }
 
-  func transferError(_ result: Result<NetworkDownload, NetworkError>) -> TransferError? {
+  func transferError(_ result: Result<NetworkResponse<URL>, NetworkError>) -> TransferError? {
     guard case .failure(.generalError(let error)) = result else { return nil }
     return error as? TransferError
   }
@@ -42,7 +43,7 @@ import WyndLoopbackServer
     let done = try await download(
       server, to: folder.file(), onProgress: { p in reported.update { $0.append(p) } }
     ).get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    #expect(try Data(contentsOf: done.value) == Data(bytes))
     #expect(done.attempts.count == 10 && done.response.statusCode == 206)
     #expect(server.requests.map { $0.value("Range") } == [nil] + (1...9).map { "bytes=\($0)00000-" })
     #expect(server.requests.dropFirst().allSatisfy { $0.value("If-Range") == "\"1\"" })
@@ -81,7 +82,7 @@ import WyndLoopbackServer
     }
     let folder = try Folder()
     let done = try await download(server, to: folder.file()).get()
-    #expect(try Data(contentsOf: done.file) == Data(bytes))
+    #expect(try Data(contentsOf: done.value) == Data(bytes))
     #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=100000-", "bytes=100000-", "bytes=100000-"])
     let missing = try LoopbackServer(script: .status(404, body: "no such file"))
     let error = await download(missing, to: folder.file("b")).error
@@ -102,7 +103,7 @@ import WyndLoopbackServer
     }
     #expect(server.requests.isEmpty)
     #expect(try String(contentsOf: file, encoding: .utf8) == "old")
-    _ = try await download(server, to: file, DownloadOptions(overwrites: true)).get()
+    _ = try await download(server, to: file, overwrites: true).get()
     #expect(try String(contentsOf: file, encoding: .utf8) == "new")
     #expect(folder.names == ["a.tar.gz"])
   }
@@ -148,10 +149,9 @@ import WyndLoopbackServer
     let server = try LoopbackServer { .file(Array("abc".utf8), for: $0) }
     let folder = try Folder()
     let seen = Box<Data>()
-    let options = DownloadOptions(validate: { seen.value = try Data(contentsOf: $0) })
-    _ = try await download(server, to: folder.file("a"), options).get()
+    _ = try await download(server, to: folder.file("a"), validate: { seen.value = try Data(contentsOf: $0) }).get()
     #expect(seen.value == Data("abc".utf8))
-    let result = await download(server, to: folder.file("b"), DownloadOptions(validate: { _ in throw Damaged() }))
+    let result = await download(server, to: folder.file("b"), validate: { _ in throw Damaged() })
     guard case .invalidFile(is Damaged)? = transferError(result) else { Issue.record("\(result)"); return }
     #expect(folder.names == ["a"] && server.requests.count == 2)
   }
@@ -165,8 +165,7 @@ import WyndLoopbackServer
     let child = try ChildProcess("/bin/sh", arguments)
     #expect(await child.ended() == 1, "\(child.err)")
     #expect(child.err.contains("file system error"))
-    NetworkDownload.removePartialFile(for: folder.file())
+    NetworkPartialDownload.remove(for: folder.file())
     #expect(folder.names.isEmpty)
   }
-
 }

@@ -15,7 +15,7 @@ import WyndLoopbackServer
     let path: String
     var method: NetworkMethod = .get
     var body: RequestBody = .empty
-    var headers: [NetworkHeader] { [.init("X-Film", "7")] }
+    var headers: [String: String] { ["X-Film": "7"] }
     var queryItems: [URLQueryItem] { [URLQueryItem(name: "q", value: "a b")] }
   }
 
@@ -35,7 +35,7 @@ import WyndLoopbackServer
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
     return NetworkClient(
-      baseURL: server.url("/v1"), headers: [.init("X-App", "1")],
+      baseURL: server.url("/v1"), headers: ["X-App": "1"],
       policy: RetryPolicy(backoff: .immediate, budget: .unlimited),
       encoder: encoder, decoder: decoder,
       middleware: [TransferClientTests.authentication(server, Counter())])
@@ -51,13 +51,13 @@ import WyndLoopbackServer
     let done = try await Self.client(server)
       .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file()) { now in reported.update { $0.append(now) }
       }
-    #expect(try Data(contentsOf: done.file) == Data(bytes) && reported.value?.last?.completed == 100_000)
+    #expect(try Data(contentsOf: done.value) == Data(bytes) && reported.value?.last?.completed == 100_000)
     let handled = await withCheckedContinuation { continuation in
       _ = Self.client(server).performNetworkDownload(Film<Data>(path: "/film"), to: folder.file("b")) {
         continuation.resume(returning: $0)
       }
     }
-    #expect(try Data(contentsOf: handled.get().file) == Data(bytes))
+    #expect(try Data(contentsOf: handled.get().value) == Data(bytes))
     #expect(server.requests.allSatisfy { $0.target == "/v1/film?q=a%20b" })
   }
 
@@ -66,7 +66,7 @@ import WyndLoopbackServer
     return [
       .data(Data(someBytes(200_000))), .file(folder.file()),
       .stream(length: 200_000) { InputStream(data: Data(someBytes(200_000))) },
-      .multipart([.init(name: "film", file: folder.file())]),
+      .multipart([.file("film", folder.file())]),
     ]
   }
 
@@ -224,22 +224,23 @@ import WyndLoopbackServer
 
   /// A download and a stream have no way to send a file. Nothing is sent in place of it.
   @Test func rejectsEndpointsThatCannotBeTransferred() async throws {
-    let script = NetworkScript([.ok("x")], baseURL: nil)
+    let script = NetworkScript([.ok("x")])
     let folder = try Folder()
     let file = Film<Data>(path: "/film", method: .put, body: .file(folder.file()))
     // Without a base URL, the endpoint has no host.
     let lost = Film<Data>(path: "/film", method: .put, body: .text("x"))
     let client = NetworkClient(baseURL: URL(string: "https://a.example"), on: script)
+    let bare = NetworkClient(on: script)
     let calls: [@Sendable () async throws -> Void] = [
       { try await client.performNetworkDownload(file, to: folder.file()) },
       { _ = try await client.networkBytes(for: file) },
       { for try await _ in client.serverSentEvents(for: file) {} },
-      { try await script.performNetworkDownload(lost, to: folder.file()) },
-      { _ = try await script.load(lost, onProgress: { _ in }) }, { _ = try await script.networkBytes(for: lost) },
-      { for try await _ in script.serverSentEvents(for: lost) {} },
+      { try await bare.performNetworkDownload(lost, to: folder.file()) },
+      { _ = try await bare.load(lost, onProgress: { _ in }) }, { _ = try await bare.networkBytes(for: lost) },
+      { for try await _ in bare.serverSentEvents(for: lost) {} },
       { try await NetworkTransfers.download(file, client, folder.file()) },
-      { try await NetworkTransfers.download(lost, script, folder.file()) },
-      { try await NetworkTransfers.upload(lost, script) },
+      { try await NetworkTransfers.download(lost, bare, folder.file()) },
+      { try await NetworkTransfers.upload(lost, bare) },
     ]
     for (number, call) in calls.enumerated() {
       let error = await #expect(throws: NetworkError.self) { try await call() }
@@ -268,7 +269,7 @@ import WyndLoopbackServer
   @Test func bodyWithoutATypeHasThatOfTheClient() async throws {
     let script = NetworkScript([.ok("")])
     let baseURL = URL(string: "https://example.com")
-    let base = NetworkClient(baseURL: baseURL, on: script, headers: [.init("content-type", "image/png")])
+    let base = NetworkClient(baseURL: baseURL, on: script, headers: ["content-type": "image/png"])
     let photo = RequestBody.data(Data([1]))
     for client in [base, NetworkClient(on: base)] {
       try await client.load(.post("/photos", body: photo))
@@ -276,7 +277,7 @@ import WyndLoopbackServer
       let url = try #require(URL(string: "https://example.com/photos"))
       _ = try await client.performNetworkUpload(URLRequest(url: url, method: "POST"), from: photo)
       try await client.load(.post("/photos", body: .json(["n": 1])))
-      try await client.load(.post("/photos", headers: [.init("Content-Type", "image/gif")], body: photo))
+      try await client.load(.post("/photos", headers: ["Content-Type": "image/gif"], body: photo))
     }
     try await NetworkClient(baseURL: baseURL, on: script).load(.post("/photos", body: photo))
     let types = script.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }

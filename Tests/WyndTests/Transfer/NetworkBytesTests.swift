@@ -16,18 +16,31 @@ import Testing
     try await session.networkBytes(for: URLRequest(url: server.url()), policy: policy)
   }
 
-  static let request = URLRequest(url: URL(fileURLWithPath: "/"))
-  @Test func retriesUntilTheFirstByte() async throws {
+  static let url = URL(fileURLWithPath: "/")
+
+  @Test func retriesUntilTheHead() async throws {
     let server = try LoopbackServer(
-      script: .reset, .status(503),
-      // A head without a byte is no start yet.
-      ScriptedResponse([.send(ScriptedResponse.head(200, [("Content-Length", "9")])), .close]),
-      .status(200, [("X-One", "1")], body: "the bytes"))
+      script: .reset, .status(503), .status(200, [("X-One", "1")], body: "the bytes"))
     let bytes = try await bytes(server)
-    #expect(bytes.response.value(forHTTPHeaderField: "X-One") == "1")
+    #expect(bytes.statusCode == 200 && bytes.headers["x-one"] == "1")
     var data = Data()
     for try await chunk in bytes { data += chunk }
-    #expect(data == Data("the bytes".utf8) && server.requests.count == 4)
+    #expect(data == Data("the bytes".utf8) && server.requests.count == 3)
+  }
+
+  /// The reader may have acted on the head already.
+  @Test func failsWhenTheConnectionIsLostAfterTheHead() async throws {
+    let head = ScriptedResponse.head(200, [("Content-Length", "9")])
+    let server = try LoopbackServer(script: ScriptedResponse([.send(head), .close]), .status(200, body: "the bytes"))
+    let bytes = try await bytes(server)
+    let error = await #expect(throws: NetworkError.self) { for try await _ in bytes {} }
+    #expect(error?.urlError?.code == .networkConnectionLost && server.requests.count == 1)
+  }
+
+  @Test func returnsWithTheHead() async throws {
+    let head = ScriptedResponse.head(200, [("Content-Length", "9")])
+    let server = try LoopbackServer(script: ScriptedResponse([.send(head), .hang]))
+    #expect(try await bytes(server).total == 9)
   }
 
   @Test func deliversDataWhileTheConnectionIsOpen() async throws {
@@ -40,7 +53,7 @@ import Testing
     #expect(try await iterator.next() == Data("first".utf8))
   }
 
-  @Test func throwsAnHTTPErrorBeforeTheFirstByte() async throws {
+  @Test func throwsAnHTTPErrorInPlaceOfTheBody() async throws {
     let server = try LoopbackServer(script: .status(404, body: "not here"))
     let error = await #expect(throws: NetworkError.self) { try await bytes(server) }
     #expect(error?.statusCode == 404 && error?.data == Data("not here".utf8))
@@ -96,17 +109,26 @@ import Testing
   /// The limit applies to unread data. A stream that is read as it arrives can be of any length.
   @Test func readerThatKeepsUpReceivesMoreThan64MB() async throws {
     // Not through a socket, because nothing makes a server wait for a reader on Linux.
-    let stream = NetworkByteStream(startsWithHead: false, NetworkLock(nil))
-    let outcome = await stream.attempt(NetworkOutgoing(request: Self.request)) { outgoing in
+    let started = NetworkLock<NetworkBytes?>(nil)
+    let head = try #require(HTTPURLResponse(url: Self.url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let hasRead = Gate()
+    let outcome = await NetworkByteStream.attempt(NetworkOutgoing(request: URLRequest(url: Self.url)), started) {
+      outgoing in
       do {
-        for _ in 0..<2 {
-          try outgoing.bodies?.onData(Data(count: 40_000_000))
-          #expect(try await stream.next()?.count == 40_000_000)
-        }
-        return NetworkOutcome()
+        try outgoing.bodies?.onHead(head)
+        try outgoing.bodies?.onData(Data(count: 40_000_000))
+        await hasRead.wait()
+        try outgoing.bodies?.onData(Data(count: 40_000_000))
+        return NetworkOutcome(response: head)
       } catch { return NetworkOutcome(error: error) }
     }
     #expect(outcome.error == nil)
+    var size = 0
+    for try await chunk in try #require(started.withLock { $0.take() }) {
+      size += chunk.count
+      hasRead.open()
+    }
+    #expect(size == 80_000_000)
   }
 
   /// When the connection is lost, more has been received than the reader has read.

@@ -149,8 +149,7 @@ import WyndLoopbackServer
     for _ in 0..<25 {
       let folder = try Folder()
       let handle = Box<NetworkTask>()
-      let result = Box<Result<NetworkDownload, NetworkError>>()
-      let options = DownloadOptions(resumes: true)
+      let result = Box<Result<NetworkResponse<URL>, NetworkError>>()
       let onProgress: @Sendable (TransferProgress) -> Void = { progress in
         guard progress.completed == bytes.count else { return }
         let moment = Duration.microseconds(.random(in: 0...8_000))
@@ -161,9 +160,8 @@ import WyndLoopbackServer
         }
       }
       handle.value = session.performNetworkDownload(
-        URLRequest(url: server.url("/file")), to: folder.file(), options: options, policy: .never,
-        onProgress: onProgress
-      ) { result.value = $0 }
+        URLRequest(url: server.url("/file")), to: folder.file(), resumes: true, policy: .never,
+        onProgress: onProgress, completionHandler: { result.value = $0 })
       await until { result.value != nil }
       if case .failure(let error)? = result.value {
         guard case .cancelled = error else { Issue.record("\(error)"); return }
@@ -172,8 +170,7 @@ import WyndLoopbackServer
       // download is still ending.
       if !folder.names.contains("file.bin") {
         try await session.performNetworkDownload(
-          URLRequest(url: server.url("/file")), to: folder.file(),
-          options: DownloadOptions(resumes: true), policy: .never)
+          URLRequest(url: server.url("/file")), to: folder.file(), resumes: true, policy: .never)
       }
       #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
     }

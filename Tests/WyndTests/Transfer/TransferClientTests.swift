@@ -37,12 +37,12 @@ import WyndLoopbackServer
     }
     let renewals = Counter()
     let client = NetworkClient(
-      baseURL: server.url("/v1"), headers: [.init("X-App", "1")], policy: Self.policy,
+      baseURL: server.url("/v1"), headers: ["X-App": "1"], policy: Self.policy,
       middleware: [Self.authentication(server, renewals)])
     let folder = try Folder()
 
     let upload = try await client.performNetworkUpload(
-      Self.request("/up", "POST"), from: .multipart([.init(name: "a", value: "b")]))
+      Self.request("/up", "POST"), from: .multipart([.text("a", "b")]))
     #expect(String(decoding: upload.data, as: UTF8.self).contains("\r\n\r\nb\r\n"))
     var stream = Data()
     for try await chunk in try await client.networkBytes(for: Self.request("/bytes")) { stream += chunk }
@@ -53,7 +53,7 @@ import WyndLoopbackServer
     }
     #expect(events == ["a"])
     let done = try await client.performNetworkDownload(Self.request("/file"), to: folder.file())
-    #expect(try Data(contentsOf: done.file) == Data(someBytes(100_000)))
+    #expect(try Data(contentsOf: done.value) == Data(someBytes(100_000)))
     #expect(renewals.value == 1 && server.requests.allSatisfy { $0.value("X-App") == "1" })
     #expect(
       server.requests.map(\.target) == ["/v1/up", "/v1/up", "/v1/bytes", "/v1/events", "/v1/file", "/v1/file"])
@@ -65,7 +65,7 @@ import WyndLoopbackServer
     let other = try LoopbackServer { _ in ServerSentEventsTests.stream("data: a\n\n") }
     let server = try LoopbackServer { _ in .redirect(307, to: other.url("/there").absoluteString) }
     let client = NetworkClient(
-      baseURL: server.url(), headers: [.init("X-Api-Key", "K")], policy: .never,
+      baseURL: server.url(), headers: ["X-Api-Key": "K"], policy: .never,
       middleware: [Self.authentication(server, Counter())])
     let folder = try Folder()
     switch kind {
@@ -84,7 +84,7 @@ import WyndLoopbackServer
 
   @Test func scriptSimulatesAnInterruptedDownload() async throws {
     let bytes = someBytes(60_000)
-    let length: NetworkHeaders = ["ETag": "\"1\"", "Content-Length": "60000"]
+    let length = ["ETag": "\"1\"", "Content-Length": "60000"]
     let script = NetworkScript([
       .status(503, headers: ["Retry-After": "40"]),
       .chunks(200, headers: length, [Data(bytes[..<20_000]), Data(bytes[20_000..<40_000])], isCut: true),
@@ -98,7 +98,7 @@ import WyndLoopbackServer
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
       onProgress: { now in reported.update { $0.append(now) } })
-    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 3)
+    #expect(try Data(contentsOf: done.value) == Data(bytes) && done.attempts.count == 3)
     #expect(script.requests.map { $0.value(forHTTPHeaderField: "Range") } == [nil, nil, "bytes=40000-"])
     #expect(
       script.elapsed >= .seconds(40) && reported.value?.last == TransferProgress(completed: 60_000, total: 60_000))
@@ -119,7 +119,7 @@ import WyndLoopbackServer
     let policy = RetryPolicy(maxRetryAfter: .seconds(120), maxRetryTime: .seconds(100))
     let done = try await script.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(), policy: policy)
-    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 4)
+    #expect(try Data(contentsOf: done.value) == Data(bytes) && done.attempts.count == 4)
     #expect(script.elapsed > .seconds(140))
   }
 
@@ -127,12 +127,12 @@ import WyndLoopbackServer
     let bytes = someBytes(100_000)
     func part(_ number: Int) -> NetworkScript.Step {
       let (first, end) = (number * 20_000, number * 20_000 + 20_000)
-      let fields: NetworkHeaders = [
+      let fields = [
         "ETag": "\"1\"", "Content-Range": "bytes \(first)-99999/100000", "Content-Length": "\(100_000 - first)",
       ]
       return .chunks(206, headers: fields, [Data(bytes[first..<end])], isCut: end < 100_000)
     }
-    let whole: NetworkHeaders = ["ETag": "\"1\"", "Content-Length": "100000"]
+    let whole = ["ETag": "\"1\"", "Content-Length": "100000"]
     let steps = [.chunks(200, headers: whole, [Data(bytes[..<20_000])], isCut: true)] + (1..<5).map(part)
     let script = NetworkScript(steps)
     let middleware = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
@@ -141,11 +141,11 @@ import WyndLoopbackServer
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
       policy: RetryPolicy(maxRetries: 1, backoff: .immediate))
-    #expect(try Data(contentsOf: done.file) == Data(bytes) && done.attempts.count == 5)
+    #expect(try Data(contentsOf: done.value) == Data(bytes) && done.attempts.count == 5)
   }
 
   @Test func scriptSimulatesUploadsStreamsAndEvents() async throws {
-    let events: NetworkHeaders = ["Content-Type": "text/event-stream"]
+    let events = ["Content-Type": "text/event-stream"]
     let script = NetworkScript { request, number in
       switch (request.url?.path, number) {
       case ("/up", 0): .dropped

@@ -37,8 +37,8 @@ extension UploadTests {
     }
     let reported = Box<[TransferProgress]>([])
     let body = RequestBody.multipart([
-      .init(name: "title", value: mark),
-      .init(name: "film", file: folder.file("film.mp4"), contentType: "video/mp4"),
+      .text("title", mark),
+      .file("film", folder.file("film.mp4"), contentType: "video/mp4"),
     ])
     let response = try await upload(
       server.url(), from: body, [:], { now in reported.update { $0.append(now) } }
@@ -69,7 +69,7 @@ extension UploadTests {
       try? FileManager.default.removeItem(at: folder.file())
       return request.index == 0 ? .status(503) : .ok()
     }
-    _ = try await upload(server.url(), from: .multipart([.init(name: "a", file: folder.file())])).get()
+    _ = try await upload(server.url(), from: .multipart([.file("a", folder.file())])).get()
     #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.text.contains("\r\n\r\nthe part\r\n--") })
   }
 
@@ -78,7 +78,7 @@ extension UploadTests {
     let mark = UUID().uuidString
     for path in ["/nowhere/photo.jpg", "/tmp", "/dev/zero"] {
       let body = RequestBody.multipart([
-        .init(name: "title", value: mark), .init(name: "a", file: URL(fileURLWithPath: path)),
+        .text("title", mark), .file("a", URL(fileURLWithPath: path)),
       ])
       let result = await upload(server.url(), from: body)
       guard case .failure(.generalError(let error as TransferError)) = result,
@@ -97,7 +97,7 @@ extension UploadTests {
     let mark = UUID().uuidString
     let folder = try Folder()
     try Data(mark.utf8).write(to: folder.file())
-    let body = RequestBody.multipart([.init(name: "a", file: folder.file())])
+    let body = RequestBody.multipart([.file("a", folder.file())])
     let (url, session) = (server.url(), session)
     let task = Task {
       try await session.performNetworkUpload(
@@ -122,7 +122,7 @@ extension UploadTests {
       }
       let request = URLRequest(url: server.url(), method: "POST")
       try Data(mark.utf8).write(to: folder.file())
-      let body = RequestBody.multipart([.init(name: "a", file: folder.file())])
+      let body = RequestBody.multipart([.file("a", folder.file())])
       if usesHandler {
         let left: [Bool] = await withCheckedContinuation { continuation in
           URLSession.shared.performNetworkUpload(request, from: body) { _ in
@@ -145,7 +145,7 @@ extension UploadTests {
       if request.isComplete { found.update { $0 += Self.temporaryFiles(with: mark) } }
       return .ok()
     }
-    _ = try await upload(server.url(), from: .multipart([.init(name: "a", value: mark)])).get()
+    _ = try await upload(server.url(), from: .multipart([.text("a", mark)])).get()
     #expect(found.value == [] && server.requests.first?.text.contains("\r\n\r\n\(mark)\r\n--") == true)
   }
 }

@@ -80,7 +80,6 @@ nonisolated public enum NetworkError: Error, Sendable {
     case .undecodable(_, let response, let data): return (response, data)
     default: break
     }
-    if let error = thrown as? any NetworkResponseError { return (error.response.response, error.response.data) }
     // A `NetworkError` that was thrown may belong to another request.
     return cause?.received
   }

@@ -15,8 +15,6 @@
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public enum Kind: Sendable {
-    /// A setting of the client has no effect, probably by mistake. Reported once.
-    case notice(String)
     /// An attempt has started: its request has been handed to the session, or to the middleware around it.
     case attemptStarted
     /// The attempt failed. The second value says whether it is safe to repeat, and why.
@@ -57,7 +55,6 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   public var description: String {
     let what =
       switch kind {
-      case .notice(let text): text
       case .attemptStarted: "started"
       case .attemptFailed(let error, let safety):
         "failed with \(error); \(safety.isSafe ? "safe" : "not safe") to repeat: \(safety)"

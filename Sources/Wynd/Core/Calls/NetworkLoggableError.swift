@@ -6,6 +6,3 @@ nonisolated protocol NetworkLoggableError: Error { var networkLogText: String { 
 nonisolated extension NetworkLoggableError where Self: CustomStringConvertible {
   var networkLogText: String { description }
 }
-
-/// A ``NetworkLoggableError`` about a response.
-nonisolated protocol NetworkResponseError: NetworkLoggableError { var response: NetworkResponse<Data> { get } }

@@ -119,8 +119,6 @@ nonisolated public struct NetworkDefaults: Sendable {
   public var decoder: JSONDecoder?
   /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
   var session: URLSession?
-  /// Whether the base URL is that of a script.
-  var isOfScript = false
   /// Waits before a call.
   var clock: any RetryClock = ContinuousRetryClock()
   /// What other folders supply.

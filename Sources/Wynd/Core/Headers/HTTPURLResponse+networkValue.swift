@@ -1,6 +1,6 @@
 // Headers: the header fields and URLs of requests and responses: which are valid, which are secret, what a redirect
 // keeps, and how dates, numbers and lists are read. Text of a server goes through one function for each kind.
-// Start with NetworkHeader.swift, or with NetworkRedirect.swift for what is sent after a redirect.
+// Start with NetworkHeaders.swift, or with NetworkRedirect.swift for what is sent after a redirect.
 
 import Foundation
 

@@ -1,50 +1,33 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
-/// The header fields of a request or a response.
+/// The header fields of a response. The case of a name does not matter: HTTP/2 sends names in lowercase.
 ///
 /// ```swift
-/// let headers: NetworkHeaders = ["Accept": "application/json", "X-Page": "7"]
-/// let more: NetworkHeaders = [.authorization(bearer: token), .userAgent("Expenses/1.0")]
 /// let response = try await session.networkResponse(for: url)
-/// let total = response.headers["x-total"]        // the case of a name does not matter
+/// let total = response.headers["X-Total"]
+/// for (name, value) in response.headers { print(name, value) }
 /// ```
-nonisolated public struct NetworkHeaders: Sendable, Equatable, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
-{
-  /// The fields, in the order in which they are added to a request. Several fields may have the same name.
-  public var fields: [NetworkHeader]
+nonisolated public struct NetworkHeaders: Sendable, Equatable, Sequence, CustomStringConvertible {
+  /// The names, as they were received, and the values.
+  public let dictionary: [String: String]
 
-  /// Makes header fields from a list.
-  public init(_ fields: [NetworkHeader] = []) { self.fields = fields }
-  /// Makes header fields from names and values, in the order of the names.
-  public init(_ values: [String: String]) { fields = values.sorted { $0.key < $1.key }.map { .init($0.key, $0.value) } }
   /// The fields of a response, or those that a session adds to its requests.
   init(_ fields: [AnyHashable: Any]?) {
-    self.init(fields?.reduce(into: [String: String]()) { $0["\($1.key)"] = $1.value as? String } ?? [:])
+    dictionary = fields?.reduce(into: [:]) { $0["\($1.key)"] = $1.value as? String } ?? [:]
   }
-  /// Makes header fields from a list.
-  public init(arrayLiteral fields: NetworkHeader...) { self.fields = fields }
-  /// Makes header fields from names and values.
-  public init(dictionaryLiteral values: (String, String)...) { fields = values.map { .init($0.0, $0.1) } }
 
-  /// The value of the field of this name, whose case does not matter. The values of several such fields are joined by
-  /// “, ” (RFC 9110 §5.3). Nil means that there is no such field. Setting nil removes the fields.
+  /// The value of a field; nil if there is none.
   public subscript(name: String) -> String? {
-    get {
-      let values = fields.filter { $0.isNamed(name) }.map(\.value)
-      return values.isEmpty ? nil : values.joined(separator: ", ")
-    }
-    set {
-      fields.removeAll { $0.isNamed(name) }
-      if let newValue { fields.append(.init(name, newValue)) }
-    }
+    dictionary[name] ?? dictionary.first { $0.key.lowercased() == name.lowercased() }?.value
   }
-}
 
-nonisolated extension NetworkHeaders: CustomStringConvertible {
+  /// Iterates over names and values, sorted by name.
+  public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
+    dictionary.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }.makeIterator()
+  }
+
   /// The fields, with “…” in place of a sensitive value.
-  public var description: String { "\(fields)" }
+  public var description: String {
+    map { "\($0.name): \(NetworkSensitiveHeader.matches($0.name, $0.value) ? "…" : $0.value)" }.joined(separator: ", ")
+  }
 }

@@ -27,7 +27,7 @@ nonisolated enum NetworkRedirect {
       next.setValue(nil, forHTTPHeaderField: name)
     }
     // The session would add a removed field again. A blank value is not sent.
-    for field in additional.fields
+    for field in additional
     where NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields) {
       next.setValue(" ", forHTTPHeaderField: field.name)
     }

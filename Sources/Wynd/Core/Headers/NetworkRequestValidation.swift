@@ -45,7 +45,7 @@ nonisolated enum NetworkRequestValidation {
 
   /// Why a session with this configuration cannot send any request; nil if it can.
   static func invalidReason(of configuration: URLSessionConfiguration) -> String? {
-    for field in NetworkHeaders(configuration.httpAdditionalHeaders).fields {
+    for field in NetworkHeaders(configuration.httpAdditionalHeaders) {
       if let reason = invalidReason(ofField: field.name, field.value) { return "of the session: \(reason)" }
       let framesBody = ["content-length", "transfer-encoding"].contains(field.name.lowercased())
       if framesBody { return "of the session: \(field.name) is set by URLSession" }

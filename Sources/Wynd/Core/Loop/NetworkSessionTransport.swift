@@ -20,7 +20,11 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
   }
 
   func validationError(for request: URLRequest) -> String? {
-    NetworkRequestValidation.invalidReason(ofFraming: request) ?? NetworkRequestValidation.invalidReason(of: request)
+    if let url = request.url, url.scheme == nil {
+      return "the call names no host, and there is no client with a base URL"
+    }
+    return NetworkRequestValidation.invalidReason(ofFraming: request) ?? NetworkRequestValidation.invalidReason(
+      of: request)
       ?? NetworkRequestValidation.invalidReason(of: session.configuration)
   }
 

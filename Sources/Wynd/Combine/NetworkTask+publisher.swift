@@ -2,38 +2,15 @@
 
 #if canImport(Combine)
   public import Combine
-  public import Foundation
-
-  nonisolated extension NetworkPerformer {
-    /// A Combine publisher for `performNetworkRequest`.
-    ///
-    /// ```swift
-    /// session.networkPublisher(for: request)
-    ///   .receive(on: DispatchQueue.main)
-    ///   .sink(receiveCompletion: { print($0) }, receiveValue: { show($0) })
-    ///   .store(in: &calls)
-    /// ```
-    ///
-    /// Each subscription sends the request. Canceling the subscription cancels the call. The parameters are those of
-    /// `performNetworkRequest`.
-    ///
-    /// - Returns: A publisher that delivers one body or an error, on the session's `delegateQueue`.
-    public func networkPublisher(
-      for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
-      policy: RetryPolicy = .default
-    ) -> AnyPublisher<Data, NetworkError> {
-      NetworkTask.publisher { [self] in
-        performNetworkRequest(
-          request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy, completionHandler: $0)
-      }
-    }
-  }
 
   nonisolated extension NetworkTask {
     /// A Combine publisher for any call with a completion handler.
     ///
     /// ```swift
-    /// NetworkTask.publisher { session.load(.expenses, completionHandler: $0) }
+    /// NetworkTask.publisher { session.performNetworkRequest(request, completionHandler: $0) }
+    ///   .receive(on: DispatchQueue.main)
+    ///   .sink(receiveCompletion: { print($0) }, receiveValue: { show($0) })
+    ///   .store(in: &calls)
     /// ```
     ///
     /// - Parameter start: Starts the call with the given completion handler. It is called for each subscription, and

@@ -1,0 +1,133 @@
+import Foundation
+
+/// Makes a URL from its components, and validates them.
+nonisolated enum NetworkEndpointURL {
+  /// The URL of an endpoint. Without a host, it is relative to the base URL of a client.
+  static func url(of endpoint: some Endpoint) throws(NetworkError) -> URL {
+    let items: [URLQueryItem]
+    do { items = try endpoint.queryItems } catch { throw .unencodable(error, as: "query") }
+    let query = items.isEmpty ? nil : NetworkPercentEncoding.query(items)
+    let path = try path(endpoint.percentEncodedPath, after: "")
+    if endpoint.host.isEmpty {
+      try check(endpoint.port == nil, "the port of an endpoint goes with a host")
+      // Without a path, it is the base URL itself.
+      return try url("", endpoint.percentEncodedPath.isEmpty ? "" : path, query)
+    }
+    let scheme = endpoint.scheme.lowercased()
+    try check(["https", "http"].contains(scheme), "the scheme is not http or https")
+    try check(1...65_535 ~= endpoint.port ?? 1, "the port is not one of 1 to 65535")
+    let port = endpoint.port.map { ":\($0)" } ?? ""
+    return try url("\(scheme)://\(host(endpoint.host))\(port)", path, query)
+  }
+
+  /// A whole URL with more query items. A segment “..” is meant as it is written. Without a host, it could leave the path
+  /// of the base URL.
+  static func url(_ url: URL, adding items: [URLQueryItem]) throws(NetworkError) -> URL {
+    let url = url.absoluteURL
+    if url.scheme == nil {
+      return try self.url("", path(url.path(percentEncoded: true), after: ""), query(url, adding: items))
+    }
+    guard var parts = URLComponents(url: url.standardized, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
+    else { throw .invalidRequest(reason: "the URL has no host") }
+    let hasUser = parts.user != nil || parts.password != nil
+    try check(!hasUser, "the URL has a user; write `BasicCredential(user:password:).headers` as its `headers:`")
+    try check(["https", "http"].contains(parts.scheme?.lowercased()), "the scheme is not http or https")
+    parts.percentEncodedQuery = query(url, adding: items)
+    parts.fragment = nil
+    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    return parts.url ?? url
+  }
+
+  /// The query as it is written, and then the items, encoded.
+  private static func query(_ url: URL, adding items: [URLQueryItem]) -> String? {
+    let own = url.query(percentEncoded: true)
+    if items.isEmpty { return own }
+    let query = NetworkPercentEncoding.query(items)
+    guard let own, !own.isEmpty else { return query }
+    return own + (own.hasSuffix("&") ? "" : "&") + query
+  }
+
+  /// The URL of a request that has no host. Scheme, host and port are those of the base URL, and the path is appended to
+  /// its path.
+  static func url(completing url: URL, with baseURL: URL?) throws(NetworkError) -> URL {
+    guard let baseURL else { throw .invalidRequest(reason: "the call names no host, and the base URL is nil") }
+    guard var parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
+    else { throw .invalidRequest(reason: "the call names no host, and the base URL has no host") }
+    let scheme = parts.scheme?.lowercased()
+    try check(["https", "http"].contains(scheme), "the scheme of the base URL is not http or https")
+    let isPlain = parts.percentEncodedQuery == nil && parts.fragment == nil && parts.user == nil
+    try check(isPlain, "a base URL has no query, fragment or user")
+    let path = try path(url.path(percentEncoded: true), after: parts.percentEncodedPath)
+    parts.percentEncodedPath = ""
+    parts.scheme = scheme
+    return try self.url(parts.string ?? "", path, url.query(percentEncoded: true))
+  }
+
+  /// At a character that does not belong in a path, Foundation encodes it or ends the path.
+  private static func url(_ origin: String, _ path: String, _ query: String?) throws(NetworkError) -> URL {
+    let text = origin + path + (query.map { "?" + $0 } ?? "")
+    // Foundation makes no URL of nothing.
+    guard let url = URL(string: text.isEmpty ? "#" : text), url.path(percentEncoded: true) == path
+    else { throw .invalidRequest(reason: "the path contains a character that must be encoded, or begins with “//”") }
+    return url
+  }
+
+  /// The host as it is written in a URL: in ASCII, with an IPv6 address in brackets.
+  private static func host(_ host: String) throws(NetworkError) -> String {
+    try check(!host.contains("://"), "the host has a scheme; write its name, the rest as scheme and path")
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    let address = isBracketed ? String(host.dropFirst().dropLast()) : host
+    // A single colon precedes a port.
+    if isBracketed || address.utf8.filter({ $0 == UInt8(ascii: ":") }).count > 1 {
+      // A zone is a name of this device, which URLSession does not accept on every platform (RFC 6874).
+      try check(!address.contains("%"), "an IPv6 address with a zone, such as %eth0, is not supported")
+      try check(NetworkIPAddress.isValid(address, AF_INET6), "the host is not an IPv6 address; a port goes with `port`")
+      return "[\(address)]"
+    }
+    var name = host
+    // Only where it is necessary, because Foundation takes microseconds.
+    if NetworkPercentEncoding.text(host) != host {
+      // Foundation encodes internationalized names (IDNA) since iOS 17 and macOS 14.
+      var components = URLComponents()
+      components.host = host
+      name = components.encodedHost ?? ""
+    }
+    var labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    // The last label may be empty: it is the root.
+    if labels.last?.isEmpty == true { labels.removeLast() }
+    let isName = 1...254 ~= name.utf8.count && !labels.contains("") && NetworkPercentEncoding.text(name) == name
+    try check(isName, "the host is not a name or an IP address; a port goes with `port`, an IDN is written as xn--")
+    // A name never ends in a number (“ends in a number” of the WHATWG URL Standard, RFC 1123 §2.1).
+    let isAddress = labels.last.map(isNumber) ?? false
+    try check(
+      !isAddress || NetworkIPAddress.isValid(name, AF_INET), "the host ends in a number, but is not an IPv4 address")
+    return name
+  }
+
+  private static func isNumber(_ label: Substring) -> Bool {
+    let digits = label.lowercased()
+    if digits.hasPrefix("0x") { return digits.utf8.dropFirst(2).allSatisfy("0123456789abcdef".utf8.contains) }
+    return digits.utf8.allSatisfy("0123456789".utf8.contains)
+  }
+
+  private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
+  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+    let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
+    try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
+    let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
+    try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
+    try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
+    if path.isEmpty { return base.isEmpty ? "/" : base }
+    return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
+  }
+
+  /// Whether the text begins with a scheme. A URL after a slash can be a segment of a path.
+  private static func isURL(_ path: String) -> Bool {
+    let scheme = path.prefix { $0 != "/" }
+    return scheme.hasSuffix(":") && path.dropFirst(scheme.count).hasPrefix("//")
+  }
+
+  private static func check(_ isValid: Bool, _ reason: @autoclosure () -> String) throws(NetworkError) {
+    if !isValid { throw .invalidRequest(reason: reason()) }
+  }
+}

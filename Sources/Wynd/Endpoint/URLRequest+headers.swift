@@ -1,0 +1,26 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+nonisolated extension URLRequest {
+  /// The request with more header fields. `URLRequest` itself drops a value with a line break on some platforms, and of two spellings of one
+  /// name it keeps any.
+  ///
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if a field is not valid.
+  func addingHeaders(_ fields: [String: String]) throws(NetworkError) -> URLRequest {
+    var request = self
+    var names: [String: String] = [:]
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
+      if let other = names.updateValue(name, forKey: name.lowercased()) {
+        throw .invalidRequest(reason: "the header fields \(other) and \(name) have the same name")
+      }
+      if let invalid = NetworkRequestValidation.invalidReason(ofField: name, value) {
+        throw .invalidRequest(reason: invalid)
+      }
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+    return request
+  }
+}

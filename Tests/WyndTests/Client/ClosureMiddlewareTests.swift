@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A middleware may be a closure: it changes requests, and rejects responses that the app does not accept.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ClosureMiddlewareTests {
+  /// Why a response is not acceptable, and whether a retry may help.
+  struct Rejected: RetryableError {
+    var shouldRetry: Bool
+  }
+
+  /// Rejects a body with an error in it, as the article about middleware shows.
+  static func rejecting(_ text: String, isRetryable: Bool) -> NetworkClosureMiddleware {
+    .around { request, next in
+      let response = try await next(request)
+      if response.data != Data(text.utf8) { return response }
+      let rejected = Rejected(shouldRetry: isRetryable)
+      throw NetworkError.mappedError(rejected, .endpointError(response.response, response.data))
+    }
+  }
+
+  static func send(
+    _ steps: [NetworkScript.Step], _ middleware: any NetworkMiddleware, method: String = "GET"
+  ) async throws -> (sends: Int, error: NetworkError?) {
+    let script = NetworkScript(steps)
+    let client = NetworkClient(on: script, middleware: [middleware])
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: method)
+    do throws(NetworkError) {
+      _ = try await client.performNetworkRequest(request, maxRetries: 3)
+      return (script.requests.count, nil)
+    } catch {
+      return (script.requests.count, error)
+    }
+  }
+
+  @Test func changesEachAttemptInTheOrderOfTheClient() async throws {
+    let script = NetworkScript([.status(503), .ok("x")])
+    let client = NetworkClient(
+      on: script,
+      middleware: [
+        .around { request, next in
+          var request = request
+          request.setValue("a", forHTTPHeaderField: "X-A")
+          return try await next(request)
+        },
+        .around { request, call, next in
+          var request = request
+          request.setValue((request.value(forHTTPHeaderField: "X-A") ?? "") + "b", forHTTPHeaderField: "X-A")
+          request.setValue("\(call.isTransfer)", forHTTPHeaderField: "X-Transfer")
+          return try await next(request)
+        },
+      ])
+    let url = try #require(URL(string: "https://a.example/"))
+    #expect(try await client.performNetworkRequest(url) == Data("x".utf8))
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-A") } == ["ab", "ab"])
+    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Transfer") } == ["false", "false"])
+  }
+
+  @Test func respondsWithoutSending() async throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let response = try await NetworkScript([.ok("made")]).networkResponse(for: url)
+    let script = NetworkScript([.dropped])
+    let client = NetworkClient(on: script, middleware: [.around { _, _ in response }])
+    #expect(try await client.performNetworkRequest(url) == Data("made".utf8))
+    #expect(script.requests.isEmpty)
+  }
+
+  @Test func rejectedResponseIsRequestedAgainOnlyIfItsErrorSaysSo() async throws {
+    let recovered = try await Self.send(
+      [.ok("busy"), .ok("busy"), .ok("x")], Self.rejecting("busy", isRetryable: true))
+    #expect(recovered.sends == 3 && recovered.error == nil)
+    let failed = try await Self.send([.ok("busy")], Self.rejecting("busy", isRetryable: true))
+    #expect(failed.sends == 4 && failed.error?.stopReason == .maxRetries)
+    let final = try await Self.send([.ok("busy"), .ok("x")], Self.rejecting("busy", isRetryable: false))
+    #expect(final.sends == 1 && final.error != nil)
+  }
+
+  @Test func rejectedResponseOfAPOSTIsNotRequestedAgain() async throws {
+    #expect(try await Self.send([.ok("busy")], Self.rejecting("busy", isRetryable: true), method: "POST").sends == 1)
+  }
+
+  @Test func errorHasTheRejectedResponse() async throws {
+    for isRetryable in [true, false] {
+      let middleware = Self.rejecting("x", isRetryable: isRetryable)
+      let (_, error) = try await Self.send([.status(203, "x")], middleware, method: "POST")
+      #expect(error?.statusCode == 203 && error?.data == Data("x".utf8))
+    }
+  }
+}
