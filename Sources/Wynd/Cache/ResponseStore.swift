@@ -8,7 +8,7 @@ import Foundation
 /// Two processes may share a folder. Each may lose a response that the other one replaces or evicts.
 nonisolated final class ResponseStore: Sendable {
   enum Entry: Sendable {
-    case memory(StoredResponse)
+    case memory(ResponseKey, StoredResponse)
     case file(URL)
   }
   /// The name of an entry is a hash of the URL, followed by a hash of the key. The extension of its file is the number
@@ -51,8 +51,10 @@ nonisolated final class ResponseStore: Sendable {
     let name = Self.name(key)
     return entries.withLock { entries in
       switch entries.take(name) {
-      case .memory(let response):
-        entries.insert(.memory(response), size: response.size, for: name)
+      case .memory(let storedKey, let response):
+        // The name is only a hash.
+        guard storedKey == key else { return nil }
+        entries.insert(.memory(key, response), size: response.size, for: name)
         return response
       case .file(let file): return read(file, key, &entries)
       case nil: return nil
@@ -81,7 +83,7 @@ nonisolated final class ResponseStore: Sendable {
   func store(_ response: StoredResponse, for key: ResponseKey) async {
     await inBackground { store in
       if let folder = store.folder { return store.write(response, for: key, in: folder) }
-      store.entries.withLock { $0.insert(.memory(response), size: response.size, for: Self.name(key)) }
+      store.entries.withLock { $0.insert(.memory(key, response), size: response.size, for: Self.name(key)) }
     }
   }
 

@@ -40,7 +40,8 @@ public import Foundation
 ///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
 ///   ``credential`` becomes nil. A call that was rejected then fails with its own response, in
 ///   ``NetworkError/mappedError(_:_:)`` with the error of the renewal.
-/// - A call waits for a renewal until its deadline, if it has one. So the closure may show a page for signing in.
+/// - A call waits for a renewal until its deadline, and without one, which is the default, until the renewal ends. So
+///   the closure may show a page for signing in. It has to end when the user closes that page.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
 /// - The client that is passed to the closure has neither this middleware nor a retry budget. A client that it is made
 ///   on keeps both. All other requests of the closure, with any client, are sent without the credential and never wait

@@ -19,9 +19,9 @@ public import Foundation
 /// ```
 ///
 /// Only ``path`` and ``Response`` are required, and ``host`` if no client supplies a base URL. `Response` determines
-/// how the body is parsed. A `Decodable` type is decoded from JSON. `Data` is the body, and `String` its text. `Void` ignores the body, and `HTTPURLResponse` is the status code and header fields. An
-/// `Optional` is nil if the body is empty. Implement ``parse(data:response:decoder:)`` for anything else.
-/// ``AdHocEndpoint`` needs no type of its own.
+/// how the body is parsed. A `Decodable` type is decoded from JSON. `Data` is the body, and `String` its text. `Void`
+/// ignores the body, and `HTTPURLResponse` is the status code and header fields. An `Optional` is nil if the body is
+/// empty. Implement ``parse(data:response:decoder:)`` for anything else. ``AdHocEndpoint`` needs no type of its own.
 ///
 /// Swift silently ignores a member whose type is not that of the requirement, such as `let port = 8080`, which is an
 /// `Int` and not an `Int?`. <doc:Endpoints> lists such members. Swift warns about them in an extension that declares
@@ -71,7 +71,7 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   var percentEncodedPath: String { get }
   /// The URL of the request. Without a host, it is relative to the base URL of the client. The default is made of
   /// ``scheme``, ``host``, ``port``, ``percentEncodedPath`` and ``queryItems``, which are ignored if you implement this
-  /// property.
+  /// property. Give another name to a link that the endpoint only carries.
   var url: URL { get throws }
   /// The request method. The default is GET.
   var method: NetworkMethod { get }
@@ -85,16 +85,15 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with
   /// ``NetworkError/invalidRequest(reason:)``.
   var body: RequestBody { get throws }
-  /// Decodes a `Decodable` response. The default stands for the client's, or one that reads
-  /// dates as ISO 8601. For a format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as
-  /// `.data(_:contentType:)`.
+  /// Decodes a `Decodable` response. The default stands for the client's, or one that reads dates as ISO 8601. For a
+  /// format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as `.data(_:contentType:)`.
   var decoder: JSONDecoder { get }
   /// The retry policy of this call. Fields that it does not set are taken from the client's policy. The `policy`
   /// argument of a call takes precedence. The default sets nothing.
   var policy: RetryPolicy { get }
 
-  /// Changes the request, before a client adds its base URL and its header fields. If it throws, nothing is sent, and the call fails with
-  /// ``NetworkError/generalError(_:)``, or with the error itself if it is a ``NetworkError``.
+  /// Changes the request, before a client adds its base URL and its header fields. If it throws, nothing is sent, and
+  /// the call fails with ``NetworkError/generalError(_:)``, or with the error itself if it is a ``NetworkError``.
   func prepare(request: inout URLRequest) throws
   /// Parses a successful response, whose body may be empty.
   ///

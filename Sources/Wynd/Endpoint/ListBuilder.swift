@@ -1,4 +1,4 @@
-/// Builds a list of query items or header fields, one per line.
+/// Builds a list, such as query items or middleware, one per line.
 ///
 /// ```swift
 /// @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {

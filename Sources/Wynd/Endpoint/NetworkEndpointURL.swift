@@ -25,7 +25,10 @@ nonisolated enum NetworkEndpointURL {
   static func url(_ url: URL, adding items: [URLQueryItem]) throws(NetworkError) -> URL {
     let url = url.absoluteURL
     if url.scheme == nil {
-      return try self.url("", path(url.path(percentEncoded: true), after: ""), query(url, adding: items))
+      // “//host/path” names another server.
+      try check(url.host?.isEmpty != false, "the URL has a host, but no scheme")
+      let path = url.path(percentEncoded: true)
+      return try self.url("", path.isEmpty ? "" : self.path(path, after: ""), query(url, adding: items))
     }
     guard var parts = URLComponents(url: url.standardized, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
     else { throw .invalidRequest(reason: "the URL has no host") }

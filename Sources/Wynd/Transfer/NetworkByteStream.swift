@@ -20,6 +20,8 @@ nonisolated final class NetworkByteStream: Sendable {
   typealias Chunks = AsyncStream<Swift.Result<Data, NetworkError>>
   static let longestErrorBody = 1_048_576
   static let maxUnread = 67_108_864
+  /// What a chunk takes in memory beside its bytes. A server may send single bytes.
+  static let sizeOfChunk = 64
 
   private struct State: Sendable {
     /// Sends the request. It continues after the attempt has succeeded, until the stream ends.
@@ -28,7 +30,7 @@ nonisolated final class NetworkByteStream: Sendable {
     var isError = false
     /// The start of the body of an error.
     var errorBody = Data()
-    /// The number of bytes that have arrived and were not read yet.
+    /// The size of what has arrived and was not read yet, in bytes.
     var unread = 0
     /// On Apple's platforms, the task of the request, and whether it is suspended.
     var task: URLSessionTask?
@@ -108,7 +110,7 @@ nonisolated final class NetworkByteStream: Sendable {
       if state.isError {
         state.errorBody += data.prefix(max(0, Self.longestErrorBody - state.errorBody.count))
       } else {
-        state.unread += data.count
+        state.unread += data.count + Self.sizeOfChunk
         if state.unread > Self.maxUnread { throw TransferError.responseTooLarge(limit: Self.maxUnread) }
         state.suspendOrResume()
       }
@@ -137,10 +139,10 @@ nonisolated final class NetworkByteStream: Sendable {
 
   // MARK: Reading
 
-  /// Notes that this number of bytes has been read.
+  /// Notes that a chunk with this number of bytes has been read.
   func noteRead(_ count: Int) {
     state.withLock { state in
-      state.unread -= count
+      state.unread -= count + Self.sizeOfChunk
       state.suspendOrResume()
     }
   }

@@ -76,7 +76,7 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable, CustomStringCon
 
     /// The next chunk, or nil at the end of the body.
     ///
-    /// - Returns: Bytes that have arrived since the previous chunk.
+    /// - Returns: Bytes as they arrived together.
     /// - Throws: ``NetworkError``, if the connection is lost; `.cancelled` if the task is canceled.
     public mutating func next() async throws -> Data? {
       if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
@@ -85,7 +85,7 @@ nonisolated public struct NetworkBytes: AsyncSequence, Sendable, CustomStringCon
       let chunk = try await chunks.next()?.get()
       // The end of the stream is not that of the body then.
       if chunk == nil, _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
-      bytes.stream.noteRead(chunk?.count ?? 0)
+      if let chunk { bytes.stream.noteRead(chunk.count) }
       return chunk
     }
   }

@@ -33,9 +33,10 @@ extension ResponseCacheTests {
       if seconds == 0 { return }
       cache.store.entries.withLock { entries in
         for (name, entry) in entries.entries {
-          guard case .memory(let response) = entry.value, let older = ResponseCacheTests.aged(response, by: seconds)
+          guard case .memory(let key, let response) = entry.value,
+            let older = ResponseCacheTests.aged(response, by: seconds)
           else { continue }
-          entries.entries[name]?.value = .memory(older)
+          entries.entries[name]?.value = .memory(key, older)
         }
       }
     }

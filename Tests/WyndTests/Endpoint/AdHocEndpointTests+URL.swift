@@ -40,6 +40,7 @@ extension AdHocEndpointTests {
 
   @Test(arguments: [
     "https://u:p@a.example/x", "https://u@a.example/x", "ftp://a.example/x", "mailto:a@a.example", "../x", "/a/../../x",
+    "//b.example/x",
   ])
   func rejectsURLsThatCannotBeSent(_ text: String) async throws {
     let script = NetworkScript([.ok("")])
@@ -49,6 +50,13 @@ extension AdHocEndpointTests {
     }
     guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); return }
     #expect(!reason.isEmpty && script.requests.isEmpty)
+  }
+
+  @Test func addsOnlyTheQueryOfARelativeURLToTheBaseURL() async throws {
+    let script = NetworkScript([.ok("")])
+    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), on: script)
+    try await client.load(.get(try #require(URL(string: "?page=2"))))
+    #expect(script.requests.map { $0.url?.absoluteString } == ["https://a.example/v2?page=2"])
   }
 
   // MARK: Pages

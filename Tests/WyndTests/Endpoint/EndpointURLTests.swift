@@ -151,7 +151,7 @@ import WyndLoopbackServer
       try await URLSession(configuration: .ephemeral).load(Address(host: "", path: "/a"))
     }
     guard case .invalidRequest(let reason)? = error else { Issue.record("\(error as Any)"); return }
-    #expect(reason == "the call names no host, and there is no client with a base URL")
+    #expect(reason == "the URL has no scheme, and there is no client with a base URL")
   }
 
   struct OwnURL: Endpoint {

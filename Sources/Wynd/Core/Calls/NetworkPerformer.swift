@@ -49,7 +49,7 @@ nonisolated public protocol NetworkPerformer: Sendable {
   var delegateQueue: OperationQueue { get }
 
   /// What the calls on this performer use where they name nothing themselves. The default is nothing. A performer that
-  /// contains another one returns the defaults of that one, so that endpoints find the base URL of a client.
+  /// contains another one returns the defaults of that one, so that endpoints find the coders of a client.
   var defaults: NetworkDefaults { get }
 }
 
@@ -111,8 +111,8 @@ nonisolated extension NetworkPerformer {
 
 /// What a performer supplies to the calls that are made on it.
 nonisolated public struct NetworkDefaults: Sendable {
-  /// Supplies the scheme, host and port of requests that have none.
-  public var baseURL: URL?
+  /// The base URL with which a client completes requests that have no host.
+  public internal(set) var baseURL: URL?
   /// Encodes the JSON bodies of endpoints that specify no encoder.
   public var encoder: JSONEncoder?
   /// Decodes the responses of endpoints that specify no decoder.
@@ -125,8 +125,7 @@ nonisolated public struct NetworkDefaults: Sendable {
   var values = NetworkTypedValues()
 
   /// Makes defaults.
-  public init(baseURL: URL? = nil, encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
-    self.baseURL = baseURL
+  public init(encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
     self.encoder = encoder
     self.decoder = decoder
   }

@@ -21,7 +21,7 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
 
   func validationError(for request: URLRequest) -> String? {
     if let url = request.url, url.scheme == nil {
-      return "the call names no host, and there is no client with a base URL"
+      return "the URL has no scheme, and there is no client with a base URL"
     }
     return NetworkRequestValidation.invalidReason(ofFraming: request) ?? NetworkRequestValidation.invalidReason(
       of: request)
