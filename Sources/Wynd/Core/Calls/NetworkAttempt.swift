@@ -1,5 +1,5 @@
 // Calls: what an app calls and receives, which is the performers with their methods, the request, the response, the
-// error and the events. Nothing here decides about a retry or touches the network.
+// error and the events.
 // Start with NetworkPerformer+performNetworkRequest.swift.
 
 #if !canImport(FoundationNetworking)

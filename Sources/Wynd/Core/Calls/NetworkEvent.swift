@@ -19,7 +19,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     case attemptStarted
     /// The attempt failed. The second value says whether it is safe to repeat, and why.
     case attemptFailed(NetworkError, RepeatSafety)
-    /// Another attempt will be made after a wait.
+    /// Another attempt will be made after a wait, unless the call is canceled or the retry is skipped.
     case willRetry(after: Swift.Duration, DelaySource)
     /// The call has a response with this status code, from the server or a middleware, and no further attempt is made.
     /// A `load` can still fail, because it parses the body after this event.

@@ -58,7 +58,7 @@ nonisolated public protocol NetworkPerformer: Sendable {
 nonisolated public protocol NetworkSendingPerformer: NetworkPerformer {}
 
 nonisolated extension NetworkPerformer {
-  /// Runs the async form in a task, after this method has returned.
+  /// Runs the async form in a task.
   public func perform(
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
@@ -119,7 +119,7 @@ nonisolated public struct NetworkDefaults: Sendable {
   public var decoder: JSONDecoder?
   /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
   var session: URLSession?
-  /// Waits before a call.
+  /// Waits between the connections of an event stream. The retry loop has a clock of its own.
   var clock: any RetryClock = ContinuousRetryClock()
   /// What other folders supply.
   var values = NetworkTypedValues()

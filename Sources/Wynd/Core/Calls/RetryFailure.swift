@@ -2,7 +2,7 @@
 nonisolated public struct RetryFailure: Sendable {
   /// Why no further attempt was made.
   public enum StopReason: Sendable, Equatable {
-    /// A retry cannot help.
+    /// A retry cannot help. Only events have this reason, because the error is not wrapped then.
     case notRetryable
     /// The server may have applied the request, and a repetition could apply it twice.
     case notSafeToRepeat(method: String)
@@ -21,7 +21,7 @@ nonisolated public struct RetryFailure: Sendable {
     case deadline
     /// The server asked for this wait, which is longer than ``RetryPolicy/maxRetryAfter`` or the deadline allows.
     case retryAfterTooLong(Swift.Duration)
-    /// The caller canceled the call.
+    /// The caller canceled the call. Only events have this reason.
     case cancelled
 
     /// Whether the error of the last attempt is not wrapped, because it explains itself: no retry can help, or a limit

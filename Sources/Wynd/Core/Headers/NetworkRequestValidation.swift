@@ -55,8 +55,8 @@ nonisolated enum NetworkRequestValidation {
       // and crashes if the result is out of range.
       return 0...1e15 ~= configuration.timeoutIntervalForRequest ? nil : "timeoutIntervalForRequest is out of range"
     #else
-      // A task with a completion handler raises an Objective-C exception on a background session.
-      return configuration.identifier == nil ? nil : "a background session takes no completion handlers"
+      // Only uploads and downloads go on in the background.
+      return configuration.identifier == nil ? nil : "a background session has no data tasks"
     #endif
   }
 

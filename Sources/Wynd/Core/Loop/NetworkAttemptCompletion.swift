@@ -1,4 +1,4 @@
-/// Completes an attempt once: with the outcome of its request, at the deadline, or when it is canceled. The first of
+/// Completes an attempt, or one of its requests, once: with the outcome of its request, at the deadline, or when it is canceled. The first of
 /// these counts. Copies share the state.
 nonisolated struct NetworkAttemptCompletion: Sendable {
   private struct State: Sendable {

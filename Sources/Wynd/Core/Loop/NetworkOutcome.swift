@@ -4,7 +4,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The outcome of one attempt, as URLSession reports it.
+/// The outcome of one attempt, as URLSession and what is around it report it.
 nonisolated struct NetworkOutcome: Sendable {
   /// What ended the attempt.
   enum End: Sendable {

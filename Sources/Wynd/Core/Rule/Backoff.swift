@@ -1,5 +1,5 @@
 // Rule: whether a failure may go away, whether the request is safe to repeat, how long to wait, and when to stop.
-// Everything here is a pure decision. Clock and randomness are passed in.
+// Everything here but the budget, which calls share, is a pure decision. Clock and randomness are passed in.
 // Start with RetryRule+Decision.swift.
 
 import Foundation

@@ -124,7 +124,7 @@ nonisolated extension NetworkError {
   /// No server was reached: the user is offline, or the host does not exist or does not listen.
   var isUnreachable: Bool { meaning.server == .unreachable }
 
-  /// The origin received the request, and probably failed to process it because it is overloaded.
+  /// The origin probably failed to process the request because it is overloaded.
   var indicatesOverload: Bool { shouldRetry && meaning.server == .overloaded }
 
   /// Unlikely to go away: a bug in the server, a port without TLS, a response that is not HTTP or is damaged.
