@@ -8,6 +8,7 @@ import Foundation
 nonisolated struct NetworkCachedCall: Sendable {
   private let cache: ResponseCache
   private let plan: NetworkCallPlan
+  private let credential = NetworkUnknownCredential()
   private var request: URLRequest { plan.request }
   private let permissions: NetworkCachePermissions
   /// The key of the request at the start of the call, without a variant.
@@ -19,6 +20,8 @@ nonisolated struct NetworkCachedCall: Sendable {
 
   init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ permissions: NetworkCachePermissions) async {
     self.cache = cache
+    var plan = plan
+    plan.values[NetworkUnknownCredential.self] = credential
     self.plan = plan
     self.permissions = permissions
     key = cache.key(plan)
@@ -48,8 +51,9 @@ nonisolated struct NetworkCachedCall: Sendable {
     return stored.isFailure && !stored.isFresh(at: Foundation.Date()) ? nil : stored
   }
 
-  /// Whether the same user is still signed in. Otherwise, the response could belong to either user.
-  private var isOfSameUser: Bool { cache.key(plan) == key }
+  /// Whether the same user is still signed in, and no other credential was sent. Otherwise, the response could belong to
+  /// another user.
+  private var isOfSameUser: Bool { cache.key(plan) == key && !credential.wasAdded }
 
   /// The stored response as the caller receives it. Throws the error if it is one for the caller. `error` is why the
   /// server did not confirm it.

@@ -32,7 +32,9 @@ public import Foundation
 /// request or by a client's ``NetworkClient/headers``: the middleware of a client runs after the cache has read the
 /// request.
 ///
-/// An error that a middleware threw in place of a response is not stored, because it could not be served again.
+/// An error that a middleware threw in place of a response is not stored, because it could not be served again. Neither
+/// is a response to a request to which a middleware without a ``NetworkMiddleware/cacheScope(of:)``, such as a closure,
+/// has added a credential: the cache does not know whose it is. A key of the app belongs in the client's header fields.
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless
 /// the server refused it with an error status, or it was not sent. One that is declared to only read

@@ -115,6 +115,8 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   /// The `next` of the last middleware: sends a request.
   private func sending(in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
+      let credential = call.plan.values[NetworkUnknownCredential.self]
+      credential?.note(request, before: outgoing.request, call.client.middleware)
       var outgoing = outgoing
       outgoing.request = request
       outgoing.secretFields.formUnion(call.secretFields)

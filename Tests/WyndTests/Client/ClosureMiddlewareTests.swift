@@ -24,7 +24,7 @@ import Wynd
   }
 
   static func send(
-    _ steps: [NetworkScript.Step], _ middleware: any NetworkMiddleware, method: String = "GET"
+    _ steps: [NetworkScript.Step], _ middleware: NetworkClosureMiddleware, method: String = "GET"
   ) async throws -> (sends: Int, error: NetworkError?) {
     let script = NetworkScript(steps)
     let client = NetworkClient(on: script, middleware: [middleware])
@@ -89,5 +89,11 @@ import Wynd
       let (_, error) = try await Self.send([.status(203, "x")], middleware, method: "POST")
       #expect(error?.statusCode == 203 && error?.data == Data("x".utf8))
     }
+  }
+
+  /// For example because the user has closed a page.
+  @Test func cancellationErrorOfAMiddlewareIsACancellation() async throws {
+    let (sends, error) = try await Self.send([.ok("x")], .around { _, _ in throw CancellationError() })
+    #expect(sends == 0 && error?.isCancellation == true)
   }
 }

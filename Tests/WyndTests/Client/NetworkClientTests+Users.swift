@@ -76,6 +76,51 @@ extension NetworkClientTests {
     }
   }
 
+  /// The cache does not see it, and could serve the response of one user to another.
+  @Test func cacheDoesNotStoreAResponseToTheCredentialOfAClosure() async throws {
+    for (field, other) in [("Authorization", "Bearer anna"), ("X-Member", "anna")] {
+      let token = Box("")
+      let script = Self.echo(field)
+      let client = NetworkClient(
+        baseURL: Self.service, on: ResponseCache(servesStaleIfError: true, on: script),
+        middleware: [
+          Member(),
+          .around { request, next in
+            var request = request
+            request.setValue(token.value, forHTTPHeaderField: field)
+            return try await next(request)
+          },
+        ])
+      for name in [other, "Bearer bert"] {
+        token.value = name
+        #expect(try await client.load(Item()) == name)
+      }
+      #expect(script.requests.count == 2)
+    }
+  }
+  private struct Member: NetworkMiddleware {
+    var secretFields: Set<String> { ["X-Member"] }
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> { try await next(request) }
+  }
+
+  /// What is no credential is not looked at.
+  @Test func cacheStoresAResponseToTheFieldsOfAClosure() async throws {
+    let script = Self.echo("X-Page")
+    let client = NetworkClient(
+      baseURL: Self.service, on: ResponseCache(on: script),
+      middleware: [
+        .around { request, next in
+          var request = request
+          request.setValue("7", forHTTPHeaderField: "X-Page")
+          return try await next(request)
+        }
+      ])
+    for _ in 0..<2 { #expect(try await client.load(Item()) == "7") }
+    #expect(script.requests.count == 1)
+  }
+
   /// The request of a renewal has no credential, so its response is not that of the user.
   @Test func cacheDoesNotStoreTheResponsesOfARenewalForTheUser() async throws {
     let app = Box<NetworkClient>()

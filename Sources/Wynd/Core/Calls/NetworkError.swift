@@ -126,7 +126,10 @@ nonisolated public enum NetworkError: Error, Sendable {
   }
 
   /// Whether the call was canceled, by the caller or by the system. Do not show this as a failure.
-  public var isCancellation: Bool { if case .cancelled = self { true } else { urlError?.code == .cancelled } }
+  public var isCancellation: Bool {
+    if case .cancelled = self { return true }
+    return thrown is CancellationError || urlError?.code == .cancelled
+  }
 
   private static func isTransient(_ error: URLError) -> Bool {
     #if !canImport(FoundationNetworking)
