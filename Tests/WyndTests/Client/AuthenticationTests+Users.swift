@@ -50,4 +50,29 @@ extension AuthenticationTests {
     #expect(begun.value == 2)
     #expect(authentication.credential == BearerToken("bob renewed"))
   }
+
+  /// A token that is saved late would outlast the sign-out.
+  @Test func changesAreReportedOneAfterAnother() async throws {
+    let hasSignedOut = DispatchSemaphore(value: 0)
+    let (changes, change) = AsyncStream.makeStream(of: String.self)
+    let authentication = Authentication<BearerToken>(
+      for: try #require(Self.origin),
+      onChange: { token, _ in
+        if token == nil {
+          hasSignedOut.signal()
+        } else {
+          // A change that comes too early ends the wait.
+          _ = hasSignedOut.wait(timeout: .now() + 0.2)
+        }
+        change.yield(token == nil ? "out" : "in")
+      })
+    authentication.signIn(BearerToken("a"))
+    authentication.signOut()
+    var seen: [String] = []
+    for await text in changes {
+      seen.append(text)
+      if seen.count == 2 { break }
+    }
+    #expect(seen == ["in", "out"])
+  }
 }

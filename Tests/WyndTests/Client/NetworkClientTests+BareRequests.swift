@@ -142,4 +142,13 @@ extension NetworkClientTests {
     guard case .invalidRequest = error else { Issue.record("\(String(describing: error))"); return }
     #expect(script.requests.isEmpty)
   }
+
+  /// Not sent to the base URL, with its credentials.
+  @Test func refusesARequestWithAHostButNoScheme() async throws {
+    let client = NetworkClient(baseURL: URL(string: "http://127.0.0.1:9/v2"), policy: .never)
+    let request = URLRequest(url: try #require(URL(string: "//other.example/a")))
+    let error = await #expect(throws: NetworkError.self) { try await client.networkResponse(for: request) }
+    guard case .invalidRequest(let reason)? = error else { Issue.record("\(String(describing: error))"); return }
+    #expect(reason == "the URL has a host, but no scheme")
+  }
 }

@@ -162,4 +162,23 @@ extension LocalEndpoint {
       throw DecodingError.typeMismatch(Self.self, .init(codingPath: [], debugDescription: "but found a \(found)"))
     }
   }
+
+  struct FullName: Decodable, Equatable { var fullName: String }
+  struct Renaming: Endpoint {
+    typealias Response = Data
+    let path = "/names"
+    var decoder: JSONDecoder {
+      let decoder = JSONDecoder()
+      decoder.keyDecodingStrategy = .convertFromSnakeCase
+      return decoder
+    }
+  }
+
+  @Test func anotherTypeIsDecodedWithTheDecoderOfTheEndpoint() async throws {
+    let script = NetworkScript([.ok(#"{"full_name":"Ada"}"#)])
+    #expect(try await script.load(Renaming(), as: FullName.self) == FullName(fullName: "Ada"))
+    await #expect(throws: NetworkError.self) {
+      try await script.load(Renaming(), as: FullName.self, decoder: JSONDecoder())
+    }
+  }
 }

@@ -238,4 +238,17 @@ extension DownloadTests {
     #expect(error.isCancellation && script.requests.isEmpty)
     #expect(folder.names.isEmpty)
   }
+
+  @Test func handlerFormValidatesTheFile() async throws {
+    let folder = try Folder()
+    let url = try #require(URL(string: "https://a.example/film"))
+    let script = NetworkScript([.ok("hello")])
+    let result = await withCheckedContinuation { continuation in
+      script.performNetworkDownload(
+        url, to: folder.file(), validate: { _ in throw CocoaError(.fileReadCorruptFile) },
+        completionHandler: { continuation.resume(returning: $0) })
+    }
+    guard case .invalidFile? = transferError(result) else { Issue.record("\(result)"); return }
+    #expect(folder.names.isEmpty)
+  }
 }

@@ -261,4 +261,17 @@ extension DownloadTests {
     NetworkPartialDownload.remove(for: folder.file())
     #expect(!NetworkPartialDownload.exists(for: folder.file()) && folder.names.isEmpty)
   }
+
+  @Test func removesAPartialFileBesideAnExistingFile() async throws {
+    let folder = try Folder()
+    let file = folder.file()
+    let fields = ["Content-Length": "10", "ETag": "\"a\"", "Accept-Ranges": "bytes"]
+    let script = NetworkScript([.chunks(200, headers: fields, [Data("hello".utf8)], isCut: true)])
+    let url = try #require(URL(string: "https://a.example/film"))
+    _ = try? await script.performNetworkDownload(url, to: file, resumes: true, policy: .never)
+    try Data("old".utf8).write(to: file)
+    #expect(NetworkPartialDownload.exists(for: file))
+    NetworkPartialDownload.remove(for: file)
+    #expect(!NetworkPartialDownload.exists(for: file) && folder.text() == "old")
+  }
 }

@@ -63,6 +63,14 @@ import Testing
     #expect(count == 0)
   }
 
+  @Test func keepsOneMegabyteOfTheBodyOfAnError() async throws {
+    let chunk = Data(count: 700_000)
+    let script = NetworkScript([.chunks(404, headers: [:], [chunk, chunk], isCut: false)])
+    let url = try #require(URL(string: "https://a.example/"))
+    let error = await #expect(throws: NetworkError.self) { try await script.networkBytes(for: url) }
+    #expect(error?.data?.count == 1_048_576)
+  }
+
   @Test func totalIsTheContentLength() async throws {
     let chunked = ScriptedResponse([
       .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")])),

@@ -21,7 +21,9 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
 
   func validationError(for request: URLRequest) -> String? {
     if let url = request.url, url.scheme == nil {
-      return "the URL has no scheme, and there is no client with a base URL"
+      let hasHost = url.host?.isEmpty == false
+      return hasHost
+        ? "the URL has a host, but no scheme" : "the URL has no scheme, and there is no client with a base URL"
     }
     return NetworkRequestValidation.invalidReason(ofFraming: request) ?? NetworkRequestValidation.invalidReason(
       of: request)
