@@ -75,4 +75,22 @@ extension AuthenticationTests {
     }
     #expect(seen == ["in", "out"])
   }
+
+  /// The error of another credential says nothing about this one.
+  @Test(arguments: [nil, Date.distantPast])
+  func refusedRenewalOfAnotherCredentialKeepsTheSession(_ expiresAt: Date?) async throws {
+    let origin = try #require(Self.origin)
+    let other = Authentication(for: origin, BearerToken("b", expiresAt: expiresAt)) { _, _ in
+      throw URLError(.userAuthenticationRequired)
+    }
+    let script = NetworkScript([.status(401)])
+    let inner = Self.client(script, other)
+    let authentication = Authentication(for: origin, BearerToken("a")) { old, _ in
+      _ = try await Self.get(inner)
+      return old
+    }
+    let client = Self.client(script, authentication)
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    #expect(other.credential == nil && authentication.credential == BearerToken("a"))
+  }
 }
