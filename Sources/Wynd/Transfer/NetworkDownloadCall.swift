@@ -97,17 +97,17 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   /// Opens the partial file, and makes the request for what is missing. A download to the same place that was canceled
-  /// needs a moment to close its file, so this waits for it.
+  /// needs a moment to close its file, so this tries for about a second, and longer on a busy machine.
   private func prepared(_ outgoing: NetworkOutgoing, for attempt: Int) async throws -> NetworkOutgoing {
-    let limit = ContinuousClock.now + .seconds(1)
-    while true {
+    for _ in 1..<100 {
       do {
         return try await networkInBackground { try prepare(outgoing, for: attempt) }
-      } catch TransferError.inUse where ContinuousClock.now < limit {
+      } catch TransferError.inUse {
         try? await _Concurrency.Task.sleep(for: .milliseconds(10))
         if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       }
     }
+    return try await networkInBackground { try prepare(outgoing, for: attempt) }
   }
 
   private func prepare(_ outgoing: NetworkOutgoing, for attempt: Int) throws -> NetworkOutgoing {
