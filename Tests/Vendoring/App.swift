@@ -29,6 +29,40 @@ final class Model {
   }
 }
 
+/// A protocol of the app for tasks, which a test replaces.
+nonisolated protocol AppTask {
+  func resume()
+  func cancel()
+}
+nonisolated extension NetworkTask: AppTask {}
+
+nonisolated struct Service {
+  let session = URLSession.shared
+
+  /// One word instead of `data(for:)`.
+  func send(_ request: URLRequest) async throws -> (Data, Int) {
+    do {
+      let (data, response) = try await session.networkData(for: request)
+      return (data, response.statusCode)
+    } catch let error as URLError where error.code == .cancelled {
+      throw CancellationError()
+    }
+  }
+
+  /// One word instead of `dataTask(with:)`.
+  func task(_ request: URLRequest, then: @escaping @Sendable (Data?, URLResponse?, (any Swift.Error)?) -> Void)
+    -> any AppTask
+  {
+    session.networkDataTask(with: request) { data, response, error in
+      then(data, response as? HTTPURLResponse, error)
+    }
+  }
+
+  func search(_ request: URLRequest) async throws -> NetworkResponse<Data> {
+    try await session.networkResponse(for: request.declared(isReadOnly: true), acceptsAnyStatus: true)
+  }
+}
+
 func policy() -> RetryPolicy {
   var policy = RetryPolicy(maxRetries: 3, deadline: .seconds(10))
   policy.onEvent = { event in print(event) }

@@ -9,7 +9,7 @@ import Models
 nonisolated struct User: Codable {
   var name: String
 }
-nonisolated enum ShopError: Decodable, Error {
+nonisolated enum ShopError: Decodable, Swift.Error {
   case closed
 }
 

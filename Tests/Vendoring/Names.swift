@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 // Types of an app whose short names the library must not use.
 struct Download {}
 struct TemporaryFile {}
@@ -65,3 +71,25 @@ struct Query {}
 struct QueryNode {}
 struct Credential {}
 struct PartialDownload {}
+struct Error {}
+
+// The usual way to replace a session in tests.
+protocol SessionTask { func resume() }
+extension URLSessionDataTask: SessionTask {}
+extension URLSession {
+  func dataTask(
+    with request: URLRequest, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Swift.Error)?) -> Void
+  ) -> any SessionTask {
+    let task: URLSessionDataTask = dataTask(with: request, completionHandler: completionHandler)
+    return task
+  }
+  func dataTask(with request: URLRequest) -> any SessionTask {
+    let task: URLSessionDataTask = dataTask(with: request)
+    return task
+  }
+  func uploadTask(with request: URLRequest, fromFile file: URL) -> any SessionTask {
+    let task: URLSessionUploadTask = uploadTask(with: request, fromFile: file)
+    return task
+  }
+}
+extension NetworkTask: SessionTask {}

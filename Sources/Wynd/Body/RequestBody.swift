@@ -100,7 +100,7 @@ nonisolated public struct RequestBody: Sendable, CustomStringConvertible {
 
 nonisolated extension NetworkError {
   /// The error for a value that cannot be encoded, with its coding path.
-  static func unencodable(_ error: any Error, as part: String) -> NetworkError {
+  static func unencodable(_ error: any Swift.Error, as part: String) -> NetworkError {
     var reason = "\(type(of: error))"
     if case EncodingError.invalidValue(_, let context) = error {
       let place = context.codingPath.networkPath.map { $0 + ": " } ?? ""

@@ -12,7 +12,7 @@ nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvert
   /// second for one that was canceled.
   case inUse(URL)
   /// A file operation failed, for example because the disk is full or a permission is missing.
-  case fileSystem(any Error)
+  case fileSystem(any Swift.Error)
   /// The response is not what was requested: the file, a part of it, or an event stream. None of it was kept.
   case invalidResponse(reason: String)
   /// The partial file does not belong to the file on the server. The next attempt starts over.
@@ -20,7 +20,7 @@ nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvert
   /// A line or an event of a stream is larger than this limit in bytes, or the reader is further behind.
   case responseTooLarge(limit: Int)
   /// The file is complete, and `validate:` of the download threw this error.
-  case invalidFile(any Error)
+  case invalidFile(any Swift.Error)
 
   /// Whether a retry may help.
   public var shouldRetry: Bool { if case .changed = self { true } else { false } }
@@ -53,7 +53,7 @@ nonisolated public enum TransferError: NetworkLoggableError, CustomStringConvert
 
 nonisolated extension NetworkError {
   /// Wraps an error of a transfer. An error of an unknown type comes from a file operation.
-  init(transfer error: any Error) {
+  init(transfer error: any Swift.Error) {
     self = error as? NetworkError ?? .generalError(error as? TransferError ?? .fileSystem(error))
   }
 }

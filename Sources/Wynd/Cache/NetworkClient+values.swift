@@ -20,7 +20,7 @@ nonisolated extension NetworkClient {
   /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
   public func values<E: Endpoint>(
     of endpoint: E, policy: RetryPolicy = .default
-  ) -> AsyncThrowingStream<NetworkResponse<E.Response>, any Error> {
+  ) -> AsyncThrowingStream<NetworkResponse<E.Response>, any Swift.Error> {
     AsyncThrowingStream { continuation in
       let task = _Concurrency.Task {
         do throws(NetworkError) {

@@ -105,15 +105,15 @@ nonisolated extension ResponseCache: NetworkPerformer {
   #endif
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     let permissions = NetworkCachePermissions(plan.request, isTransfer: plan.transfer != nil)
-    if permissions.isCacheable {
+    let isReadOnly = plan.isReadOnly ?? RepeatSafety.isReadOnly(plan.request.networkMethod)
+    if isReadOnly, permissions.isCacheable {
       do throws(NetworkError) {
         return .success(try await NetworkCachedCall(self, plan, permissions).respond())
       } catch { return .failure(error) }
     }
     if permissions.isStoredOnly { return .failure(.urlError(URLError(.resourceUnavailable))) }
     let result = await base.perform(plan)
-    let isSafeMethod = ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(plan.request.networkMethod)
-    if !isSafeMethod, !plan.isReadOnly { await invalidate(Self.url(of: plan.request), after: result) }
+    if !isReadOnly { await invalidate(Self.url(of: plan.request), after: result) }
     return result
   }
 }

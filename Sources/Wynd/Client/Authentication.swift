@@ -55,7 +55,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private typealias Renew = @Sendable (Credential, NetworkClient) async throws -> Credential
 
   private struct Renewal: Sendable {
-    let work: _Concurrency.Task<Credential, any Error>
+    let work: _Concurrency.Task<Credential, any Swift.Error>
     /// The number of retries of the call that started it.
     var maxRetries = Int.max
   }
@@ -80,7 +80,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// The names of the header fields of all credentials so far: a request that was signed with an earlier one may still be
   /// redirected.
   private let fieldNames = NetworkLock<Set<String>>([])
-  private let onChange: @Sendable (Credential?, (any Error)?) -> Void
+  private let onChange: @Sendable (Credential?, (any Swift.Error)?) -> Void
   private let renew: Renew?
   private let state: NetworkLock<State>
   private let changes = DispatchQueue(label: "Wynd.Authentication")
@@ -99,7 +99,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   public init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
     renew: (@Sendable (Credential, NetworkClient) async throws -> Credential)? = nil,
-    onChange: @escaping @Sendable (Credential?, (any Error)?) -> Void = { _, _ in }
+    onChange: @escaping @Sendable (Credential?, (any Swift.Error)?) -> Void = { _, _ in }
   ) {
     self.origin = NetworkOrigin(origin)
     self.onChange = onChange
@@ -146,7 +146,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// Called while the state is locked, so that changes are reported in their order.
-  private func report(_ credential: Credential?, because error: (any Error)? = nil) {
+  private func report(_ credential: Credential?, because error: (any Swift.Error)? = nil) {
     changes.async { [onChange] in onChange(credential, error) }
   }
 
@@ -259,7 +259,9 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
       if let renewal = state.renewal { return renewal }
       // Renewed since the request was signed.
-      if state.headers != known.headers { return Renewal(work: _Concurrency.Task<Credential, any Error> { current }) }
+      if state.headers != known.headers {
+        return Renewal(work: _Concurrency.Task<Credential, any Swift.Error> { current })
+      }
       let work = startRenewal(of: current, known.signIn, client, renew)
       let renewal = Renewal(work: work, maxRetries: client.policy.maxRetries ?? .max)
       state.renewal = renewal
@@ -270,7 +272,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   /// Runs in its own task, because the call that started it may be canceled.
   private func startRenewal(
     of old: Credential, _ signIn: Int, _ client: NetworkClient, _ renew: @escaping Renew
-  ) -> _Concurrency.Task<Credential, any Error> {
+  ) -> _Concurrency.Task<Credential, any Swift.Error> {
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
     client.policy.budget = .unlimited
@@ -304,7 +306,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// Ends a renewal that failed, and with it the session of its user if it was refused.
-  private func fail(_ signIn: Int, with error: any Error) {
+  private func fail(_ signIn: Int, with error: any Swift.Error) {
     let isRefused = Self.isRefused(error)
     state.withLock { state in
       if state.signIn != signIn { return }
@@ -316,7 +318,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// Whether the renewal was refused, by the status of the response or by the closure.
-  private static func isRefused(_ error: any Error) -> Bool {
+  private static func isRefused(_ error: any Swift.Error) -> Bool {
     if let error = error as? URLError { return error.code == .userAuthenticationRequired }
     guard let thrown = error as? NetworkError else { return false }
     let error = (thrown.failure?.lastError ?? thrown).unmapped

@@ -148,7 +148,7 @@ nonisolated struct NetworkErrorCause: Sendable {
 
 nonisolated extension NetworkError {
   /// The error that the caller receives if a middleware throws this one. `cause` is what `next` has thrown.
-  init(thrown error: any Error, inPlaceOf cause: NetworkError? = nil) {
+  init(thrown error: any Swift.Error, inPlaceOf cause: NetworkError? = nil) {
     if let error = error as? NetworkError {
       self = error
     } else if error is CancellationError, _Concurrency.Task.isCancelled {

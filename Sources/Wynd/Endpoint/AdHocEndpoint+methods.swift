@@ -124,7 +124,7 @@ nonisolated extension NetworkRequestConvertible {
   /// A request of any method, such as `.request(.options, "/users")`, whose response body is parsed as `type`.
   public static func request<Value: Decodable & Sendable>(
     _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
-    body: RequestBody = .empty, isReadOnly: Bool = false, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
+    body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(
@@ -135,7 +135,7 @@ nonisolated extension NetworkRequestConvertible {
   /// A request of any method, such as `.request(.options, "/users")`, whose response body is ignored.
   public static func request(
     _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
-    body: RequestBody = .empty, isReadOnly: Bool = false, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
+    body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(
@@ -146,7 +146,7 @@ nonisolated extension NetworkRequestConvertible {
   /// A request of any method whose response body is parsed as `type`.
   public static func request<Value: Decodable & Sendable>(
     _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:],
-    body: RequestBody = .empty, isReadOnly: Bool = false, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
+    body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(
@@ -156,7 +156,7 @@ nonisolated extension NetworkRequestConvertible {
   /// A request of any method whose response body is ignored.
   public static func request(
     _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:],
-    body: RequestBody = .empty, isReadOnly: Bool = false, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
+    body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(

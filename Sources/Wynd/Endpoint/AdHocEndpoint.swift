@@ -37,7 +37,7 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   public let headers: [String: String]
   /// The body.
   public let body: RequestBody
-  /// Whether a POST only reads, such as one that searches.
+  /// Whether the call only reads, such as a POST that searches.
   public let isReadOnly: Bool
   /// The retry policy.
   public let policy: RetryPolicy
@@ -49,13 +49,13 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
 
   init(
     _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String],
-    _ body: RequestBody = .empty, isReadOnly: Bool = false, key: UUID? = nil, policy: RetryPolicy,
+    _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
     timeout: TimeInterval?, _ parsed: @escaping @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
   ) {
     self.method = method
     self.headers = headers
     self.body = body
-    self.isReadOnly = isReadOnly
+    self.isReadOnly = isReadOnly ?? method.isReadOnly
     self.policy = policy
     self.timeout = timeout
     idempotencyKey = key
@@ -95,7 +95,7 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
 nonisolated extension AdHocEndpoint where Response: Decodable {
   init(
     _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String],
-    _ body: RequestBody = .empty, isReadOnly: Bool = false, key: UUID? = nil, policy: RetryPolicy,
+    _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
     timeout: TimeInterval?
   ) {
     self.init(
@@ -109,7 +109,7 @@ nonisolated extension AdHocEndpoint where Response: Decodable {
 nonisolated extension AdHocEndpoint where Response == Void {
   init(
     _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String],
-    _ body: RequestBody = .empty, isReadOnly: Bool = false, key: UUID? = nil, policy: RetryPolicy,
+    _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
     timeout: TimeInterval?
   ) {
     self.init(

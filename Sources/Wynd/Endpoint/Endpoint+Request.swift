@@ -69,7 +69,9 @@ nonisolated extension Endpoint {
     let body = try requestBody
     let request = try request(body, defaults)
     // `parse` decides whether the response may be empty.
-    var plan = NetworkCallPlan(request, policy: policy.inheriting(from: self.policy), isReadOnly: isReadOnly)
+    var plan = NetworkCallPlan(request, policy: policy.inheriting(from: self.policy))
+    // `prepare` may have changed the method, so what the method says is not declared.
+    if isReadOnly != method.isReadOnly { plan.isReadOnly = isReadOnly }
     plan.endpoint = self
     if !body.isInMemory || (onProgress != nil && request.httpBody != nil) {
       // `prepare` may have changed a body that is in memory.

@@ -75,8 +75,8 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   var url: URL { get throws }
   /// The request method. The default is GET.
   var method: NetworkMethod { get }
-  /// Whether the call only reads, although its method does not say so, such as a POST that searches or a query in
-  /// GraphQL. It is retried like a GET then. The default is false.
+  /// Whether the call only reads, such as a POST that searches or a query in GraphQL: it is retried like a GET then. A
+  /// GET that changes something is false, and is retried like a POST. The default is what the method says.
   var isReadOnly: Bool { get }
   /// The query items, as plain text. The default is none.
   var queryItems: [URLQueryItem] { get throws }
@@ -120,8 +120,8 @@ nonisolated extension Endpoint {
   public var url: URL { get throws { try NetworkEndpointURL.url(of: self) } }
   /// GET.
   public var method: NetworkMethod { .get }
-  /// False. The method alone decides whether the call may be repeated.
-  public var isReadOnly: Bool { false }
+  /// What the method says.
+  public var isReadOnly: Bool { method.isReadOnly }
   /// None.
   public var queryItems: [URLQueryItem] { get throws { [] } }
   /// None.

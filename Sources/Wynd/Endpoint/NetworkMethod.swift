@@ -7,6 +7,9 @@ nonisolated public struct NetworkMethod: RawRepresentable, Sendable, Hashable, E
   /// Makes a method from its name.
   public init(stringLiteral value: String) { rawValue = value }
 
+  /// Whether requests with this method only read.
+  var isReadOnly: Bool { RepeatSafety.isReadOnly(rawValue.uppercased()) }
+
   /// Transfers a representation of the resource.
   public static let get: NetworkMethod = "GET"
   /// Like GET, but the response has no body.

@@ -50,6 +50,14 @@ nonisolated final class NetworkByteStream: Sendable {
 
   private init(_ arrived: Chunks.Continuation) { self.arrived = arrived }
 
+  /// A response whose body has arrived.
+  static func ofArrived(_ response: NetworkResponse<Data>) -> NetworkBytes {
+    let (chunks, arrived) = Chunks.makeStream()
+    if !response.data.isEmpty { arrived.yield(.success(response.data)) }
+    arrived.finish()
+    return NetworkBytes(response: response.response, chunks: chunks, stream: NetworkByteStream(arrived))
+  }
+
   // MARK: The attempt
 
   /// Returns with the head of the response, or a failure. `started` is set if it succeeds.

@@ -25,16 +25,20 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. The response
   ///     is not parsed.
+  ///   - acceptsAnyStatus: Whether a status of 400 and up is a response too, after the retries that the policy allows.
+  ///     Its body has then arrived, up to 1 MB of it.
   ///   - policy: The retry policy. Its deadline applies until the head of the response.
   /// - Returns: The response, with its body as a sequence that can be iterated once.
   /// - Throws: ``NetworkError``, if the call fails before the body.
   public func networkBytes(
-    for request: some NetworkRequestConvertible, policy: RetryPolicy = .default
+    for request: some NetworkRequestConvertible, acceptsAnyStatus: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkBytes {
-    try await networkStream(transferPlan(for: request, policy, defaults))
+    try await networkStream(transferPlan(for: request, policy, defaults), acceptsAnyStatus)
   }
 
-  func networkStream(_ plan: NetworkCallPlan) async throws(NetworkError) -> NetworkBytes {
+  func networkStream(_ plan: NetworkCallPlan, _ acceptsAnyStatus: Bool = false) async throws(NetworkError)
+    -> NetworkBytes
+  {
     let started = NetworkLock<NetworkBytes?>(nil)
     var plan = plan
     plan.transfer = { send in
@@ -43,10 +47,12 @@ nonisolated extension NetworkPerformer {
     let result = await perform(plan.started(on: self, defaults))
     // From here on, only the sequence and its iterators hold what arrives. The request is canceled without them.
     let bytes = started.withLock { $0.take() }
-    let response = try result.get().response
-    // A middleware may have returned a response without sending the request.
-    guard let bytes else { throw .noResponse }
-    return NetworkBytes(response: response, chunks: bytes.chunks, stream: bytes.stream)
+    let response = try (acceptsAnyStatus ? result.acceptingAnyStatus : result).get()
+    // An error response, or one that a middleware has returned without sending the request.
+    guard let bytes, response.statusCode < 400 || !acceptsAnyStatus else {
+      return NetworkByteStream.ofArrived(response)
+    }
+    return NetworkBytes(response: response.response, chunks: bytes.chunks, stream: bytes.stream)
   }
 }
 

@@ -75,6 +75,89 @@ import WyndLoopbackServer
     }
   }
 
+  /// A request whose effect is the opposite of what its method says.
+  @Test func declaredRequestIsRepeatedByWhatItDoes() async throws {
+    var search = URLRequest(url: try #require(URL(string: "https://a.example/search")))
+    search.httpMethod = "POST"
+    let clear = URLRequest(url: try #require(URL(string: "https://a.example/clear")))
+    let added: any NetworkMiddleware = .around { request, next in
+      var request = request
+      request.setValue("1", forHTTPHeaderField: "X-Added")
+      return try await next(request)
+    }
+    for middleware in [[], [added]] {
+      let script = NetworkScript([.dropped, .status(502), .status(529), .ok("x")])
+      let client = NetworkClient(on: script, policy: Self.quick, middleware: middleware)
+      #expect(try await client.networkData(for: search.declared(isReadOnly: true)).0 == Data("x".utf8))
+      #expect(script.requests.count == 4)
+      #expect(script.requests.allSatisfy { $0.allHTTPHeaderFields?.keys.contains { $0.contains("ead") } != true })
+      let other = NetworkScript([.dropped, .ok("x")])
+      let error = await #expect(throws: NetworkError.self) {
+        try await NetworkClient(on: other, policy: Self.quick, middleware: middleware)
+          .performNetworkRequest(clear.declared(isReadOnly: false))
+      }
+      #expect(error?.stopReason == .notSafeToRepeat(method: "GET") && other.requests.count == 1)
+    }
+    // What is proven safe is repeated: nothing was sent, or the server refused it.
+    for step in [NetworkScript.Step.failure(.cannotConnectToHost), .status(429)] {
+      let script = NetworkScript([step, .ok("x")])
+      _ = try await script.networkData(for: clear.declared(isReadOnly: false), policy: Self.quick)
+      #expect(script.requests.count == 2)
+    }
+    // A PUT is idempotent, whatever it does, and a request with a key is recognized.
+    var put = clear
+    put.httpMethod = "PUT"
+    var keyed = clear
+    keyed.idempotencyKey = UUID()
+    for request in [put, keyed, search.declared(isReadOnly: true).request] where request.httpMethod != "POST" {
+      let script = NetworkScript([.dropped, .ok("x")])
+      _ = try await script.networkData(for: request.declared(isReadOnly: false), policy: Self.quick)
+      #expect(script.requests.count == 2)
+    }
+  }
+
+  /// Each is a call of its own.
+  @Test func declaredRequestHasANewNumberInEachCall() async throws {
+    let (log, script) = (EventLog(), NetworkScript([.ok("x")]))
+    let call = URLRequest(url: try #require(URL(string: "https://a.example/"))).declared(isReadOnly: true)
+    for _ in 1...2 { _ = try await script.networkData(for: call, policy: RetryPolicy(onEvent: log.add)) }
+    #expect(Set(log.events.map(\.callID)).count == 2)
+  }
+
+  struct Clearing: Endpoint {
+    typealias Response = Void
+    let path = "/clear"
+    let isReadOnly = false
+  }
+  struct Listing: Endpoint {
+    typealias Response = Void
+    let path = "/clear"
+  }
+
+  /// A GET that changes something, as an endpoint, ad hoc, and with a cache.
+  @Test func endpointWhoseGETChangesSomethingIsNotRepeated() async throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    func requests(_ call: (NetworkClient) async throws -> Void) async -> Int {
+      let script = NetworkScript([.dropped, .ok("")])
+      try? await call(NetworkClient(baseURL: url, on: script, policy: Self.quick))
+      return script.requests.count
+    }
+    #expect(await requests { try await $0.load(Clearing()) } == 1)
+    #expect(await requests { try await $0.load(Listing()) } == 2)
+    #expect(await requests { try await $0.load(.request(.get, "/clear", isReadOnly: false)) } == 1)
+    #expect(await requests { try await $0.load(.request(.get, "/clear")) } == 2)
+    #expect(await requests { try await $0.load(.request(.post, "/clear")) } == 1)
+    #expect(await requests { try await $0.load(.post("/clear")) } == 1)
+
+    let script = NetworkScript { _, index in .ok("\(index)", headers: ["Cache-Control": "max-age=60"]) }
+    let cached = NetworkClient(baseURL: url, on: ResponseCache(on: script))
+    let paths = ["/clear", "/clear"]
+    for path in paths { #expect(try await cached.load(.get(path, as: String.self)) == "0") }
+    #expect(try await cached.load(.request(.get, "/clear", isReadOnly: false, as: String.self)) == "1")
+    // It has changed what is stored.
+    for path in paths { #expect(try await cached.load(.get(path, as: String.self)) == "2") }
+  }
+
   /// After a redirect a rejected POST is sent again only if that is safe.
   @Test(arguments: [true, false]) func onlyAReadOnlyPOSTIsSentAgainAfterARedirectAndA401(_ isReadOnly: Bool)
     async throws

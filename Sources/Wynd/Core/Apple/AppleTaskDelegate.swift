@@ -9,7 +9,7 @@
     /// The body of the response, unless the closures of a transfer receive it.
     private var data = Data()
     /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
-    private var failure: (any Error)?
+    private var failure: (any Swift.Error)?
     /// Whether the next body that URLSession asks for is not for a repetition of its own: it is the first body of an
     /// upload, or follows a challenge or a redirect. URLSession does not ask for the first body of an `httpBodyStream`.
     private var mayProvideBody: Bool
@@ -64,7 +64,7 @@
       }
     }
 
-    func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Swift.Error)?) {
       var outcome = NetworkOutcome(data: data, response: task.response, error: failure ?? error)
       // `countOfBytesSent` does not count the header fields, with which a request without a body is complete. An error
       // such as `.notConnectedToInternet` can follow them.

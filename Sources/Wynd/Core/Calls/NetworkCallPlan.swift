@@ -15,9 +15,10 @@ nonisolated public struct NetworkCallPlan: Sendable {
   public var request: URLRequest
   /// The retry rule, without what a client adds to it; see ``RetryPolicy/inheriting(from:)``.
   public var policy: RetryPolicy
-  /// Whether the request only reads, although its method does not say so, such as a POST that searches. It is retried
-  /// like a GET.
-  public var isReadOnly = false
+  /// Whether the request only reads; nil means what its method says. A POST that searches is true, and is retried like
+  /// a GET. A GET that changes something is false, and is retried like a POST: only if nothing was sent, or the server
+  /// refused it.
+  public var isReadOnly: Bool?
 
   // MARK: From the method that makes the call
 
@@ -65,6 +66,14 @@ nonisolated extension NetworkCallPlan {
     return plan
   }
 
+  /// The plan of another call with the same settings, such as the next connection of an event stream. It has events of
+  /// its own, and the retry budget counts it as another call.
+  func withNewID() -> NetworkCallPlan {
+    var plan = self
+    plan.id = Self.nextID()
+    return plan
+  }
+
   /// Sends the requests of this call on a session, with the delegate that the session had at the start of the call.
   func transport(on session: URLSession) -> NetworkSessionTransport {
     if let transport, transport.session === session { return transport }
@@ -80,7 +89,7 @@ nonisolated extension NetworkCallPlan {
   }
 
   init(
-    _ request: URLRequest, policy: RetryPolicy = .default, allowEmptyData: Bool = true, isReadOnly: Bool = false
+    _ request: URLRequest, policy: RetryPolicy = .default, allowEmptyData: Bool = true, isReadOnly: Bool? = nil
   ) {
     self.init(request: request, policy: policy, isReadOnly: isReadOnly, allowEmptyData: allowEmptyData)
   }

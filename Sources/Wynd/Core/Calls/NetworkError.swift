@@ -25,13 +25,13 @@ public import Foundation
 #if hasAttribute(nonexhaustive)
   @nonexhaustive
 #endif
-nonisolated public enum NetworkError: Error, Sendable {
+nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// URLSession's error. On Linux it has the code that Apple's platforms give for the same failure, with the original
   /// error as `NSUnderlyingErrorKey`.
   case urlError(URLError)
   /// An error of another type: of URLSession, of a middleware, such as that of the renewal of a credential, of a
   /// transfer (a ``TransferError``), or of ``Endpoint/prepare(request:)``.
-  case generalError(any Error)
+  case generalError(any Swift.Error)
   /// URLSession reported neither an error nor a response.
   case noResponse
   /// The response is not HTTP (a `file:` or `data:` URL).
@@ -48,11 +48,11 @@ nonisolated public enum NetworkError: Error, Sendable {
   /// The URL, a header field or the body is not valid, or the session cannot send the request. Nothing was sent.
   case invalidRequest(reason: String)
   /// The response arrived, but could not be parsed, or the endpoint threw this error while it parsed the response.
-  case undecodable(any Error, HTTPURLResponse, Data)
+  case undecodable(any Swift.Error, HTTPURLResponse, Data)
   /// A middleware threw the first error in place of the second one, the error of the request. The second one has the
   /// response and the attempts. It decides whether a retry may help, unless the first one is a ``RetryableError``. A
   /// first one that is a ``NetworkError`` says why the renewal of an ``Authentication`` was refused.
-  indirect case mappedError(any Error, NetworkError)
+  indirect case mappedError(any Swift.Error, NetworkError)
 
   /// Whether a retry may help. Whether the request is safe to repeat is a separate decision (``RepeatSafety``).
   public var shouldRetry: Bool {
@@ -100,7 +100,7 @@ nonisolated public enum NetworkError: Error, Sendable {
   var failure: RetryFailure? { if case .inaccessible(let failure) = self { failure } else { cause?.failure } }
 
   /// The error of a middleware, a transfer or an endpoint.
-  var thrown: (any Error)? {
+  var thrown: (any Swift.Error)? {
     switch self {
     case .generalError(let error), .mappedError(let error, _): error
     default: nil

@@ -65,26 +65,34 @@ nonisolated extension NetworkPerformer {
   /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
   public func networkResponse(
-    for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
-    policy: RetryPolicy = .default,
+    for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = true,
+    acceptsAnyStatus: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, end: { acceptsAnyStatus ? $0.acceptingAnyStatus : $0 }) { defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }
 
   /// Like `performNetworkRequest`, with the header fields of the response and the attempts of the call.
   ///
+  /// - Parameters:
+  ///   - request: What to send, as for `performNetworkRequest`.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
+  ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. Here it is, unless you pass false.
+  ///   - acceptsAnyStatus: Whether a status of 400 and up is a response too, after the retries that the policy allows.
+  ///     Its ``NetworkResponse/attempts`` are those of the error then: none if it was not retried.
+  ///   - policy: The retry rule.
   /// - Returns: The response with its body, and every attempt.
   /// - Throws: Only ``NetworkError``.
   public func networkResponse(
-    for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
-    policy: RetryPolicy = .default
+    for request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = true,
+    acceptsAnyStatus: Bool = false, policy: RetryPolicy = .default
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     let defaults = defaults
     let plan = try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
-    return try await perform(plan.started(on: self, defaults)).get()
+    let result = await perform(plan.started(on: self, defaults))
+    return try (acceptsAnyStatus ? result.acceptingAnyStatus : result).get()
   }
 
   private func plan(

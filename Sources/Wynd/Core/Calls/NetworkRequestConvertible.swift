@@ -32,6 +32,25 @@ nonisolated extension URLRequest: NetworkRequestConvertible {
   public func networkCallPlan(_ defaults: NetworkDefaults) -> NetworkCallPlan { NetworkCallPlan(self) }
 }
 
+nonisolated extension URLRequest {
+  /// This request, declared to only read, or to change something, whatever its method says.
+  ///
+  /// ```swift
+  /// let found = try await session.networkData(for: search.declared(isReadOnly: true))     // a POST, retried like a GET
+  /// let cleared = try await session.networkData(for: clear.declared(isReadOnly: false))   // a GET, retried like a POST
+  /// ```
+  ///
+  /// Nothing of it is sent. A `URLRequest` itself cannot hold it: on Linux, its copies lose what they do not send.
+  ///
+  /// - Returns: The call of this request, for every method that takes a request.
+  public func declared(isReadOnly: Bool) -> NetworkCallPlan { NetworkCallPlan(self, isReadOnly: isReadOnly) }
+}
+
+nonisolated extension NetworkCallPlan: NetworkRequestConvertible {
+  /// Another call with the same properties.
+  public func networkCallPlan(_ defaults: NetworkDefaults) -> NetworkCallPlan { withNewID() }
+}
+
 nonisolated extension URL: NetworkRequestConvertible {
   /// A GET of this URL.
   public func networkCallPlan(_ defaults: NetworkDefaults) -> NetworkCallPlan { NetworkCallPlan(URLRequest(url: self)) }

@@ -1,9 +1,14 @@
 /// A handle to a call with a completion handler. Releasing it does not end the call.
+///
+/// A protocol of your own for tasks, with `resume()` and `cancel()`, is satisfied by
+/// `extension NetworkTask: YourTask {}`.
 nonisolated public struct NetworkTask: Sendable {
   private struct State: Sendable {
     var isCanceled = false
     /// Cancels what the call is waiting for.
     var action: (@Sendable () -> Void)?
+    /// Starts a call that waits for `resume()`, or ends it if it has been canceled. Nil for any other call.
+    var start: (@Sendable (_ isCanceled: Bool) -> NetworkTask?)?
   }
   private let state = NetworkLock(State())
 
@@ -12,20 +17,34 @@ nonisolated public struct NetworkTask: Sendable {
   /// A call that is async work.
   init(_ work: @escaping @Sendable () async -> Void) { run(work) }
 
-  /// Cancels the call, even while it waits for a retry. The completion handler receives `.failure(.cancelled)`. No
-  /// further request is sent, but one that is in flight may still reach the server. Does nothing after the end of the
-  /// call.
-  public func cancel() {
-    let action = state.withLock { state in
-      state.isCanceled = true
-      return state.action.take()
-    }
-    action?()
+  /// A call that starts at `resume()`. The closure is called once, there or in `cancel()`.
+  init(onResume start: @escaping @Sendable (_ isCanceled: Bool) -> NetworkTask?) {
+    state.withLock { $0.start = start }
   }
 
-  /// A call starts at once.
-  @available(*, unavailable, message: "The call has started already: remove `.resume()`")
-  public func resume() {}
+  /// Starts a task of ``NetworkPerformer/networkDataTask(with:policy:completionHandler:)``. Does nothing to a task that
+  /// has started, as those of all other methods have.
+  public func resume() {
+    guard let start = state.withLock({ $0.start.take() }), let call = start(false) else { return }
+    let isCanceled = state.withLock { state in
+      state.action = { call.cancel() }
+      return state.isCanceled
+    }
+    // Between the two.
+    if isCanceled { call.cancel() }
+  }
+
+  /// Cancels the call, even while it waits for a retry or for `resume()`. The completion handler receives
+  /// `.failure(.cancelled)`. No further request is sent, but one that is in flight may still reach the server. Does
+  /// nothing after the end of the call.
+  public func cancel() {
+    let (action, start) = state.withLock { state in
+      state.isCanceled = true
+      return (state.action.take(), state.start.take())
+    }
+    action?()
+    _ = start?(true)
+  }
 
   /// Sets what `cancel()` does. Nil at the end of the call, so that a handle that is kept does not keep it in memory.
   func onCancel(_ action: (@Sendable () -> Void)?) {

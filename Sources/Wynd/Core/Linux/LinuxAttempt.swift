@@ -133,7 +133,7 @@
     private func makeTask(_ request: URLRequest, _ hop: Int, on privateSession: URLSession) -> URLSessionTask {
       if outgoing.bodies != nil { return makeTransferTask(request, on: privateSession) }
       // Without a handler, URLSession would call a delegate for each chunk, each time as an operation of the queue.
-      let task = privateSession.dataTask(with: request) { [self] data, response, error in
+      let task: URLSessionDataTask = privateSession.dataTask(with: request) { [self] data, response, error in
         end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
       }
       task.delegate = self

@@ -5,7 +5,7 @@
   /// URLSession on Linux reports many failures as -1 with libcurl's text. This gives them the codes that they have on
   /// Apple's platforms, with URLSession's own error as the underlying one.
   nonisolated enum LinuxFault {
-    static func normalized(_ error: any Error) -> any Error {
+    static func normalized(_ error: any Swift.Error) -> any Swift.Error {
       guard let original = error as? URLError,
         let code = code(original.code, (original.userInfo[NSLocalizedDescriptionKey] as? String) ?? "")
       else { return error }

@@ -6,7 +6,8 @@
     /// Makes a task whose delegate handles redirects, challenges and new bodies. The delegate of the session receives
     /// the response, in chunks.
     func makeTransferTask(_ request: URLRequest, on privateSession: URLSession) -> URLSessionTask {
-      let task = privateSession.dataTask(with: request)
+      // With its type, because an app may have an extension of URLSession with the same method and another result.
+      let task: URLSessionDataTask = privateSession.dataTask(with: request)
       task.delegate = self
       (privateSession.delegate as? LinuxReceiver)?.attempts.withLock { $0[task.taskIdentifier] = self }
       return task
@@ -50,7 +51,7 @@
       pass(task) { $0.onSent(totalBytesSent) }
     }
 
-    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Swift.Error)?) {
       guard let attempt = attempts.withLock({ $0.removeValue(forKey: task.taskIdentifier) }),
         let hop = attempt.hop(of: task)
       else { return }

@@ -19,7 +19,7 @@ nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  func withLock<Output: Sendable, Failure: Error>(
+  func withLock<Output: Sendable, Failure: Swift.Error>(
     _ body: (inout Value) throws(Failure) -> Output
   ) throws(Failure) -> Output {
     storage.withUnsafeMutablePointerToElements { mutex in

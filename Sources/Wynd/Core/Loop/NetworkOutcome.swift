@@ -18,7 +18,7 @@ nonisolated struct NetworkOutcome: Sendable {
 
   var data: Data?
   var response: URLResponse?
-  var error: (any Error)?
+  var error: (any Swift.Error)?
   var end = End.finished
   /// Whether the error or the response comes from the last server after a redirect.
   var hasFollowedRedirect = false
@@ -54,7 +54,7 @@ nonisolated struct NetworkOutcome: Sendable {
     return .success(NetworkResponse(data: data ?? Data(), response: http))
   }
 
-  private static func networkError(_ error: any Error) -> NetworkError {
+  private static func networkError(_ error: any Swift.Error) -> NetworkError {
     if let error = error as? NetworkError { return error }
     if let error = urlError(error) { return .urlError(error) }
     return .generalError(error)
@@ -62,7 +62,7 @@ nonisolated struct NetworkOutcome: Sendable {
 
   /// The `URLError` with the same meaning, because the retry policy knows no other errors. On Apple's platforms,
   /// URLSession reports errors of other domains too.
-  static func urlError(_ error: any Error) -> URLError? {
+  static func urlError(_ error: any Swift.Error) -> URLError? {
     if let error = error as? URLError { return error }
     let original = error as NSError
     let code: URLError.Code? =
@@ -87,7 +87,7 @@ nonisolated struct NetworkOutcome: Sendable {
 
 nonisolated extension URLError {
   /// An error with another code, and the original one as the underlying error.
-  init(_ code: Code, causedBy original: any Error, _ userInfo: [String: Any]) {
+  init(_ code: Code, causedBy original: any Swift.Error, _ userInfo: [String: Any]) {
     var userInfo = userInfo
     userInfo[NSUnderlyingErrorKey] = original
     self.init(code, userInfo: userInfo)

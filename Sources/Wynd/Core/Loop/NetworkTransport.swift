@@ -12,8 +12,8 @@ typealias NetworkSend = @Sendable (NetworkOutgoing) async -> NetworkOutcome
 /// A request on its way to the session.
 nonisolated struct NetworkOutgoing: Sendable {
   var request: URLRequest
-  /// Whether the request only reads, although its method does not say so.
-  var isReadOnly = false
+  /// Whether the request is declared to only read; nil means what its method says.
+  var isReadOnly: Bool?
   /// Nil if both bodies are in memory.
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.

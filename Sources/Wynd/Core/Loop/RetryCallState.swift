@@ -6,8 +6,8 @@
 nonisolated struct RetryCallState: Sendable {
   /// When the call started, on its clock.
   var callStart = Swift.Duration.zero
-  /// Whether the request only reads, although its method does not say so.
-  var isReadOnly = false
+  /// Whether the request is declared to only read; nil means what its method says.
+  var isReadOnly: Bool?
   /// The number of attempts so far, including the current one.
   var attempts = 0
   /// When the current attempt started, measured from `callStart`, like all times below.

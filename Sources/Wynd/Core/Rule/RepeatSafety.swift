@@ -6,7 +6,8 @@ import Foundation
 
 /// Whether it is safe to send a request again, and why (RFC 9110 §9.2.2).
 nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
-  /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY.
+  /// The method is idempotent: GET, HEAD, OPTIONS, TRACE, PUT, DELETE or QUERY, and the request is not declared to
+  /// change something although its method says that it only reads (``NetworkCallPlan/isReadOnly``).
   case idempotentMethod
   /// The request has an Idempotency-Key, the same in every attempt, so the server recognizes a repetition.
   case idempotencyKey
@@ -40,12 +41,14 @@ nonisolated public enum RepeatSafety: Sendable, CustomStringConvertible {
 }
 
 nonisolated extension RepeatSafety {
-  /// The rule. The first row that applies decides.
+  /// The rule. The first row that applies decides. `isReadOnly`: what the request is declared to do; nil means what its
+  /// method says.
   init(
-    of request: URLRequest, isReadOnly: Bool, after delivery: NetworkDelivery = .maybeApplied,
+    of request: URLRequest, isReadOnly: Bool?, after delivery: NetworkDelivery = .maybeApplied,
     retriesNonIdempotent: Bool = false
   ) {
-    if Self.idempotentMethods.contains(request.networkMethod) {
+    let method = request.networkMethod
+    if (Self.isReadOnly(method) && isReadOnly != false) || ["PUT", "DELETE"].contains(method) {
       self = .idempotentMethod
     } else if Self.hasIdempotencyKey(request) {
       self = .idempotencyKey
@@ -53,13 +56,15 @@ nonisolated extension RepeatSafety {
       self = .nothingSent
     } else if delivery == .refused {
       self = .refusedBeforeProcessing
-    } else if isReadOnly {
+    } else if isReadOnly == true {
       self = .readOnly
     } else {
       self = retriesNonIdempotent ? .allowedByPolicy : .mayHaveBeenApplied
     }
   }
-  private static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "QUERY"]
+
+  /// Whether requests with this method only read: the safe methods (RFC 9110 §9.2.1), and QUERY.
+  static func isReadOnly(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(method) }
 
   static func hasIdempotencyKey(_ request: URLRequest) -> Bool {
     let keys = ["Idempotency-Key", "X-Idempotency-Key"].compactMap(request.value(forHTTPHeaderField:))
