@@ -13,6 +13,10 @@ enum Command {
   /// Returns the exit code.
   static func run(_ arguments: [String]) async -> Int32 {
     if arguments.isEmpty { return await Demonstration.run() }
+    if let first = arguments.first, ["--help", "-h"].contains(first) {
+      Console.say(usage)
+      return 0
+    }
     do {
       return try await Fetch(arguments).run()
     } catch {

@@ -20,7 +20,10 @@ extension Fetch {
         values[argument, default: []].append(value)
       default:
         if argument.hasPrefix("-") {
-          throw WrongArguments(reason: "an option is unknown, or is not separated from its value by a space")
+          // Without its value, if that follows without a space.
+          let name = argument.hasPrefix("--") ? argument.prefix { $0 != "=" } : argument.prefix(2)
+          throw WrongArguments(
+            reason: "the option \(name) is unknown, or is not separated from its value by a space")
         }
         if address != nil { throw WrongArguments(reason: "there is more than one URL") }
         address = argument

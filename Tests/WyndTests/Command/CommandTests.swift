@@ -88,8 +88,9 @@
     static let wrong: [([String], String)] = [
       (["a.example/secret"], "begins with https://"), (["ftp://u:secret@x/?t=secret"], "begins with https://"),
       (["-d", "secret"], "begins with https://"), (["http://a/", "http://b/"], "more than one URL"),
-      (["--nonsense=secret", "http://a/"], "an option is unknown"),
-      (["http://a/", "-dsecret"], "is not separated from its value"), (["http://a/", "-o"], "-o needs a value"),
+      (["--nonsense=secret", "http://a/"], "the option --nonsense is unknown"),
+      (["http://a/", "-dsecret"], "the option -d is unknown, or is not separated from its value"),
+      (["http://a/", "-o"], "-o needs a value"),
       (["http://a/", "-H", "secret"], "-H needs 'Name: value'"),
       (["http://a/", "-H", "X-A: a\r\nX-Evil: secret"], "-H needs 'Name: value'"),
       (["http://a/", "--max-retries", "-1"], "from 0 up"), (["http://a/", "--deadline", "nan"], "seconds above 0"),
@@ -101,6 +102,11 @@
       #expect(run.code == 2 && run.out.isEmpty)
       #expect(run.err.contains(reason) && !run.err.contains("secret"), "\(run.err)")
       #expect(run.err.contains("\nusage: wynd-fetch"))
+    }
+
+    @Test(arguments: ["--help", "-h"]) func printsUsageOnRequest(_ option: String) async throws {
+      let run = try await Self.wyndFetch(option)
+      #expect(run.code == 0 && run.err.isEmpty && run.out.hasPrefix("usage: wynd-fetch"))
     }
 
     // MARK: Downloads
