@@ -16,16 +16,20 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Parameters:
   ///   - endpoint: Describes the request, and parses the response.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
   ///   - onProgress: Receives the progress of sending the body, on an internal queue. It starts at 0 for each attempt.
   ///   - completionHandler: Receives the response or the error, on the session's `delegateQueue`.
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func load<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     completionHandler: @escaping @Sendable (Swift.Result<E.Response, NetworkError>) -> Void
   ) -> NetworkTask {
-    loadResponse(endpoint, policy: policy, onProgress: onProgress) { completionHandler($0.map(\.value)) }
+    loadResponse(endpoint, maxRetries: maxRetries, policy: policy, onProgress: onProgress) {
+      completionHandler($0.map(\.value))
+    }
   }
 
   /// Sends the request of an endpoint, retries it according to ``RetryPolicy``, and returns the parsed response.
@@ -41,26 +45,28 @@ nonisolated extension NetworkPerformer {
   /// - Returns: The parsed response.
   /// - Throws: A ``NetworkError``.
   public func load<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> E.Response {
-    try await loadResponse(endpoint, policy: policy, onProgress: onProgress).value
+    try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy, onProgress: onProgress).value
   }
 
-  /// Like ``load(_:policy:onProgress:completionHandler:)``, but the result also has the status code, header fields,
+  /// Like ``load(_:maxRetries:policy:onProgress:completionHandler:)``, but the result also has the status code, header fields,
   /// body and attempts.
   ///
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func loadResponse<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<E.Response>, NetworkError>) -> Void
   ) -> NetworkTask {
     start(completionHandler, endpoint) { defaults throws(NetworkError) in
-      try endpoint.plan(policy, onProgress, defaults)
+      try endpoint.plan(policy.replacing(maxRetries: maxRetries), onProgress, defaults)
     }
   }
 
-  /// Like ``load(_:policy:onProgress:)``, but the result also has the status code, header fields, body and attempts.
+  /// Like ``load(_:maxRetries:policy:onProgress:)``, but the result also has the status code, header fields, body and attempts.
   ///
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.
@@ -68,10 +74,12 @@ nonisolated extension NetworkPerformer {
     @concurrent
   #endif
   public func loadResponse<E: Endpoint>(
-    _ endpoint: E, policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+    _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let defaults = defaults
-    return try await response(of: endpoint.plan(policy, onProgress, defaults), endpoint, defaults)
+    return try await response(
+      of: endpoint.plan(policy.replacing(maxRetries: maxRetries), onProgress, defaults), endpoint, defaults)
   }
 
   /// Sends a GET of a URL, and decodes the body of its response.
@@ -84,13 +92,15 @@ nonisolated extension NetworkPerformer {
   ///   - url: What to get.
   ///   - type: The type to decode; may be left out where the compiler knows it.
   ///   - decoder: Decodes the body. nil means the client's decoder, or one that reads dates as ISO 8601.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Fields that it does not set are taken from the client's policy.
   /// - Returns: The decoded body.
   /// - Throws: A ``NetworkError``.
   public func load<Value: Decodable & Sendable>(
-    _ url: URL, as type: Value.Type = Value.self, decoder: JSONDecoder? = nil, policy: RetryPolicy = .default
+    _ url: URL, as type: Value.Type = Value.self, decoder: JSONDecoder? = nil, maxRetries: Int? = nil,
+    policy: RetryPolicy = .default
   ) async throws(NetworkError) -> Value {
-    try await decodedBody(of: url, decoder, policy)
+    try await decodedBody(of: url, decoder, policy.replacing(maxRetries: maxRetries))
   }
 
   /// Sends a request, and decodes the body of its response. The parameters are those of a URL.
@@ -102,10 +112,10 @@ nonisolated extension NetworkPerformer {
   /// - Returns: The decoded body.
   /// - Throws: A ``NetworkError``.
   public func load<Value: Decodable & Sendable>(
-    _ request: URLRequest, as type: Value.Type = Value.self, decoder: JSONDecoder? = nil,
+    _ request: URLRequest, as type: Value.Type = Value.self, decoder: JSONDecoder? = nil, maxRetries: Int? = nil,
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> Value {
-    try await decodedBody(of: request, decoder, policy)
+    try await decodedBody(of: request, decoder, policy.replacing(maxRetries: maxRetries))
   }
 
   /// Sends anything that makes a request, such as an endpoint, and decodes the body of its response as this type.
@@ -114,14 +124,15 @@ nonisolated extension NetworkPerformer {
   ///   - request: What to send.
   ///   - type: The type to decode, like the ``Endpoint/Response`` of an endpoint.
   ///   - decoder: Decodes the body. nil means that of the endpoint or the client, or one that reads dates as ISO 8601.
+  ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
   /// - Returns: The decoded body.
   /// - Throws: A ``NetworkError``.
   public func load<Value: Decodable & Sendable>(
-    _ request: some NetworkRequestConvertible, as type: Value.Type, decoder: JSONDecoder? = nil,
+    _ request: some NetworkRequestConvertible, as type: Value.Type, decoder: JSONDecoder? = nil, maxRetries: Int? = nil,
     policy: RetryPolicy = .default
   ) async throws(NetworkError) -> Value {
-    try await decodedBody(of: request, decoder, policy)
+    try await decodedBody(of: request, decoder, policy.replacing(maxRetries: maxRetries))
   }
 
   private func decodedBody<Value: Decodable & Sendable>(
@@ -138,13 +149,13 @@ nonisolated extension NetworkPerformer {
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
   public func load<Value: Decodable & Sendable>(
-    _ request: some NetworkRequestConvertible, as type: Value.Type, decoder: JSONDecoder? = nil,
+    _ request: some NetworkRequestConvertible, as type: Value.Type, decoder: JSONDecoder? = nil, maxRetries: Int? = nil,
     policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void
   ) -> NetworkTask {
     start({ completionHandler($0.map(\.value)) }, NetworkDecodedBody<Value>(of: request, decoder)) {
       defaults throws(NetworkError) in
-      try plan(for: request, policy, defaults)
+      try plan(for: request, policy.replacing(maxRetries: maxRetries), defaults)
     }
   }
 

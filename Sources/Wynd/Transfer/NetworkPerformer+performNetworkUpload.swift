@@ -11,7 +11,7 @@ nonisolated extension NetworkPerformer {
   /// ```swift
   /// var request = URLRequest(url: url)
   /// request.httpMethod = "PUT"
-  /// let response = try await session.performNetworkUpload(request, from: .file(film)) { print($0.fraction ?? 0) }
+  /// let response = try await session.performNetworkUpload(request, from: film) { print($0.fraction ?? 0) }
   /// ```
   ///
   /// - Parameters:
@@ -32,8 +32,7 @@ nonisolated extension NetworkPerformer {
     return try await perform(uploadPlan(request, body, policy, onProgress, defaults).started(on: self, defaults)).get()
   }
 
-  /// Like ``performNetworkUpload(_:from:policy:onProgress:)``, with a completion handler that is called on the
-  /// session's `delegateQueue`.
+  /// The same with a completion handler, which is called on the session's `delegateQueue`.
   @discardableResult
   public func performNetworkUpload(
     _ request: some NetworkRequestConvertible, from body: RequestBody, policy: RetryPolicy = .default,
@@ -43,6 +42,47 @@ nonisolated extension NetworkPerformer {
     start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
       try uploadPlan(request, body, policy, onProgress, defaults)
     }
+  }
+
+  /// Uploads a file, like ``performNetworkUpload(_:from:policy:onProgress:)-(_,RequestBody,_,_)`` with `.file(file)`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ request: some NetworkRequestConvertible, from file: URL, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
+    try await performNetworkUpload(request, from: .file(file), policy: policy, onProgress: onProgress)
+  }
+
+  /// Uploads bytes in memory, like ``performNetworkUpload(_:from:policy:onProgress:)-(_,RequestBody,_,_)`` with
+  /// `.data(data)`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ request: some NetworkRequestConvertible, from data: Data, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
+    try await performNetworkUpload(request, from: .data(data), policy: policy, onProgress: onProgress)
+  }
+
+  /// Uploads a file, with a completion handler that is called on the session's `delegateQueue`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ request: some NetworkRequestConvertible, from file: URL, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    performNetworkUpload(
+      request, from: .file(file), policy: policy, onProgress: onProgress, completionHandler: completionHandler)
+  }
+
+  /// Uploads bytes in memory, with a completion handler that is called on the session's `delegateQueue`.
+  @discardableResult
+  public func performNetworkUpload(
+    _ request: some NetworkRequestConvertible, from data: Data, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
+    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
+  ) -> NetworkTask {
+    performNetworkUpload(
+      request, from: .data(data), policy: policy, onProgress: onProgress, completionHandler: completionHandler)
   }
 
   private func uploadPlan(

@@ -44,6 +44,40 @@ import WyndLoopbackServer
       }
   }
 
+  static let asked: [(NetworkError, isUnreachable: Bool, isTimeout: Bool)] = [
+    (.urlError(URLError(.notConnectedToInternet)), true, false), (.urlError(URLError(.cannotFindHost)), true, false),
+    (.urlError(URLError(.cannotConnectToHost)), true, false), (.urlError(URLError(.timedOut)), false, true),
+    (.urlError(URLError(.networkConnectionLost)), false, false), (.cancelled, false, false),
+    (.noResponse, false, false),
+    (.generalError(URLError(.timedOut)), false, true),
+  ]
+
+  @Test(arguments: asked) func saysWhetherAServerWasReachedAndWhetherTimeRanOut(
+    _ error: NetworkError, _ isUnreachable: Bool, _ isTimeout: Bool
+  ) async throws {
+    #expect(error.isUnreachable == isUnreachable && error.isTimeout == isTimeout)
+  }
+
+  /// After retries, and at the deadline of a call whose attempts fail in another way.
+  @Test func endedCallSaysWhetherAServerWasReachedAndWhetherTimeRanOut() async throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    func error(_ step: NetworkScript.Step, _ policy: RetryPolicy = .default) async -> NetworkError? {
+      await #expect(throws: NetworkError.self) {
+        try await NetworkScript([step]).performNetworkRequest(url, policy: policy)
+      }
+    }
+    let offline = await error(.failure(.notConnectedToInternet))
+    #expect(offline?.isUnreachable == true && offline?.isTimeout == false)
+    let silent = await error(.silence)
+    #expect(silent?.isUnreachable == false && silent?.isTimeout == true)
+    let busy = await error(.status(503), .interactive)
+    #expect(busy?.stopReason == .deadline && busy?.isTimeout == true && busy?.isUnreachable == false)
+    #expect(try #require(busy?.attempts.last).startedAt < .seconds(15))
+    let late = await error(.silence, .interactive)
+    #expect(late?.isTimeout == true && late?.attempts.count == 1)
+    #expect(try #require(late?.attempts.first).duration == .seconds(15))
+  }
+
   @Test func hidesCredentialsAndQueryValues() throws {
     for error in try Self.all() {
       var texts = ["\(error)", error.debugDescription, String(reflecting: error)]

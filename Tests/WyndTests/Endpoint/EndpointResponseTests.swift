@@ -23,6 +23,39 @@ import Wynd
     (400, #"{"code":"a"}"#, "a"), (404, #"{"code":"a"}"#, "a"), (500, #"{"code":"a"}"#, "a"), (400, "{}", nil),
     (400, "", nil), (503, "<html>", nil),
   ]
+  /// In each form, it replaces that of the policy.
+  @Test func loadTakesANumberOfRetries() async throws {
+    let url = try #require(URL(string: "https://a.example/"))
+    let request = URLRequest(url: url)
+    let policy = RetryPolicy(maxRetries: 5, backoff: .immediate, budget: .unlimited)
+    let script = NetworkScript([.status(503)])
+    func attempts(_ call: () async throws -> Void) async -> Int {
+      let before = script.requests.count
+      try? await call()
+      return script.requests.count - before
+    }
+    func handled(_ call: (@escaping @Sendable () -> Void) -> Void) async {
+      await withCheckedContinuation { continuation in call { continuation.resume() } }
+    }
+    let endpoint = AdHocEndpoint<Int>.get(url, as: Int.self)
+    let counts = [
+      await attempts { _ = try await script.load(endpoint, maxRetries: 2, policy: policy) },
+      await attempts { _ = try await script.loadResponse(endpoint, maxRetries: 2, policy: policy) },
+      await attempts { let _: Int = try await script.load(url, maxRetries: 2, policy: policy) },
+      await attempts { let _: Int = try await script.load(request, maxRetries: 2, policy: policy) },
+      await attempts { _ = try await script.load(endpoint, as: Int.self, maxRetries: 2, policy: policy) },
+      await attempts { await handled { end in script.load(endpoint, maxRetries: 2, policy: policy) { _ in end() } } },
+      await attempts {
+        await handled { end in script.loadResponse(endpoint, maxRetries: 2, policy: policy) { _ in end() } }
+      },
+      await attempts {
+        await handled { end in script.load(request, as: Int.self, maxRetries: 2, policy: policy) { _ in end() } }
+      },
+    ]
+    #expect(counts == Array(repeating: 3, count: 8))
+    #expect(await attempts { _ = try await script.load(endpoint, policy: policy) } == 6)
+  }
+
   @Test(arguments: failures, [0, 1]) func decodesServiceErrors(
     _ row: (status: Int, body: String, code: String?), _ retries: Int
   ) async throws {

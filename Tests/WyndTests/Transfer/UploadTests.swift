@@ -42,6 +42,38 @@ import WyndLoopbackServer
     )
   }
 
+  /// What the app has in its hand, with each form.
+  @Test func takesAFileAndBytesAsTheyAre() async throws {
+    let folder = try Folder()
+    let (file, data) = (folder.file(), Data("a film".utf8))
+    try data.write(to: file)
+    let server = try LoopbackServer(script: .ok("x"))
+    let request = server.url("/up")
+    let log = Counter()
+    _ = try await session.performNetworkUpload(request, from: file) { _ in log.add() }
+    _ = try await session.performNetworkUpload(request, from: data) { _ in log.add() }
+    let results: [Result<NetworkResponse<Data>, NetworkError>] = [
+      await withCheckedContinuation { continuation in
+        session.performNetworkUpload(
+          request, from: file, onProgress: { _ in log.add() }, completionHandler: { continuation.resume(returning: $0) }
+        )
+      },
+      await withCheckedContinuation { continuation in
+        session.performNetworkUpload(
+          request, from: data, onProgress: { _ in log.add() }, completionHandler: { continuation.resume(returning: $0) }
+        )
+      },
+    ]
+    #expect(results.allSatisfy { $0.error == nil } && log.value >= 4)
+    #expect(server.requests.map(\.text) == Array(repeating: "a film", count: 4))
+    #expect(server.requests.allSatisfy { $0.method == "PUT" && $0.value("Content-Type") == "application/octet-stream" })
+    let never = RetryPolicy.never
+    let busy = try LoopbackServer(script: .status(503))
+    #expect((try? await session.performNetworkUpload(busy.url(), from: file, policy: never)) == nil)
+    #expect((try? await session.performNetworkUpload(busy.url(), from: data, policy: never)) == nil)
+    #expect(busy.requests.count == 2)
+  }
+
   @Test func sendsEachKindOfBodyCompletelyOnEveryRetry() async throws {
     let (folder, bodies) = try Self.bodies()
     for (name, body) in bodies {

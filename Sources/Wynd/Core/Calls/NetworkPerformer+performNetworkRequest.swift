@@ -99,8 +99,7 @@ nonisolated extension NetworkPerformer {
     for request: some NetworkRequestConvertible, _ maxRetries: Int?, _ allowEmptyData: Bool, _ policy: RetryPolicy,
     _ defaults: NetworkDefaults
   ) throws(NetworkError) -> NetworkCallPlan {
-    var plan = try plan(for: request, policy, defaults)
-    plan.policy.maxRetries = maxRetries ?? plan.policy.maxRetries
+    var plan = try plan(for: request, policy.replacing(maxRetries: maxRetries), defaults)
     plan.allowEmptyData = allowEmptyData
     return plan
   }

@@ -121,8 +121,11 @@ nonisolated extension NetworkError {
     return response.map { .of($0) } ?? .other
   }
 
-  /// No server was reached: the user is offline, or the host does not exist or does not listen.
-  var isUnreachable: Bool { meaning.server == .unreachable }
+  /// Whether no server was reached: the device is offline, or the host does not exist or refused the connection.
+  public var isUnreachable: Bool { meaning.server == .unreachable }
+
+  /// Whether the last attempt timed out, or the call reached its ``RetryPolicy/deadline``.
+  public var isTimeout: Bool { urlError?.code == .timedOut || stopReason == .deadline }
 
   /// The origin probably failed to process the request because it is overloaded.
   var indicatesOverload: Bool { shouldRetry && meaning.server == .overloaded }

@@ -92,6 +92,8 @@ nonisolated public struct RetryPolicy: Sendable {
   /// At most ten retries, without a wait. A failure whose response asks for a wait ends the call.
   public static let immediate = RetryPolicy(
     maxRetries: 10, backoff: .immediate, maxRetryAfter: .zero, budget: .unlimited)
+  /// For a person who waits: the whole call ends after 15 s, attempts and waits together.
+  public static let interactive = RetryPolicy(deadline: .seconds(15))
   /// For work that nobody waits for: retries for two minutes even if no server can be reached.
   public static let patient = RetryPolicy(maxRetries: 50, maxRetryTime: .seconds(120), maxUnreachableTime: .noLimit)
 }
@@ -102,6 +104,13 @@ nonisolated extension Swift.Duration {
 }
 
 nonisolated extension RetryPolicy {
+  /// This policy with another number of retries, unless it is nil.
+  func replacing(maxRetries: Int?) -> RetryPolicy {
+    var policy = self
+    policy.maxRetries = maxRetries ?? policy.maxRetries
+    return policy
+  }
+
   /// This policy, with the fields of another one where it sets none itself.
   ///
   /// A type of your own that conforms to ``NetworkPerformer`` gives its calls a policy with it, as a client does.
