@@ -116,6 +116,40 @@ import WyndLoopbackServer
     }
   }
 
+  /// On a socket: after a connection that libcurl would repeat a GET on, and with each kind of call.
+  @Test func declaredGETIsSentOnce() async throws {
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/lost": .reset
+      case "/busy": .status(503)
+      case let target: .ok(target)
+      }
+    }
+    let session = URLSession(configuration: .ephemeral)
+    func call(_ path: String) -> NetworkCallPlan {
+      URLRequest(url: server.url(path)).declared(isReadOnly: false)
+    }
+    for _ in 1...3 {
+      _ = try await session.networkData(for: server.url("/warm"))
+      let error = await #expect(throws: URLError.self) { try await session.networkData(for: call("/lost")) }
+      #expect(error?.code == .networkConnectionLost)
+    }
+    #expect(server.requests.filter { $0.target == "/lost" }.count == 3)
+    #expect(try await session.networkData(for: call("/a")).0 == Data("/a".utf8))
+    #expect(try await session.networkData(for: call("/busy")).1.statusCode == 503)
+    var text = ""
+    for try await line in try await session.networkBytes(for: call("/b")).lines { text += line }
+    #expect(text == "/b")
+    let folder = try Folder()
+    try await session.performNetworkDownload(call("/c"), to: folder.file())
+    #expect(folder.text() == "/c")
+    #expect(server.requests.filter { $0.target != "/warm" && $0.target != "/lost" }.count == 4)
+    // Nothing is declared.
+    let plain = URLRequest(url: server.url("/busy")).declared(isReadOnly: nil)
+    _ = try await session.networkData(for: plain, policy: Self.quick)
+    #expect(server.requests.filter { $0.target == "/busy" }.count == 5)
+  }
+
   /// Each is a call of its own.
   @Test func declaredRequestHasANewNumberInEachCall() async throws {
     let (log, script) = (EventLog(), NetworkScript([.ok("x")]))

@@ -42,8 +42,9 @@ nonisolated extension URLRequest {
   ///
   /// Nothing of it is sent. A `URLRequest` itself cannot hold it: on Linux, its copies lose what they do not send.
   ///
+  /// - Parameter isReadOnly: Whether it only reads; nil means what its method says.
   /// - Returns: The call of this request, for every method that takes a request.
-  public func declared(isReadOnly: Bool) -> NetworkCallPlan { NetworkCallPlan(self, isReadOnly: isReadOnly) }
+  public func declared(isReadOnly: Bool?) -> NetworkCallPlan { NetworkCallPlan(self, isReadOnly: isReadOnly) }
 }
 
 nonisolated extension NetworkCallPlan: NetworkRequestConvertible {

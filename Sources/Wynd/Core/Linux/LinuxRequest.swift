@@ -8,7 +8,7 @@
 
     /// Whether libcurl could send the request twice if a kept-alive connection is dead. Without a body, nothing can be
     /// made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent twice.
-    var needsNewConnection: Bool { linuxBody?.length == 0 || url?.scheme?.lowercased() == "http" }
+    var needsNewConnection: Bool { (linuxBody?.length ?? 0) == 0 || url?.scheme?.lowercased() == "http" }
 
     /// URLSession declares the body of a POST without a type to be form fields, even if the body is empty. A blank field
     /// is not sent.
@@ -40,7 +40,7 @@
     /// again. URLSession's own upload of a file crashes if the connection is lost meanwhile.
     ///
     /// A request that is not safe to repeat has an empty stream in place of no body. Over HTTP/2, the server receives a
-    /// complete request only after the stream was read.
+    /// complete request only after the stream was read. URLSession sends no GET with a stream.
     mutating func streamBody(of transfer: NetworkBodies?, isRepeatable: Bool) throws {
       let declared = value(forHTTPHeaderField: "Content-Length").flatMap(NetworkDigits.number)
       if let file = transfer?.file {
@@ -51,7 +51,7 @@
         stream(declared, httpBodyStream) { nil }
       } else if let httpBody, !httpBody.isEmpty {
         stream(Int64(httpBody.count), nil) { InputStream(data: httpBody) }
-      } else if !isRepeatable {
+      } else if !isRepeatable, httpMethod != "GET" {
         stream(0, nil) { InputStream(data: Data()) }
       }
       if isRepeatable, linuxBody?.length == 0 { httpBody = Data() }
