@@ -43,12 +43,12 @@ import Testing
     stream: Bool = false, attempts: Int = 1, elapsed: Duration = .zero, unreachable: Duration = .zero,
     persistent: Int = 1, mayHaveReachedServer: Bool = false, random: Double = 0.5
   ) -> RetryDecision {
-    RetryRule(policy).decision(
-      error, Self.request(method, key: key, stream: stream),
-      RetryCallState(
-        attempts: attempts, history: Self.history(error, persistent, mayHaveReachedServer), elapsed: elapsed,
-        unreachableSince: elapsed - unreachable, retries: attempts - 1),
-      verdict: policy.shouldRetry?(error), now: Date(timeIntervalSince1970: 0), random: random)
+    var state = RetryCallState(
+      attempts: attempts, elapsed: elapsed, unreachableSince: elapsed - unreachable, retries: attempts - 1)
+    for attempt in Self.history(error, persistent, mayHaveReachedServer) { state.add(attempt) }
+    return RetryRule(policy).decision(
+      error, Self.request(method, key: key, stream: stream), state, verdict: policy.shouldRetry?(error),
+      now: Date(timeIntervalSince1970: 0), random: random)
   }
 
   // MARK: Which errors are retried
@@ -217,8 +217,7 @@ import Testing
   /// The limits of a long download count from its last progress.
   @Test func addsTheBackoffToARetryAfterLateInADownload() {
     let asked = Self.status(503, ["Retry-After": "10"])
-    let state = RetryCallState(
-      attempts: 1, history: Self.history(asked, 0, false), elapsed: .seconds(600), progressedAt: .seconds(590))
+    let state = RetryCallState(attempts: 1, elapsed: .seconds(600), progressedAt: .seconds(590))
     #expect(
       RetryRule(.default).decision(
         asked, Self.request("GET"), state, verdict: nil, now: Date(timeIntervalSince1970: 0), random: 0.5)

@@ -16,8 +16,7 @@ import Testing
 
   @Test func doesNotCountTimeAndAttemptsBeforeProgress() {
     let lost = NetworkError.urlError(URLError(.timedOut))
-    var call = RetryCallState(
-      attempts: 50, elapsed: .seconds(501), attemptsBeforeProgress: 49, progressedAt: .seconds(500))
+    var call = RetryCallState(attempts: 50, elapsed: .seconds(501), progressedAt: .seconds(500))
     #expect(decide(lost, call) == .retry(after: .seconds(1), .backoff))
     call.progressedAt = .zero
     #expect(decide(lost, call) == .stop(.maxRetryTime))

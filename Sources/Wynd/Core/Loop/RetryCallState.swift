@@ -17,8 +17,11 @@ nonisolated struct RetryCallState: Sendable {
     /// replace that.
     var metrics = NetworkLock<URLSessionTaskMetrics?>(nil)
   #endif
-  /// The attempts that failed.
-  var history: [NetworkAttempt] = []
+  /// The attempts that failed. What the rule asks about all of them is noted below, or a call with thousands of retries
+  /// would look at all of them after each one.
+  private(set) var history: [NetworkAttempt] = []
+  /// A server may still be processing the request of an attempt before the latest one.
+  private(set) var mayBeInProgress = false
   /// The time from the start of the call to the latest decision about it.
   var elapsed = Swift.Duration.zero
   /// Since when no server is reached: the start of the first attempt of the outage. If that attempt had reached a
@@ -29,21 +32,35 @@ nonisolated struct RetryCallState: Sendable {
   // Retries, failures, backoff and time are counted from then on, so a download fails when it stalls, not because it is
   // long.
 
-  /// The number of attempts before the last one that made progress.
-  var attemptsBeforeProgress = 0
-  /// When that attempt ended.
+  /// When the last attempt that made progress ended.
   var progressedAt = Swift.Duration.zero
   /// The number of retries, including those that the budget skipped.
   var retries = 0
+  /// The number of failures that are unlikely to go away.
+  private(set) var persistentFailures = 0
 
-  /// The number of failures that are unlikely to go away, without those before the last progress.
-  var persistentFailures: Int { history.dropFirst(attemptsBeforeProgress).count { $0.error?.isPersistent == true } }
   var unreachableTime: Swift.Duration { elapsed - (unreachableSince ?? elapsed) }
 
   /// What has become of the request of the latest failure.
   var delivery: NetworkDelivery { history.last?.delivery ?? .maybeApplied }
-  /// A server may still be processing the request of an attempt before the latest one.
-  var mayBeInProgress: Bool { history.dropLast().contains { $0.delivery == .maybeApplied } }
+
+  /// Adds an attempt that failed.
+  mutating func add(_ attempt: NetworkAttempt) {
+    if history.last?.delivery == .maybeApplied { mayBeInProgress = true }
+    history.append(attempt)
+    if attempt.error?.isPersistent == true { persistentFailures += 1 }
+  }
+
+  /// Notes that the latest attempt is followed by a wait.
+  mutating func addDelay(_ delay: Swift.Duration) {
+    guard let last = history.indices.last else { return }
+    history[last].delay = (history[last].delay ?? .zero) + delay
+  }
+
+  /// Notes that the budget has skipped the retry after the latest attempt.
+  mutating func skipRetry() {
+    if let last = history.indices.last { history[last].skippedRetries += 1 }
+  }
 
   /// Updates `unreachableSince` after a failure at `elapsed`.
   mutating func noteReachability(after error: NetworkError, hasReachedServer: Bool) {
@@ -59,7 +76,7 @@ nonisolated struct RetryCallState: Sendable {
 
   /// Starts to count again. The attempt that made progress is the first one that counts.
   mutating func startOver() {
-    attemptsBeforeProgress = attempts - 1
+    persistentFailures = history.last?.error?.isPersistent == true ? 1 : 0
     progressedAt = elapsed
     retries = 0
   }

@@ -181,7 +181,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     var attempt = endedAttempt
     attempt.error = error
     attempt.delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
-    state.history.append(attempt)
+    state.add(attempt)
     state.elapsed = elapsed
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)
     emit(.attemptFailed(error, rule.safety(of: request, state)))
@@ -231,19 +231,18 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func waitBeforeRetry(_ delay: Swift.Duration, _ source: NetworkEvent.DelaySource) async {
     var delay = delay
     var source = source
-    let last = state.history.count - 1
-    let error = state.history[last].error
+    let error = state.history.last?.error
     let indicatesOverload = error?.indicatesOverload == true
     while !_Concurrency.Task.isCancelled {
       emit(.willRetry(after: delay, source))
-      state.history[last].delay = (state.history[last].delay ?? .zero) + delay
+      state.addDelay(delay)
       do { try await clock.sleep(for: delay) } catch { return }
       state.elapsed = elapsed
       state.retries += 1
       let isFailing = rule.budget.isFailing(server(of: error), now: clock.now)
       guard indicatesOverload, isFailing else { return }
       guard let next = rule.waitInPlaceOfRetry(state, random: clock.random()) else { return }
-      state.history[last].skippedRetries += 1
+      state.skipRetry()
       delay = next
       source = .budget
     }
