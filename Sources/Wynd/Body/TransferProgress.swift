@@ -21,9 +21,15 @@ nonisolated public struct TransferProgress: Sendable, Equatable {
   }
 }
 
-/// Calls a progress closure, serially, at most once for each percent and for each 64 KB.
+/// Calls a progress closure, serially, at most once for each percent and for each 64 KB. While the closure runs, a newer
+/// report replaces the one that waits, so a slow closure does not delay the transfer.
 nonisolated final class NetworkProgressReporter: Sendable {
-  private let last = NetworkLock(TransferProgress(completed: 0))
+  private struct State: Sendable {
+    var last = TransferProgress(completed: 0)
+    /// The report that the closure has not received yet.
+    var next: TransferProgress?
+  }
+  private let state = NetworkLock(State())
   private let closure: (@Sendable (TransferProgress) -> Void)?
   /// A queue for each transfer, so that a slow closure does not delay the reports of another one.
   private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
@@ -33,11 +39,15 @@ nonisolated final class NetworkProgressReporter: Sendable {
   func report(_ completed: Int64, of total: Int64?) {
     guard let closure else { return }
     let now = TransferProgress(completed: completed, total: total)
-    last.withLock { last in
-      if !Self.isDue(now, after: last) { return }
-      last = now
-      // Inside the lock, so that the order remains.
-      queue.async { closure(now) }
+    let mustStart = state.withLock { state in
+      if !Self.isDue(now, after: state.last) { return false }
+      defer { state.next = now }
+      state.last = now
+      return state.next == nil
+    }
+    if !mustStart { return }
+    queue.async { [state] in
+      if let next = state.withLock({ $0.next.take() }) { closure(next) }
     }
   }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 
@@ -25,9 +26,32 @@ import Testing
     let reported = Box<[Int64]>([])
     let reporter = NetworkProgressReporter { progress in reported.update { $0.append(progress.completed) } }
     let end = total ?? 1_000_000_000
-    for completed in stride(from: 0, through: end, by: 10_000) { reporter.report(completed, of: total) }
-    await reporter.waitForReports()
+    for completed in stride(from: 0, through: end, by: 10_000) {
+      reporter.report(completed, of: total)
+      // Otherwise a report may be replaced.
+      await reporter.waitForReports()
+    }
     let all = reported.value ?? []
     #expect(limit / 2...limit ~= all.count && all == all.sorted(), "\(all.count)")
+  }
+
+  /// While the closure runs, a newer report replaces the one that waits. The last one is never lost.
+  @Test func slowClosureReceivesTheNewestReport() async {
+    let (reported, isRunning) = (Box<[Int64]>([]), Gate())
+    let mayEnd = DispatchSemaphore(value: 0)
+    let reporter = NetworkProgressReporter { progress in
+      reported.update { $0.append(progress.completed) }
+      isRunning.open()
+      mayEnd.wait()
+    }
+    reporter.report(1, of: 1_000_000)
+    await isRunning.wait()
+    for completed in stride(from: Int64(100_000), through: 1_000_000, by: 100_000) {
+      reporter.report(completed, of: 1_000_000)
+    }
+    mayEnd.signal()
+    mayEnd.signal()
+    await reporter.waitForReports()
+    #expect(reported.value == [1, 1_000_000])
   }
 }
