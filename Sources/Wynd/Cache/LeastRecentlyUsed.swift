@@ -13,6 +13,9 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
   var lastUse = 0
   private var size = 0
   var entries: [Key: Entry] = [:]
+  /// The keys in the order of their uses, the oldest first. A key that was used again or removed is still in its old
+  /// place, with the number of that use.
+  private var order: ArraySlice<(key: Key, use: Int)> = []
 
   init(capacity: Int, delete: @escaping @Sendable (Value) -> Void = { _ in }) {
     self.capacity = capacity
@@ -36,8 +39,14 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
     lastUse += 1
     entries[key] = Entry(value: value, size: size, use: lastUse)
     self.size += size
-    while self.size > capacity, let oldest = entries.min(by: { $0.value.use < $1.value.use }) { remove(oldest.key) }
+    order.append((key: key, use: lastUse))
+    if order.count > 2 * entries.count + 100 { order = order.filter(isCurrent)[...] }
+    while self.size > capacity, let oldest = order.popFirst() {
+      if isCurrent(oldest) { remove(oldest.key) }
+    }
   }
+
+  private func isCurrent(_ place: (key: Key, use: Int)) -> Bool { entries[place.key]?.use == place.use }
 
   mutating func remove(_ key: Key) {
     if let value = take(key) { delete(value) }

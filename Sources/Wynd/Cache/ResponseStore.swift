@@ -15,29 +15,44 @@ nonisolated final class ResponseStore: Sendable {
   /// of its last use.
   typealias Entries = NetworkLeastRecentlyUsed<String, Entry>
 
+  private struct State: Sendable {
+    var entries: Entries
+    /// A folder whose files are not yet among the entries.
+    var unread: URL?
+  }
+
   /// nil for a store in memory.
   private let folder: URL?
-  let entries: NetworkLock<Entries>
+  private let state: NetworkLock<State>
 
   init(capacity: Int) {
     folder = nil
-    entries = NetworkLock(Entries(capacity: capacity))
+    state = NetworkLock(State(entries: Entries(capacity: capacity)))
   }
 
-  /// Opens or creates the folder. Throws a Foundation error if it cannot be created or read.
+  /// Creates the folder, unless it exists. Throws a Foundation error if it cannot be created. The files in it are listed
+  /// with the first use, in the background, because there may be thousands.
   init(in folder: URL, capacity: Int) throws {
     try Self.create(folder)
-    let uses = try Self.uses(in: folder).sorted { $0.number < $1.number }
-    var entries = Entries(capacity: capacity, delete: Self.deleteFile)
-    for use in uses {
+    self.folder = folder
+    state = NetworkLock(State(entries: Entries(capacity: capacity, delete: Self.deleteFile), unread: folder))
+  }
+
+  func withEntries<Value: Sendable>(_ body: (inout Entries) -> Value) -> Value {
+    state.withLock { state in
+      if let folder = state.unread.take() { Self.add(filesIn: folder, to: &state.entries) }
+      return body(&state.entries)
+    }
+  }
+
+  private static func add(filesIn folder: URL, to entries: inout Entries) {
+    for use in uses(in: folder).sorted(by: { $0.number < $1.number }) {
       // Another process that uses the folder may have removed or renamed a file since it was listed.
       guard let values = try? use.file.resourceValues(forKeys: [.fileSizeKey]) else { continue }
       entries.lastUse = use.number - 1
       let size = values.fileSize ?? 0
       entries.insert(.file(use.file), size: size, for: use.file.deletingPathExtension().lastPathComponent)
     }
-    self.folder = folder
-    self.entries = NetworkLock(entries)
   }
 
   @Sendable private static func deleteFile(_ entry: Entry) {
@@ -49,7 +64,7 @@ nonisolated final class ResponseStore: Sendable {
 
   private func read(_ key: ResponseKey) -> StoredResponse? {
     let name = Self.name(key)
-    return entries.withLock { entries in
+    return withEntries { entries in
       switch entries.take(name) {
       case .memory(let storedKey, let response):
         // The name is only a hash.
@@ -83,7 +98,7 @@ nonisolated final class ResponseStore: Sendable {
   func store(_ response: StoredResponse, for key: ResponseKey) async {
     await inBackground { store in
       if let folder = store.folder { return store.write(response, for: key, in: folder) }
-      store.entries.withLock { $0.insert(.memory(key, response), size: response.size, for: Self.name(key)) }
+      store.withEntries { $0.insert(.memory(key, response), size: response.size, for: Self.name(key)) }
     }
   }
 
@@ -91,7 +106,7 @@ nonisolated final class ResponseStore: Sendable {
     let name = Self.name(key)
     let content = (try? PropertyListEncoder().encode(response)) ?? Data()
     let data = Self.checksum(content, key) + content
-    entries.withLock { entries in
+    withEntries { entries in
       let file = folder.appendingPathComponent("\(name).\(entries.lastUse + 1)")
       do {
         // The user or the system may have removed the folder, with other caches of the app.
@@ -109,23 +124,23 @@ nonisolated final class ResponseStore: Sendable {
 
   /// Removes the response for this key.
   func remove(_ key: ResponseKey) async {
-    await inBackground { store in store.entries.withLock { $0.remove(Self.name(key)) } }
+    await inBackground { store in store.withEntries { $0.remove(Self.name(key)) } }
   }
 
   /// Removes the responses for all keys with this URL.
   func removeAll(for url: String) async {
     let prefix = NetworkHash.text(of: url)
-    await inBackground { store in store.entries.withLock { $0.removeAll { $0.hasPrefix(prefix) } } }
+    await inBackground { store in store.withEntries { $0.removeAll { $0.hasPrefix(prefix) } } }
   }
 
   /// Removes all responses, including those that another process, such as an app extension, has put into the folder
   /// since this store was made.
   func removeAll() async {
     await inBackground { store in
-      store.entries.withLock { entries in
+      store.withEntries { entries in
         entries.removeAll { _ in true }
         guard let folder = store.folder else { return }
-        for use in (try? Self.uses(in: folder)) ?? [] { Self.deleteFile(.file(use.file)) }
+        for use in Self.uses(in: folder) { Self.deleteFile(.file(use.file)) }
       }
     }
   }
@@ -133,11 +148,7 @@ nonisolated final class ResponseStore: Sendable {
   /// Runs work that may read or write files. The threads of Swift's tasks must not wait for the disk.
   private func inBackground<Value: Sendable>(_ work: @escaping @Sendable (ResponseStore) -> Value) async -> Value {
     if folder == nil { return work(self) }
-    return await withCheckedContinuation { continuation in
-      DispatchQueue(label: "Wynd.ResponseStore", qos: .userInitiated).async {
-        continuation.resume(returning: work(self))
-      }
-    }
+    return await networkInBackground { work(self) }
   }
 
   /// Creates the folder, unless it exists, and makes it readable by the user only.
@@ -147,9 +158,9 @@ nonisolated final class ResponseStore: Sendable {
   }
 
   /// The files in the folder, with the number of their last use.
-  private static func uses(in folder: URL) throws -> [(file: URL, number: Int)] {
-    let found = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
-    return found.compactMap { file in
+  private static func uses(in folder: URL) -> [(file: URL, number: Int)] {
+    let found = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
+    return (found ?? []).compactMap { file in
       // Someone else's file may have any extension. A larger number could overflow after many uses.
       guard let number = Int(file.pathExtension), 0...1 << 60 ~= number else { return nil }
       return (file, number)

@@ -89,7 +89,8 @@ nonisolated struct NetworkDownloadCall: Sendable {
       var outcome = try await send(prepared(outgoing, for: attempt))
       guard let file = try wholeFile(after: &outcome, in: attempt) else { return outcome }
       guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
-      try await networkInBackground { try check(file, attempt) }
+      try await validate(file, attempt)
+      try await networkInBackground { try synchronize(file, attempt) }
       await progress.waitForReports()
       try await networkInBackground { try move(attempt, response) }
       return NetworkOutcome(response: response, accepted: NetworkResponse(data: Data(), response: response))
@@ -246,14 +247,24 @@ nonisolated struct NetworkDownloadCall: Sendable {
     if !isTrusted || partial.size < body.kept { try partial.cut(to: body.kept) }
   }
 
-  /// Validates a complete file, and flushes it to the disk.
-  private func check(_ file: NetworkPartialFile, _ attempt: Int) throws {
-    do {
-      try validate?(file.url)
-    } catch {
-      try inAttempt(attempt) { state, partial in try self.rejected(&state, partial) }
-      throw TransferError.invalidFile(error)
+  /// Validates a complete file, on a queue of its own: the app's closure may take long, or wait for another download.
+  private func validate(_ file: NetworkPartialFile, _ attempt: Int) async throws {
+    guard let validate else { return }
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Swift.Error>) in
+      DispatchQueue(label: "Wynd.validate", qos: .userInitiated).async {
+        continuation.resume(
+          with: Swift.Result {
+            do { try validate(file.url) } catch {
+              try inAttempt(attempt) { state, partial in try rejected(&state, partial) }
+              throw TransferError.invalidFile(error)
+            }
+          })
+      }
     }
+  }
+
+  /// Flushes a complete file to the disk.
+  private func synchronize(_ file: NetworkPartialFile, _ attempt: Int) throws {
     try? file.handle.synchronize()
     try inAttempt(attempt) { _, partial in progress.report(partial.size, of: partial.size) }
   }

@@ -31,7 +31,7 @@ extension ResponseCacheTests {
     /// Makes all responses in memory older.
     func pass(_ seconds: Double) {
       if seconds == 0 { return }
-      cache.store.entries.withLock { entries in
+      cache.store.withEntries { entries in
         for (name, entry) in entries.entries {
           guard case .memory(let key, let response) = entry.value,
             let older = ResponseCacheTests.aged(response, by: seconds)
