@@ -20,8 +20,10 @@ enum Overhead {
   struct Form: Sendable {
     var name: String
     var against: Int
-    var perform: @Sendable (URLSession, URL) async -> Bool
+    var perform: @Sendable (URLSession, URL) async -> Bool = { _, _ in false }
     var start: (@Sendable (URLSession, URL, @escaping @Sendable (Bool) -> Void) -> Void)?
+    /// The same with a client, which the calls of a round share.
+    var performOnClient: (@Sendable (NetworkClient, URL) async -> Bool)?
   }
 
   static let forms: [Form] = [
@@ -45,6 +47,15 @@ enum Overhead {
     Form(name: "await load", against: 4) { session, url in
       (try? await session.load(ItemEndpoint(port: url.port))) != nil
     },
+    Form(name: "await load, ad hoc", against: 4) { session, url in
+      (try? await session.load(.get(url, as: Item.self))) != nil
+    },
+    Form(
+      name: "await client.performNetworkRequest", against: 2,
+      performOnClient: { client, url in (try? await client.performNetworkRequest(url)) != nil }),
+    Form(
+      name: "await client.load, ad hoc", against: 4,
+      performOnClient: { client, _ in (try? await client.load(.get("/40", as: Item.self))) != nil }),
   ]
 
   static func bare(_ session: URLSession, _ url: URL) async -> Bool {
@@ -120,6 +131,8 @@ enum Overhead {
   }
 
   static func perform(_ form: Form, _ session: URLSession, _ url: URL, _ calls: Int, _ width: Int) async {
+    let client = NetworkClient(
+      baseURL: url.deletingLastPathComponent(), on: session, headers: ["User-Agent": "Benchmarks/1.0"])
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<width {
         group.addTask {
@@ -128,7 +141,13 @@ enum Overhead {
               chain(calls / width, { start(session, url, $0) }, continuation)
             }
           } else {
-            for _ in 0..<calls / width { if await !form.perform(session, url) { print("failed") } }
+            for _ in 0..<calls / width {
+              let isGood =
+                if let onClient = form.performOnClient { await onClient(client, url) } else {
+                  await form.perform(session, url)
+                }
+              if !isGood { print("failed") }
+            }
           }
         }
       }

@@ -19,7 +19,7 @@ nonisolated extension NetworkClient {
       var plan = plan.started(on: self, defaults)
       plan.policy = plan.policy.inheriting(from: policy)
       if !middleware.isEmpty { plan.add(middleware, of: self) }
-      try complete(&plan.request, defaults.baseURL, plan.ofClients.secretFields)
+      try complete(&plan)
       return await performer.perform(plan)
     } catch {
       return .failure(error)
@@ -27,19 +27,15 @@ nonisolated extension NetworkClient {
   }
 
   /// Adds the base URL and the header fields.
-  private func complete(
-    _ request: inout URLRequest, _ baseURL: URL?, _ secretFields: Set<String>
-  ) throws(NetworkError) {
-    if let url = request.url, url.scheme == nil, url.host?.isEmpty != false {
-      request.url = try NetworkEndpointURL.url(completing: url, with: baseURL)
+  private func complete(_ plan: inout NetworkCallPlan) throws(NetworkError) {
+    let base = ownBase ?? performer.defaults.baseURL.map(NetworkBaseURL.init)
+    var isOwnOrigin = true
+    if let base {
+      isOwnOrigin = try base.complete(&plan.request.url)
+    } else if let url = plan.request.url, url.scheme == nil, url.host?.isEmpty != false {
+      throw .invalidRequest(reason: "the call names no host, and the base URL is nil")
     }
-    let isSameOrigin = baseURL == nil || NetworkOrigin(request.url) == NetworkOrigin(baseURL)
-    let added = headers.filter { name, value in
-      if request.value(forHTTPHeaderField: name) != nil { return false }
-      // A credential for this service must not be sent to another origin.
-      return isSameOrigin || !NetworkSensitiveHeader.matches(name, value, known: secretFields)
-    }
-    request = try request.addingHeaders(added)
+    try ownHeaders.add(to: &plan.request, isOwnOrigin: isOwnOrigin, plan.ofClients.secretFields)
   }
 }
 

@@ -26,7 +26,9 @@ public import Foundation
 nonisolated public struct NetworkClient: NetworkPerformer {
   /// Supplies the scheme, host and port for endpoints and request URLs that have no host. Its path is prepended to
   /// theirs.
-  public var baseURL: URL?
+  public var baseURL: URL? {
+    didSet { ownBase = baseURL.map(NetworkBaseURL.init) }
+  }
   /// Carries out the calls: a session, a ``NetworkScript`` in a test, another client, or a performer of the app.
   ///
   /// ```swift
@@ -36,7 +38,9 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var performer: any NetworkPerformer
   /// Header fields for every request that does not already have them. If this client or its performer has a base URL,
   /// fields that look like credentials are sent only to its origin.
-  public var headers: [String: String]
+  public var headers: [String: String] {
+    didSet { ownHeaders = NetworkClientHeaders(headers) }
+  }
   /// The retry policy of all calls. The fields that an endpoint or a call sets take precedence. Fields that it does not
   /// set are taken from the client that this one is made on.
   public var policy: RetryPolicy
@@ -47,6 +51,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   /// The middleware of every attempt. The first is the outermost. The deadline and a cancellation end the call, and the
   /// work of `next`; a middleware has to end its other work itself.
   public var middleware: [any NetworkMiddleware]
+  var ownBase: NetworkBaseURL?
+  var ownHeaders: NetworkClientHeaders
 
   /// Makes a client.
   ///
@@ -72,6 +78,8 @@ nonisolated public struct NetworkClient: NetworkPerformer {
     self.encoder = encoder
     self.decoder = decoder
     self.middleware = middleware
+    ownBase = baseURL.map(NetworkBaseURL.init)
+    ownHeaders = NetworkClientHeaders(headers)
   }
 
   /// The queue of the performer.
@@ -90,11 +98,9 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     defaults.baseURL = baseURL ?? defaults.baseURL
     defaults.encoder = encoder ?? defaults.encoder
     defaults.decoder = decoder ?? defaults.decoder
-    if !headers.isEmpty {
-      let fields = NetworkHeaders(headers)
-      defaults.ofEndpoints.contentType = fields["Content-Type"] ?? defaults.ofEndpoints.contentType
-      defaults.ofEndpoints.accept = fields["Accept"] ?? defaults.ofEndpoints.accept
-    }
+    // Setting a value allocates.
+    if let contentType = ownHeaders.contentType { defaults.ofEndpoints.contentType = contentType }
+    if let accept = ownHeaders.accept { defaults.ofEndpoints.accept = accept }
     if middleware.isEmpty { return defaults }
     defaults.ofEndpoints.valueMiddleware = self
     if !users.isEmpty {

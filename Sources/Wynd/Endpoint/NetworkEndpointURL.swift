@@ -50,20 +50,24 @@ nonisolated enum NetworkEndpointURL {
     return own + (own.hasSuffix("&") ? "" : "&") + query
   }
 
-  /// The URL of a request that has no host. Scheme, host and port are those of the base URL, and the path is appended to
-  /// its path.
-  static func url(completing url: URL, with baseURL: URL?) throws(NetworkError) -> URL {
-    guard let baseURL else { throw .invalidRequest(reason: "the call names no host, and the base URL is nil") }
+  /// The scheme, host and port of a base URL, as they are written in a URL, and its path.
+  static func parts(ofBase baseURL: URL) throws(NetworkError) -> (origin: String, path: String) {
     guard var parts = URLComponents(url: baseURL, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
     else { throw .invalidRequest(reason: "the call names no host, and the base URL has no host") }
     let scheme = parts.scheme?.lowercased()
     try check(["https", "http"].contains(scheme), "the scheme of the base URL is not http or https")
     let isPlain = parts.percentEncodedQuery == nil && parts.fragment == nil && parts.user == nil
     try check(isPlain, "a base URL has no query, fragment or user")
-    let path = try path(url.path(percentEncoded: true), after: parts.percentEncodedPath)
+    let path = parts.percentEncodedPath
     parts.percentEncodedPath = ""
     parts.scheme = scheme
-    return try self.url(parts.string ?? "", path, url.query(percentEncoded: true))
+    return (parts.string ?? "", path)
+  }
+
+  /// The URL of a request that has no host: its path is appended to that of the base URL.
+  static func url(_ origin: String, _ relative: URL, after path: String) throws(NetworkError) -> URL {
+    let path = try self.path(relative.path(percentEncoded: true), after: path)
+    return try url(origin, path, relative.query(percentEncoded: true))
   }
 
   /// At a character that does not belong in a path, Foundation encodes it or ends the path.

@@ -10,17 +10,23 @@ nonisolated extension URLRequest {
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if a field is not valid.
   func addingHeaders(_ fields: [String: String]) throws(NetworkError) -> URLRequest {
+    if fields.isEmpty { return self }
+    try NetworkRequestValidation.check(fields)
     var request = self
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    return request
+  }
+}
+
+nonisolated extension NetworkRequestValidation {
+  /// Throws if a header field is not valid, or two have the same name.
+  static func check(_ fields: [String: String]) throws(NetworkError) {
     var names: [String: String] = [:]
     for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
       if let other = names.updateValue(name, forKey: name.lowercased()) {
         throw .invalidRequest(reason: "the header fields \(other) and \(name) have the same name")
       }
-      if let invalid = NetworkRequestValidation.invalidReason(ofField: name, value) {
-        throw .invalidRequest(reason: invalid)
-      }
-      request.setValue(value, forHTTPHeaderField: name)
+      if let invalid = invalidReason(ofField: name, value) { throw .invalidRequest(reason: invalid) }
     }
-    return request
   }
 }
