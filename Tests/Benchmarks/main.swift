@@ -8,6 +8,7 @@ switch arguments.first {
 case nil: try Overhead.run(rounds: 40)
 case "overhead": try Overhead.run(rounds: number ?? 40)
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
+case "threads": exit(try await Threads.run())
 case "transfers": exit(try await Transfers.run())
 // For child processes of the benchmarks and for scripts.
 case "serve": try ServerProcess.serve()
@@ -21,7 +22,7 @@ default:
   print(
     """
     usage: swift run --package-path Tests -c release Benchmarks
-             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers]
+             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers | threads]
     """)
 }
 
