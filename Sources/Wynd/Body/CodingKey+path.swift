@@ -1,3 +1,7 @@
+// Body: the body of a request, which need not be in memory, and the upload that sends it in each attempt.
+// It needs Core. Endpoint and Transfer need it.
+// Start with RequestBody.swift.
+
 nonisolated extension [any CodingKey] {
   /// The path to a value, for a log: `users[3].email`. Nil at the top.
   var networkPath: String? {

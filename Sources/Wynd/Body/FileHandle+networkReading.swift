@@ -1,7 +1,3 @@
-// Body: the body of a request, which need not be in memory, and the upload that sends it in each attempt.
-// It needs Core. Endpoint and Transfer need it.
-// Start with RequestBody.swift.
-
 import Foundation
 
 // This extends a type of Foundation, so the name must not collide with one of the app.

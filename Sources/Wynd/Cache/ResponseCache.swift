@@ -151,5 +151,7 @@ nonisolated extension ResponseCache {
     return ResponseKey(url: Self.url(of: request), scope: NetworkHash.text(of: scope.joined(separator: "\n")))
   }
 
-  private static func url(of request: URLRequest) -> String { request.url?.networkAddress?.absoluteString ?? "" }
+  private static func url(of request: URLRequest) -> String {
+    request.url?.networkWithoutUserAndFragment?.absoluteString ?? ""
+  }
 }

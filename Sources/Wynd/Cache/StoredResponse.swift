@@ -70,7 +70,9 @@ nonisolated struct StoredResponse: Sendable, Codable {
 
   private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Foundation.Date)
   {
-    guard let url = request.url?.networkAddress, head.url?.networkAddress == url else { return nil }
+    guard let url = request.url?.networkWithoutUserAndFragment, head.url?.networkWithoutUserAndFragment == url else {
+      return nil
+    }
     self.url = url
     self.status = status
     self.body = body

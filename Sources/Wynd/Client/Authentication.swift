@@ -39,7 +39,7 @@ public import Foundation
 ///   The next call renews again, unless the renewal was refused: the response had status 400, 401 or 403, or the
 ///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
 ///   ``credential`` becomes nil. A call that was rejected then fails with its own response, in
-///   ``NetworkError/mappedError(_:_:)`` with the error of the renewal.
+///   ``NetworkError/middlewareError(_:_:)`` with the error of the renewal.
 /// - A call waits for a renewal until its deadline, and without one, which is the default, until the renewal ends. So
 ///   the closure may show a page for signing in. It has to end when the user closes that page.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
@@ -66,15 +66,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var headers: [String: String] = [:]
     var account: String?
     /// The header fields of the credential at sign-in. They identify the user across renewals.
-    var signInHeaders: [String: String] = [:]
+    var headersAtSignIn: [String: String] = [:]
     /// Counts sign-ins and sign-outs, so that a call never completes with another user's credential.
-    var signIn = 1
+    var number = 1
     /// The last renewal gave a credential that had expired already: the clock of the device is ahead.
     var ignoresExpiry = false
     var renewal: Renewal?
 
     /// 0 without a credential.
-    var currentSignIn: Int { credential == nil ? 0 : signIn }
+    var signInNumber: Int { credential == nil ? 0 : number }
   }
   private let origin: NetworkOrigin
   /// The names of the header fields of all credentials so far: a request that was signed with an earlier one may still be
@@ -105,7 +105,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     self.onChange = onChange
     self.renew = renew
     let headers = credential?.headers ?? [:]
-    state = NetworkLock(State(credential: credential, headers: headers, account: account, signInHeaders: headers))
+    state = NetworkLock(State(credential: credential, headers: headers, account: account, headersAtSignIn: headers))
     note(headers)
   }
 
@@ -140,7 +140,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     note(headers)
     state.withLock { state in
       state = State(
-        credential: credential, headers: headers, account: account, signInHeaders: headers, signIn: state.signIn + 1)
+        credential: credential, headers: headers, account: account, headersAtSignIn: headers, number: state.number + 1)
       report(credential)
     }
   }
@@ -158,11 +158,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ) async throws -> NetworkResponse<Data> {
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
-    let current = known.currentSignIn
+    let current = known.signInNumber
     let users = call.plan.values[NetworkSignedInUsers.self]
-    let signIn = users?.signIn(of: ObjectIdentifier(self), current: current) ?? current
-    if signIn == 0 { return try await next(request) }
-    guard let credential = known.credential, signIn == known.signIn else {
+    let number = users?.number(of: ObjectIdentifier(self), current: current) ?? current
+    if number == 0 { return try await next(request) }
+    guard let credential = known.credential, number == known.number else {
       throw URLError(.userAuthenticationRequired)
     }
     let sendRenewed = { [self] (rejection: NetworkError?) in
@@ -216,7 +216,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return nil }
     return state.withLock { state in
       if let account = state.account { return account }
-      let fields = state.signInHeaders.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
+      let fields = state.headersAtSignIn.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
       return fields.isEmpty ? nil : fields.joined(separator: "\n")
     }
   }
@@ -249,20 +249,20 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       if _Concurrency.Task.isCancelled { throw .cancelled }
       // The error is wrapped, because a retryable error of the renewal does not make the request retryable.
       guard let rejection, Self.isRefused(error) else { throw .generalError(error) }
-      throw .mappedError(error as? NetworkError ?? .generalError(error), rejection)
+      throw .middlewareError(error as? NetworkError ?? .generalError(error), rejection)
     }
   }
 
   /// The renewal in progress, a new one, or one that has ended already. Nil if the user has changed.
   private func renewal(of known: State, _ client: NetworkClient) -> Renewal? {
     state.withLock { state in
-      guard state.signIn == known.signIn, let current = state.credential, let renew else { return nil }
+      guard state.number == known.number, let current = state.credential, let renew else { return nil }
       if let renewal = state.renewal { return renewal }
       // Renewed since the request was signed.
       if state.headers != known.headers {
         return Renewal(work: _Concurrency.Task<Credential, any Swift.Error> { current })
       }
-      let work = startRenewal(of: current, known.signIn, client, renew)
+      let work = startRenewal(of: current, known.number, client, renew)
       let renewal = Renewal(work: work, maxRetries: client.policy.maxRetries ?? .max)
       state.renewal = renewal
       return renewal
@@ -271,7 +271,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Runs in its own task, because the call that started it may be canceled.
   private func startRenewal(
-    of old: Credential, _ signIn: Int, _ client: NetworkClient, _ renew: @escaping Renew
+    of old: Credential, _ number: Int, _ client: NetworkClient, _ renew: @escaping Renew
   ) -> _Concurrency.Task<Credential, any Swift.Error> {
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
@@ -280,22 +280,22 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return _Concurrency.Task { [client] in
       do {
         let new = try await NetworkCall.renewals.withValue(running) { try await renew(old, client) }
-        guard finish(signIn, with: new) else { throw URLError(.userAuthenticationRequired) }
+        guard finish(number, with: new) else { throw URLError(.userAuthenticationRequired) }
         return new
       } catch {
-        fail(signIn, with: error)
+        fail(number, with: error)
         throw error
       }
     }
   }
 
   /// Ends a renewal. Returns false and changes nothing if the user has signed in or out since it started.
-  private func finish(_ signIn: Int, with new: Credential) -> Bool {
+  private func finish(_ number: Int, with new: Credential) -> Bool {
     let headers = new.headers
     let hasExpired = new.hasExpired
     note(headers)
     return state.withLock { state in
-      if state.signIn != signIn { return false }
+      if state.number != number { return false }
       state.renewal = nil
       state.credential = new
       state.headers = headers
@@ -306,13 +306,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// Ends a renewal that failed, and with it the session of its user if it was refused.
-  private func fail(_ signIn: Int, with error: any Swift.Error) {
+  private func fail(_ number: Int, with error: any Swift.Error) {
     let isRefused = Self.isRefused(error)
     state.withLock { state in
-      if state.signIn != signIn { return }
+      if state.number != number { return }
       state.renewal = nil
       if !isRefused { return }
-      state = State(signIn: signIn + 1)
+      state = State(number: number + 1)
       report(nil, because: error)
     }
   }
@@ -324,7 +324,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     let error = (thrown.failure?.lastError ?? thrown).unmapped
     // An error that another `Authentication` threw is about another credential.
     switch error {
-    case .generalError, .mappedError: return false
+    case .generalError, .middlewareError: return false
     default: break
     }
     // A 403 may be a rate limit.
@@ -334,5 +334,5 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 }
 
 nonisolated extension Authentication: NetworkUser {
-  var currentSignIn: Int { state.withLock { $0.currentSignIn } }
+  var signInNumber: Int { state.withLock { $0.signInNumber } }
 }

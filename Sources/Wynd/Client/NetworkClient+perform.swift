@@ -41,7 +41,7 @@ nonisolated extension NetworkClient {
 
 nonisolated extension NetworkMiddleware {
   /// Puts this middleware around an attempt.
-  fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
+  func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
       let cause = NetworkErrorCause()
       do {
@@ -70,72 +70,5 @@ nonisolated extension NetworkCallPlan {
       }
       return outer?(plan, attempt) ?? attempt
     }
-  }
-}
-
-/// An attempt that middleware carries out, perhaps with several requests.
-nonisolated struct NetworkMiddlewareAttempt: Sendable {
-  private let outgoing: NetworkOutgoing
-  private let allowEmptyData: Bool
-  private let send: NetworkSend
-  /// Combines what the retry decision has to know about all requests of the attempt.
-  private let combined = NetworkLock(NetworkOutcome())
-
-  fileprivate init(_ outgoing: NetworkOutgoing, allowEmptyData: Bool, _ send: @escaping NetworkSend) {
-    self.outgoing = outgoing
-    self.allowEmptyData = allowEmptyData
-    self.send = send
-  }
-
-  /// Whether the latest response is to a redirected request, whose URL and method may differ from the original.
-  var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
-
-  fileprivate func run(in call: NetworkCall) async -> NetworkOutcome {
-    var call = call
-    call.attempt = self
-    let next = call.client.middleware.reversed().reduce(sending(in: call)) { next, middleware in
-      middleware.around(next, in: call)
-    }
-    do {
-      let response = try await next(outgoing.request)
-      var outcome = combined.withLock { $0 }
-      outcome.accepted = response
-      return outcome
-    } catch {
-      var outcome = combined.withLock { $0 }
-      outcome.error = NetworkError(thrown: error)
-      return outcome
-    }
-  }
-
-  /// The `next` of the last middleware: sends a request.
-  private func sending(in call: NetworkCall) -> NetworkMiddlewareNext {
-    { request in
-      let credential = call.plan.values[NetworkUnknownCredential.self]
-      credential?.note(request, before: outgoing.request, call.client.middleware)
-      var outgoing = outgoing
-      outgoing.request = request
-      outgoing.secretFields.formUnion(call.secretFields)
-      let outcome = await send(outgoing)
-      let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: allowEmptyData)
-      note(outcome, result)
-      return try result.get()
-    }
-  }
-
-  private func note(_ outcome: NetworkOutcome, _ result: RetryLoop.CallResult) {
-    combined.withLock { combined in
-      combined.hasFollowedRedirect = outcome.hasFollowedRedirect
-      if outcome.hasProgressed { combined.hasProgressed = true }
-      // Once a request may have been applied, a later failure does not prove otherwise.
-      if outcome.mayBeApplied || mayBeApplied(result) { combined.mayBeApplied = true }
-    }
-  }
-
-  /// Whether the server may have applied the request, assuming a POST without an Idempotency-Key. A 401 means that it
-  /// has not.
-  private func mayBeApplied(_ result: RetryLoop.CallResult) -> Bool {
-    guard case .failure(let error) = result else { return true }
-    return error.statusCode != 401 && error.delivery == .maybeApplied
   }
 }

@@ -112,8 +112,8 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
 
   var users: [any NetworkUser] { middleware.compactMap { $0 as? any NetworkUser } }
 
-  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {
-    try await performer.defaults.ofEndpoints.valueMiddleware?.pass(&response, of: plan)
+  func process(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {
+    try await performer.defaults.ofEndpoints.valueMiddleware?.process(&response, of: plan)
     let call = NetworkCall(client: self, plan)
     let received = response.withValue(response.data)
     for middleware in middleware.reversed() {

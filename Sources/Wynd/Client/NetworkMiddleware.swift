@@ -31,7 +31,7 @@ public import Foundation
 /// One that is used once may be a closure: `.around { request, next in try await next(request) }`.
 ///
 /// An error that a middleware throws is wrapped in ``NetworkError/generalError(_:)``. An error in place of one of
-/// `next` is wrapped in ``NetworkError/mappedError(_:_:)``, together with that one. A ``NetworkError`` is not wrapped.
+/// `next` is wrapped in ``NetworkError/middlewareError(_:_:)``, together with that one. A ``NetworkError`` is not wrapped.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Responds to a request, usually by calling `next` once. It may also call `next` several times, or not at all.
   ///
@@ -82,85 +82,3 @@ nonisolated extension NetworkMiddleware {
 /// A middleware that calls it in a closure of its own, such as the work of a `Task`, or passes it to another
 /// middleware, declares its parameter as `next: @escaping NetworkMiddlewareNext`.
 public typealias NetworkMiddlewareNext = @Sendable (URLRequest) async throws -> NetworkResponse<Data>
-
-/// The call that a request belongs to.
-nonisolated public struct NetworkCall: Sendable {
-  /// The client that performs the call.
-  public let client: NetworkClient
-  /// The endpoint that is loaded, or nil for a `URLRequest`.
-  public var endpoint: (any Endpoint)? { plan.endpoint }
-  /// Whether this is a download, an upload or a stream, including a call of an endpoint whose body is not in memory.
-  /// The ``NetworkResponse`` of an upload has the body of the response. The one of a download or a stream has none.
-  public var isTransfer: Bool { plan.transfer != nil }
-  /// The plan of the call, as it has reached the session.
-  let plan: NetworkCallPlan
-  /// The current attempt; nil for a parsed value.
-  var attempt: NetworkMiddlewareAttempt?
-
-  init(client: NetworkClient, _ plan: NetworkCallPlan) {
-    self.client = client
-    self.plan = plan
-  }
-
-  /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal
-  /// may have added one since the start of the call.
-  var secretFields: Set<String> {
-    client.middleware.reduce(into: plan.ofClients.secretFields) { $0.formUnion($1.secretFields) }
-  }
-
-  /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
-  /// renewals.
-  static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
-}
-
-nonisolated extension NetworkCall: CustomStringConvertible {
-  /// The number of the call, and the type of its endpoint.
-  public var description: String { "[\(plan.id)] \(endpoint.map { "\(type(of: $0))" } ?? "URLRequest")" }
-}
-
-/// A middleware that adds the credential of a user.
-nonisolated protocol NetworkUser: AnyObject, Sendable {
-  /// The number of the sign-in; 0 if nobody is signed in.
-  var currentSignIn: Int { get }
-}
-
-/// Remembers what `next` threw last: a middleware may replace it with an error of its own.
-nonisolated struct NetworkErrorCause: Sendable {
-  private let stored = NetworkLock<NetworkError?>(nil)
-
-  var last: NetworkError? { stored.withLock { $0 } }
-
-  func observing<Input>(
-    _ next: @escaping @Sendable (Input) async throws -> NetworkResponse<Data>
-  ) -> @Sendable (Input) async throws -> NetworkResponse<Data> {
-    { input in
-      do {
-        let response = try await next(input)
-        stored.withLock { $0 = nil }
-        return response
-      } catch {
-        stored.withLock { $0 = error as? NetworkError }
-        throw error
-      }
-    }
-  }
-}
-
-nonisolated extension NetworkError {
-  /// The error that the caller receives if a middleware throws this one. `cause` is what `next` has thrown.
-  init(thrown error: any Swift.Error, inPlaceOf cause: NetworkError? = nil) {
-    if let error = error as? NetworkError {
-      self = error
-    } else if error is CancellationError, _Concurrency.Task.isCancelled {
-      self = .cancelled
-    } else if let cause {
-      // A cancellation is not a failure to show, whatever a middleware makes of it.
-      if case .cancelled = cause { self = cause } else { self = .mappedError(error, cause) }
-    } else {
-      self = .generalError(error)
-    }
-  }
-
-  /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
-  var isOutage: Bool { inner?.isOutage ?? shouldRetry }
-}

@@ -1,3 +1,6 @@
+// Endpoint: describes a request to a service, and parses its response. It needs Core and Body.
+// Start with Endpoint.swift.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

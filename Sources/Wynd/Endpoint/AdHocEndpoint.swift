@@ -1,6 +1,3 @@
-// Endpoint: describes a request to a service, and parses its response. It needs Core and Body.
-// Start with Endpoint.swift.
-
 public import Foundation
 
 #if canImport(FoundationNetworking)
@@ -117,11 +114,6 @@ nonisolated extension AdHocEndpoint where Response == Void {
     ) { _, _, _ in }
   }
 }
-
-/// Where an ``AdHocEndpoint`` goes: a `String`, which is a path, or a whole `URL`.
-nonisolated public protocol NetworkLocation: Sendable {}
-nonisolated extension String: NetworkLocation {}
-nonisolated extension URL: NetworkLocation {}
 
 nonisolated extension AdHocEndpoint: CustomStringConvertible {
   /// The method and the path or the URL: no query value, no header and nothing of the body.

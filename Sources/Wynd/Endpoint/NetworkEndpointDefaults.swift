@@ -14,11 +14,6 @@ nonisolated struct NetworkEndpointDefaults: Sendable {
   var valueMiddleware: (any NetworkValueMiddleware)?
 }
 
-/// The middleware of a client, for the values that endpoints parse.
-nonisolated protocol NetworkValueMiddleware: Sendable {
-  func pass(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError)
-}
-
 nonisolated extension NetworkDefaults {
   var ofEndpoints: NetworkEndpointDefaults {
     get { values[NetworkEndpointDefaults.self] ?? NetworkEndpointDefaults() }

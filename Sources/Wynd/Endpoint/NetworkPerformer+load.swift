@@ -166,7 +166,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let defaults = defaults
     if defaults.ofEndpoints.valueMiddleware == nil {
-      return start(completionHandler, end: { endpoint.parsed($0, defaults) }, makePlan)
+      return start(completionHandler, convert: { endpoint.parsed($0, defaults) }, makePlan)
     }
     // Captured now: who is signed in, and the delegate of the session.
     let plan = Swift.Result { () throws(NetworkError) in try makePlan(defaults).started(on: self, defaults) }
@@ -182,7 +182,7 @@ nonisolated extension NetworkPerformer {
     of plan: NetworkCallPlan, _ endpoint: E, _ defaults: NetworkDefaults
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     var parsed = try endpoint.parsed(await perform(plan.started(on: self, defaults)), defaults).get()
-    try await defaults.ofEndpoints.valueMiddleware?.pass(&parsed, of: plan)
+    try await defaults.ofEndpoints.valueMiddleware?.process(&parsed, of: plan)
     return parsed
   }
 }

@@ -23,7 +23,7 @@ nonisolated extension NetworkResponse {
     let link = links.first { Self.isLink($0, relation.lowercased()) }
     guard let target = link?.first?.dropFirst().dropLast() else { return nil }
     // A user name and a password of the request do not belong to the target.
-    let own = response.url?.networkAddress
+    let own = response.url?.networkWithoutUserAndFragment
     // An empty reference is the response itself (RFC 3986 §4.4), which Foundation does not accept.
     return target.isEmpty ? own : URL.networkReference(String(target), relativeTo: own)
   }

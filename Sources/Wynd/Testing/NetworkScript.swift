@@ -168,7 +168,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
     case .failure(let error):
       completion.end(NetworkOutcome(error: error))
     case .silence:
-      pass(.bounded(seconds: outgoing.request.timeoutInterval)) {
+      run(after: .bounded(seconds: outgoing.request.timeoutInterval)) {
         completion.end(NetworkOutcome(error: URLError(.timedOut)))
       }
     }
@@ -227,7 +227,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
 
   func sleep(for delay: Swift.Duration) async throws {
     try _Concurrency.Task.checkCancellation()
-    pass(delay) {}
+    run(after: delay) {}
   }
 
   func timer(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
@@ -238,7 +238,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
 
   /// Advances the clock by the delay, and performs the action. If the deadline is due before that, advances to it, and
   /// ends the attempt instead.
-  private func pass(_ delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
+  private func run(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Swift.Duration, @Sendable () -> Void) in
       let before = state.now
       if let deadline = state.deadline, deadline.due <= before + delay {

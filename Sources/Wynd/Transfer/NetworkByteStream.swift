@@ -81,8 +81,8 @@ nonisolated final class NetworkByteStream: Sendable {
       onHead: { self.receive($0) },
       onData: { try self.receive($0) },
       onTask: { task in self.state.withLock { $0.task = task } })
-    completion.onCancel { self.end() }
-    arrived.onTermination = { _ in self.end() }
+    completion.onCancel { self.cancelRequest() }
+    arrived.onTermination = { _ in self.cancelRequest() }
     let sending = _Concurrency.Task { [outgoing] in self.finished(await send(outgoing)) }
     let hasEnded = state.withLock { state in
       state.sending = sending
@@ -93,7 +93,7 @@ nonisolated final class NetworkByteStream: Sendable {
   }
 
   /// Cancels the request, unless it has finished.
-  private func end() {
+  private func cancelRequest() {
     let sending = state.withLock { state in
       state.hasEnded = true
       state.task = nil

@@ -62,7 +62,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   }
 
   /// The result of the call, after closing the partial file.
-  func end(_ result: RetryLoop.CallResult) -> Swift.Result<NetworkResponse<URL>, NetworkError> {
+  func finish(_ result: RetryLoop.CallResult) -> Swift.Result<NetworkResponse<URL>, NetworkError> {
     let response = state.withLock { state in
       state.hasEnded = true
       state.partial.take()?.close()

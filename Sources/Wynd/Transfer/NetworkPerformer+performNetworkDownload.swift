@@ -53,7 +53,7 @@ nonisolated extension NetworkPerformer {
     let download = NetworkDownloadCall(
       to: destination, overwrites: overwrites, resumes: resumes, validate: validate, onProgress)
     let plan = download.added(to: try transferPlan(for: request, policy, defaults))
-    return try await download.end(perform(plan.started(on: self, defaults))).get()
+    return try await download.finish(perform(plan.started(on: self, defaults))).get()
   }
 
   /// The same with a completion handler, which is called on the session's `delegateQueue`. In an async function, a
@@ -69,7 +69,7 @@ nonisolated extension NetworkPerformer {
   ) -> NetworkTask {
     let download = NetworkDownloadCall(
       to: destination, overwrites: overwrites, resumes: resumes, validate: validate, onProgress)
-    return start(completionHandler, end: { download.end($0) }) { defaults throws(NetworkError) in
+    return start(completionHandler, convert: { download.finish($0) }) { defaults throws(NetworkError) in
       download.added(to: try transferPlan(for: request, policy, defaults))
     }
   }

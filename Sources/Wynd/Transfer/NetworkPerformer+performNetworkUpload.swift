@@ -39,7 +39,7 @@ nonisolated extension NetworkPerformer {
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    start(completionHandler, end: { $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, convert: { $0 }) { defaults throws(NetworkError) in
       try uploadPlan(request, body, policy, onProgress, defaults)
     }
   }

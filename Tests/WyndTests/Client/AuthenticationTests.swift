@@ -176,7 +176,7 @@ import WyndLoopbackServer
     let (client, _) = Self.client(server, "old")
     let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
     #expect(error.statusCode == 401 && error.response?.url?.path == "/" && !error.shouldRetry)
-    guard case .mappedError(let renewal as NetworkError, .endpointError) = error else {
+    guard case .middlewareError(let renewal as NetworkError, .endpointError) = error else {
       Issue.record("\(error)")
       return
     }

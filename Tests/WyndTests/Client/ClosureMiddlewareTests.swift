@@ -19,7 +19,7 @@ import Wynd
       let response = try await next(request)
       if response.data != Data(text.utf8) { return response }
       let rejected = Rejected(shouldRetry: isRetryable)
-      throw NetworkError.mappedError(rejected, .endpointError(response.response, response.data))
+      throw NetworkError.middlewareError(rejected, .endpointError(response.response, response.data))
     }
   }
 

@@ -355,7 +355,7 @@ import WyndLoopbackServer
 extension NetworkError {
   fileprivate func thrown<E: Error>(as type: E.Type) -> Bool {
     switch self {
-    case .generalError(let error), .mappedError(let error, _): error is E
+    case .generalError(let error), .middlewareError(let error, _): error is E
     case .inaccessible(let failure): failure.lastError.thrown(as: type)
     default: false
     }

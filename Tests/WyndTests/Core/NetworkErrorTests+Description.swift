@@ -79,11 +79,11 @@ extension NetworkErrorTests {
   @Test func keepsTheTextOfAnErrorOfTheApp() throws {
     #expect(NetworkError.generalError(Closed()).errorDescription == "The shop is closed.")
     #expect(Self.ended(.generalError(Closed()), .maxRetries).errorDescription == "The shop is closed.")
-    let mapped = NetworkError.mappedError(Closed(), try Self.status(503))
+    let mapped = NetworkError.middlewareError(Closed(), try Self.status(503))
     #expect(mapped.errorDescription == "The shop is closed.")
     #expect(Self.ended(mapped, .maxRetries).errorDescription == "The shop is closed.")
     #expect(
-      NetworkError.mappedError(Mute(shouldRetry: true), try Self.status(503)).errorDescription
+      NetworkError.middlewareError(Mute(shouldRetry: true), try Self.status(503)).errorDescription
         == (try Self.status(503).errorDescription))
     let nested = NetworkError.generalError(try Self.status(503))
     #expect(nested.errorDescription == (try Self.status(503).errorDescription))

@@ -33,7 +33,7 @@ import WyndLoopbackServer
       .noResponseData(response),
       .endpointError(response, body), .cancelled, .invalidRequest(reason: "it has no URL"),
       .undecodable(Chatty(), response, body), .generalError(TransferError.responseTooLarge(limit: 10)),
-      .mappedError(Chatty(), .endpointError(response, body)), .mappedError(Chatty(), .urlError(urlError)),
+      .middlewareError(Chatty(), .endpointError(response, body)), .middlewareError(Chatty(), .urlError(urlError)),
     ]
     return simple
       + simple.map { error in
@@ -204,21 +204,21 @@ import WyndLoopbackServer
     let error = NetworkError.generalError(try Self.status(402))
     #expect(error.statusCode == nil && error.data == nil)
     #expect(Self.ended(error, .maxRetries).statusCode == nil)
-    let urlError = NetworkError.mappedError(NetworkError.urlError(URLError(.timedOut)), try Self.status(401))
+    let urlError = NetworkError.middlewareError(NetworkError.urlError(URLError(.timedOut)), try Self.status(401))
     #expect(urlError.statusCode == 401 && urlError.urlError?.code == .timedOut)
-    let mapped = NetworkError.mappedError(NetworkError.generalError(Closed()), try Self.status(401))
+    let mapped = NetworkError.middlewareError(NetworkError.generalError(Closed()), try Self.status(401))
     #expect(mapped.statusCode == 401 && mapped.serviceError(as: Closed.self) != nil)
     #expect(mapped.errorDescription == "The shop is closed.")
   }
 
   @Test func mappedErrorHasStatusURLErrorAndStopReasonOfItsCause() throws {
     let cause = try Self.status(503)
-    let mapped = NetworkError.mappedError(Chatty(), cause)
+    let mapped = NetworkError.middlewareError(Chatty(), cause)
     #expect(mapped.statusCode == 503 && mapped.response === cause.response && mapped.shouldRetry)
-    #expect(NetworkError.mappedError(Chatty(), .urlError(URLError(.timedOut))).urlError?.code == .timedOut)
-    #expect(!NetworkError.mappedError(Chatty(), try Self.status(404)).shouldRetry)
-    #expect(!NetworkError.mappedError(Self.Mute(shouldRetry: false), cause).shouldRetry)
-    let ended = NetworkError.mappedError(Chatty(), Self.ended(cause, .maxRetries))
+    #expect(NetworkError.middlewareError(Chatty(), .urlError(URLError(.timedOut))).urlError?.code == .timedOut)
+    #expect(!NetworkError.middlewareError(Chatty(), try Self.status(404)).shouldRetry)
+    #expect(!NetworkError.middlewareError(Self.Mute(shouldRetry: false), cause).shouldRetry)
+    let ended = NetworkError.middlewareError(Chatty(), Self.ended(cause, .maxRetries))
     #expect(ended.stopReason == .maxRetries && ended.attempts.count == ended.failure?.attempts.count)
     #expect(ended.serviceError(as: Chatty.self) != nil)
   }

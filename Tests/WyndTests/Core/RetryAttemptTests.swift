@@ -56,7 +56,7 @@ import Testing
       withUnsafeCurrentTask { $0?.cancel() }
       return await Hasty().send(outgoing)
     }.value
-    #expect(outcome.end == .cancelled && outcome.response == nil)
+    #expect(outcome.endedBy == .cancellation && outcome.response == nil)
   }
 
   // MARK: A call that is canceled

@@ -32,7 +32,7 @@ import Testing
     _ error: NetworkError, _ persistent: Int, _ mayHaveReachedServer: Bool
   ) -> [NetworkAttempt] {
     var history = failures(persistent)
-    for index in history.indices { history[index].delivery = mayHaveReachedServer ? .maybeApplied : .notSent }
+    for index in history.indices { history[index].delivery = mayHaveReachedServer ? .mayHaveBeenApplied : .notSent }
     history.append(.init(number: persistent + 1, startedAt: .zero, duration: .zero))
     history[persistent].delivery = error.delivery
     return history
@@ -140,7 +140,7 @@ import Testing
     for (error, got, expected) in rows {
       var outcome = NetworkOutcome(error: error.response == nil ? error : nil)
       outcome.note(mayHaveSent: got == .body, hasFollowedRedirect: got == .redirect)
-      let delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
+      let delivery = outcome.mayHaveBeenApplied ? .mayHaveBeenApplied : error.delivery
       #expect(RepeatSafety(of: post, isReadOnly: false, after: delivery) == expected, "\(error) \(got)")
     }
     #expect(RepeatSafety(of: Self.request("POST", key: true), isReadOnly: false) == .idempotencyKey)

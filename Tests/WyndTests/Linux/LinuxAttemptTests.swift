@@ -16,7 +16,7 @@
         completion.cancel()
         NetworkSessionTransport(session: session).start(
           NetworkOutgoing(request: URLRequest(url: server.url("/canceled"))), completion)
-        #expect(await completion.outcome().end == .cancelled)
+        #expect(await completion.outcome().endedBy == .cancellation)
       }
       _ = try await session.performNetworkRequest(server.url("/later"))
       #expect(server.requests.map(\.target) == ["/later"])

@@ -32,7 +32,7 @@ nonisolated public struct NetworkAttempt: Sendable {
   /// The number of retries after it that the ``RetryBudget`` skipped.
   var skippedRetries = 0
   /// What has become of its request.
-  var delivery = NetworkDelivery.maybeApplied
+  var delivery = NetworkDelivery.mayHaveBeenApplied
 }
 
 nonisolated extension NetworkAttempt: CustomStringConvertible {

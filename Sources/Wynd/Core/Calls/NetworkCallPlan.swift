@@ -81,6 +81,15 @@ nonisolated extension NetworkCallPlan {
   }
 
   /// Carries out an attempt: a request, inside everything that is put around it. Nil if that is nothing.
+  ///
+  /// The layers of a call, from the outside:
+  ///
+  ///     performer       a client completes the request, a cache may respond           once per call
+  ///       retry loop    decides about each failure, waits                             RetryLoop
+  ///         middleware  of the clients, the outermost first                           once per attempt
+  ///           transfer  a download, an upload or a stream                             once per request of a middleware
+  ///             transport  validates the request, and starts it on a session          NetworkSessionTransport
+  ///               hop   on Linux: one task for each redirect; on Apple's platforms one task in all
   func attempt(on transport: any NetworkTransport) -> NetworkSend? {
     if transfer == nil, middleware == nil { return nil }
     let send: NetworkSend = { await transport.send($0) }

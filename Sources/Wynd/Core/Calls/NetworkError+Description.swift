@@ -28,7 +28,7 @@ nonisolated extension NetworkError: NetworkLoggableError, CustomStringConvertibl
     case .noResponse, .invalidResponseType: "no HTTP response"
     case .invalidRequest(let reason): "invalid request: \(reason)"
     case .generalError(let error): "The request failed: \(Self.reason(error))"
-    case .mappedError(let error, let cause): "The request failed: \(Self.reason(error)): \(cause)"
+    case .middlewareError(let error, let cause): "The request failed: \(Self.reason(error)): \(cause)"
     case .inaccessible(let failure): failure.description
     case .cancelled: "canceled"
     }

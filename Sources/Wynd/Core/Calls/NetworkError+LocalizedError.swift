@@ -20,7 +20,7 @@ nonisolated extension NetworkError: LocalizedError {
 
   /// The wrapped error whose sentence people read. A `URLError` that a middleware threw takes precedence.
   private var shown: Self? {
-    if case .mappedError(let error as URLError, _) = self { return .urlError(error) }
+    if case .middlewareError(let error as URLError, _) = self { return .urlError(error) }
     // What another request did not find, such as that of a renewal, is not what the person has asked for.
     if case .generalError(let error as Self) = self, error.isMistakeOfRequest { return nil }
     return inner

@@ -16,7 +16,7 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The properties unwrap ``inaccessible(_:)``, ``mappedError(_:_:)`` and ``generalError(_:)``. So ask for
+/// The properties unwrap ``inaccessible(_:)``, ``middlewareError(_:_:)`` and ``generalError(_:)``. So ask for
 /// ``statusCode``, ``urlError`` or ``serviceError(as:decoder:)`` rather than for a case. ``statusCode``, ``response``
 /// and ``data`` never belong to another request, such as the renewal of a credential.
 ///
@@ -52,7 +52,7 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// A middleware threw the first error in place of the second one, the error of the request. The second one has the
   /// response and the attempts. It decides whether a retry may help, unless the first one is a ``RetryableError``. A
   /// first one that is a ``NetworkError`` says why the renewal of an ``Authentication`` was refused.
-  indirect case mappedError(any Swift.Error, NetworkError)
+  indirect case middlewareError(any Swift.Error, NetworkError)
 
   /// Whether a retry may help. Whether the request is safe to repeat is a separate decision (``RepeatSafety``).
   public var shouldRetry: Bool {
@@ -102,7 +102,7 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// The error of a middleware, a transfer or an endpoint.
   var thrown: (any Swift.Error)? {
     switch self {
-    case .generalError(let error), .mappedError(let error, _): error
+    case .generalError(let error), .middlewareError(let error, _): error
     default: nil
     }
   }
@@ -110,7 +110,7 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// The error of the same request that this one wraps.
   var cause: Self? {
     switch self {
-    case .mappedError(_, let cause): cause
+    case .middlewareError(_, let cause): cause
     case .inaccessible(let failure): failure.lastError
     default: nil
     }
@@ -119,10 +119,10 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// The error that this one wraps, perhaps that of another request.
   var inner: Self? { cause ?? thrown as? Self ?? (thrown as? URLError).map { .urlError($0) } }
 
-  /// The error of the request, unwrapped from ``mappedError(_:_:)``. After a refused renewal it remains wrapped, so
+  /// The error of the request, unwrapped from ``middlewareError(_:_:)``. After a refused renewal it remains wrapped, so
   /// that the rejection has no further consequences.
   var unmapped: Self {
-    if case .mappedError(let error, let cause) = self, !(error is NetworkError) { cause.unmapped } else { self }
+    if case .middlewareError(let error, let cause) = self, !(error is NetworkError) { cause.unmapped } else { self }
   }
 
   /// Whether the call was canceled, by the caller or by the system. Do not show this as a failure.

@@ -99,7 +99,7 @@ nonisolated extension NetworkError {
     case .endpointError(let response, let data): return (response, data ?? Data())
     case .inaccessible(let failure): return failure.lastError.ofStatus
     // The renewal of a credential was refused: the response is the rejection of the old one.
-    case .mappedError(let error, let cause) where error is Self: return cause.ofStatus
+    case .middlewareError(let error, let cause) where error is Self: return cause.ofStatus
     default: return nil
     }
   }

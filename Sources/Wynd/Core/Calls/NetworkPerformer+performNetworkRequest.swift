@@ -37,7 +37,7 @@ nonisolated extension NetworkPerformer {
     _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default, completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    start(completionHandler, end: { $0.map(\.data) }) { defaults throws(NetworkError) in
+    start(completionHandler, convert: { $0.map(\.data) }) { defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }
@@ -69,7 +69,8 @@ nonisolated extension NetworkPerformer {
     acceptsAnyStatus: Bool = false, policy: RetryPolicy = .default,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    start(completionHandler, end: { acceptsAnyStatus ? $0.acceptingAnyStatus : $0 }) { defaults throws(NetworkError) in
+    start(completionHandler, convert: { acceptsAnyStatus ? $0.acceptingAnyStatus : $0 }) {
+      defaults throws(NetworkError) in
       try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
     }
   }

@@ -1,7 +1,7 @@
 public import Foundation
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  import FoundationNetworking
 #endif
 
 /// Carries out network calls: a `URLSession`, a ``NetworkClient``, or in a test a ``NetworkScript``.
@@ -83,16 +83,17 @@ nonisolated extension NetworkPerformer {
     return plan
   }
 
-  /// Starts a call with a completion handler, which receives the error if there is no valid call. `end` turns the result
+  /// Starts a call with a completion handler, which receives the error if there is no valid call. `convert` turns the result
   /// of the call into the result of the method.
   func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void,
-    end: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Swift.Result<Value, NetworkError>,
+    convert:
+      @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Swift.Result<Value, NetworkError>,
     _ makePlan: (NetworkDefaults) throws(NetworkError) -> NetworkCallPlan
   ) -> NetworkTask {
     let defaults = defaults
     do throws(NetworkError) {
-      return perform(try makePlan(defaults).started(on: self, defaults)) { completion(end($0)) }
+      return perform(try makePlan(defaults).started(on: self, defaults)) { completion(convert($0)) }
     } catch {
       return startTask(completion) { .failure(error) }
     }
@@ -106,54 +107,5 @@ nonisolated extension NetworkPerformer {
       let value = await work()
       delegateQueue.addOperation { completion(value) }
     }
-  }
-}
-
-/// What a performer supplies to the calls that are made on it.
-nonisolated public struct NetworkDefaults: Sendable {
-  /// The base URL with which a client completes requests that have no host.
-  public internal(set) var baseURL: URL?
-  /// Encodes the JSON bodies of endpoints that specify no encoder.
-  public var encoder: JSONEncoder?
-  /// Decodes the responses of endpoints that specify no decoder.
-  public var decoder: JSONDecoder?
-  /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
-  var session: URLSession?
-  /// Waits between the connections of an event stream. The retry loop has a clock of its own.
-  var clock: any RetryClock = ContinuousRetryClock()
-  /// What other folders supply.
-  var values = NetworkTypedValues()
-
-  /// Makes defaults.
-  public init(encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil) {
-    self.encoder = encoder
-    self.decoder = decoder
-  }
-}
-
-nonisolated extension NetworkDefaults: CustomStringConvertible {
-  /// The base URL, without what may be secret.
-  public var description: String { "NetworkDefaults(\(baseURL?.redactedForLog ?? "no base URL"))" }
-}
-
-nonisolated extension URLSession: NetworkSendingPerformer {
-  /// Nothing but the session itself.
-  public var defaults: NetworkDefaults {
-    var defaults = NetworkDefaults()
-    defaults.session = self
-    return defaults
-  }
-
-  /// Carries out a call with the configuration and the delegate of this session.
-  public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
-    await RetryLoop(plan, on: plan.transport(on: self)).run()
-  }
-
-  /// The same with a completion handler. When this returns, the app may finish the session.
-  public func perform(
-    _ plan: NetworkCallPlan,
-    completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
-  ) -> NetworkTask {
-    RetryLoop(plan, on: plan.transport(on: self)).start(on: delegateQueue, completion: completionHandler)
   }
 }

@@ -1,7 +1,3 @@
-// Loop: carries out a call: an attempt, a decision, a wait, and the next attempt, until there is a result.
-// It uses the network through NetworkTransport and time through RetryClock, so a test can replace both.
-// Start with RetryLoop.swift.
-
 import Foundation
 
 /// A value that several threads share, protected by a mutex.

@@ -7,37 +7,37 @@ import Foundation
 /// The outcome of one attempt, as URLSession and what is around it report it.
 nonisolated struct NetworkOutcome: Sendable {
   /// What ended the attempt.
-  enum End: Sendable {
+  enum Cause: Sendable {
     /// The response, or an error.
-    case finished
+    case response
     /// The deadline of the call.
     case deadline
     /// The caller.
-    case cancelled
+    case cancellation
   }
 
   var data: Data?
   var response: URLResponse?
   var error: (any Swift.Error)?
-  var end = End.finished
+  var endedBy = Cause.response
   /// Whether the error or the response comes from the last server after a redirect.
   var hasFollowedRedirect = false
   /// Whether a server may have applied a request of the attempt, whatever the error says. A middleware may send several
   /// requests in one attempt: one of them is enough.
-  var mayBeApplied = false
+  var mayHaveBeenApplied = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
   var accepted: NetworkResponse<Data>?
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
 
-  static var deadline: Self { Self(error: URLError(.timedOut), end: .deadline) }
-  static var cancelled: Self { Self(error: NetworkError.cancelled, end: .cancelled) }
+  static var deadline: Self { Self(error: URLError(.timedOut), endedBy: .deadline) }
+  static var cancelled: Self { Self(error: NetworkError.cancelled, endedBy: .cancellation) }
 
   /// Notes what is known of the request. `mayHaveSent`: a server may have received it whole.
   mutating func note(mayHaveSent: Bool, hasFollowedRedirect: Bool) {
     self.hasFollowedRedirect = hasFollowedRedirect
     // A POST may have been applied before the redirect. If something was sent, no error proves the opposite.
-    mayBeApplied = hasFollowedRedirect || (mayHaveSent && error != nil)
+    mayHaveBeenApplied = hasFollowedRedirect || (mayHaveSent && error != nil)
   }
 
   /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
@@ -82,14 +82,5 @@ nonisolated struct NetworkOutcome: Sendable {
     case .EPROTO: .cannotParseResponse
     default: nil
     }
-  }
-}
-
-nonisolated extension URLError {
-  /// An error with another code, and the original one as the underlying error.
-  init(_ code: Code, causedBy original: any Swift.Error, _ userInfo: [String: Any]) {
-    var userInfo = userInfo
-    userInfo[NSUnderlyingErrorKey] = original
-    self.init(code, userInfo: userInfo)
   }
 }

@@ -42,11 +42,11 @@ nonisolated struct RetryCallState: Sendable {
   var unreachableTime: Swift.Duration { elapsed - (unreachableSince ?? elapsed) }
 
   /// What has become of the request of the latest failure.
-  var delivery: NetworkDelivery { history.last?.delivery ?? .maybeApplied }
+  var delivery: NetworkDelivery { history.last?.delivery ?? .mayHaveBeenApplied }
 
   /// Adds an attempt that failed.
   mutating func add(_ attempt: NetworkAttempt) {
-    if history.last?.delivery == .maybeApplied { mayBeInProgress = true }
+    if history.last?.delivery == .mayHaveBeenApplied { mayBeInProgress = true }
     history.append(attempt)
     if attempt.error?.isPersistent == true { persistentFailures += 1 }
   }

@@ -60,7 +60,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     startAttempt(attempt)
     let earlyOutcome = attempt.onEnd { [self] outcome in
       // A cancellation ends the attempt inside `cancel()`, in which the app may hold a lock that the handler needs.
-      proceed(after: outcome, task, deliver, isOnCallersStack: outcome.end == .cancelled)
+      proceed(after: outcome, task, deliver, isOnCallersStack: outcome.endedBy == .cancellation)
     }
     if let earlyOutcome { proceed(after: earlyOutcome, task, deliver, isOnCallersStack: true) }
     return task
@@ -168,9 +168,9 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   }
 
   private func stepAfterFailure(_ error: NetworkError, _ outcome: NetworkOutcome) -> Step {
-    if outcome.end == .cancelled { return .end(fail(.cancelled, .cancelled)) }
+    if outcome.endedBy == .cancellation { return .end(fail(.cancelled, .cancelled)) }
     record(error, outcome)
-    if outcome.end == .deadline { return .end(stop(.deadline)) }
+    if outcome.endedBy == .deadline { return .end(stop(.deadline)) }
     if outcome.hasProgressed { state.startOver() }
     updateBudget(error, outcome)
     let mayConsultApp = plan.policy.shouldRetry != nil && !error.isCancellation
@@ -180,7 +180,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome) {
     var attempt = endedAttempt
     attempt.error = error
-    attempt.delivery = outcome.mayBeApplied ? .maybeApplied : error.delivery
+    attempt.delivery = outcome.mayHaveBeenApplied ? .mayHaveBeenApplied : error.delivery
     state.add(attempt)
     state.elapsed = elapsed
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)

@@ -5,5 +5,5 @@ nonisolated enum NetworkDelivery: Sendable {
   /// A server may have received it, and refused it before processing it.
   case refused
   /// A server may have applied it.
-  case maybeApplied
+  case mayHaveBeenApplied
 }

@@ -33,7 +33,7 @@ nonisolated struct NetworkErrorMeaning: Sendable {
   var sentence: String
 
   init(
-    _ sentence: String, _ retry: Retry = .never, _ delivery: NetworkDelivery = .maybeApplied,
+    _ sentence: String, _ retry: Retry = .never, _ delivery: NetworkDelivery = .mayHaveBeenApplied,
     _ server: Server = .overloaded
   ) {
     self.retry = retry
@@ -137,8 +137,8 @@ nonisolated extension NetworkError {
   var delivery: NetworkDelivery {
     switch self {
     // The error of another request, or of another call with attempts of its own.
-    case .generalError, .inaccessible: .maybeApplied
-    case .mappedError(_, let cause): cause.delivery
+    case .generalError, .inaccessible: .mayHaveBeenApplied
+    case .middlewareError(_, let cause): cause.delivery
     default: meaning.delivery
     }
   }

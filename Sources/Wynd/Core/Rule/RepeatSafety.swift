@@ -44,7 +44,7 @@ nonisolated extension RepeatSafety {
   /// The rule. The first row that applies decides. `isReadOnly`: what the request is declared to do; nil means what its
   /// method says.
   init(
-    of request: URLRequest, isReadOnly: Bool?, after delivery: NetworkDelivery = .maybeApplied,
+    of request: URLRequest, isReadOnly: Bool?, after delivery: NetworkDelivery = .mayHaveBeenApplied,
     retriesNonIdempotent: Bool = false
   ) {
     let method = request.networkMethod

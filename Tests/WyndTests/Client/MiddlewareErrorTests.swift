@@ -8,7 +8,7 @@ import Wynd
 
 /// A middleware that throws an error of the app in place of the request's does not end the retries, and the error keeps
 /// what is known about the request.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct MappedErrorTests {
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct MiddlewareErrorTests {
   typealias Closure = NetworkMiddlewareTests.Closure
   typealias Item = NetworkClientTests.Item
 
@@ -61,7 +61,7 @@ import Wynd
     let script = NetworkScript([.status(404)])
     let error = try await Self.error(script, [Self.mapping()])
     #expect(script.requests.count == 1 && error.statusCode == 404)
-    guard case .mappedError(let own as ShopError, .endpointError) = error else { Issue.record("\(error)"); return }
+    guard case .middlewareError(let own as ShopError, .endpointError) = error else { Issue.record("\(error)"); return }
     #expect(own == .closed)
   }
 

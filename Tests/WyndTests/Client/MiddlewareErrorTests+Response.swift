@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// An error that a middleware replaces is still that of the response.
-extension MappedErrorTests {
+extension MiddlewareErrorTests {
   private struct Problem: Error, Decodable, Equatable { let code: Int }
   private static let origin = URL(string: "https://a.example")
 
@@ -49,7 +49,7 @@ extension MappedErrorTests {
     #expect(error.statusCode == 422 && error.data == Data("no".utf8) && script.requests.count == 1)
     #expect(error.urlError?.code == .notConnectedToInternet)
     if !isOnApplePlatforms { #expect(error.localizedDescription == "There is no internet connection.") }
-    guard case .mappedError(is URLError, .endpointError) = error else { Issue.record("\(error)"); return }
+    guard case .middlewareError(is URLError, .endpointError) = error else { Issue.record("\(error)"); return }
   }
 
   /// A POST that the server may have applied is not repeated because a middleware says that there was no connection.

@@ -1,0 +1,34 @@
+/// The call that a request belongs to.
+nonisolated public struct NetworkCall: Sendable {
+  /// The client that performs the call.
+  public let client: NetworkClient
+  /// The endpoint that is loaded, or nil for a `URLRequest`.
+  public var endpoint: (any Endpoint)? { plan.endpoint }
+  /// Whether this is a download, an upload or a stream, including a call of an endpoint whose body is not in memory.
+  /// The ``NetworkResponse`` of an upload has the body of the response. The one of a download or a stream has none.
+  public var isTransfer: Bool { plan.transfer != nil }
+  /// The plan of the call, as it has reached the session.
+  let plan: NetworkCallPlan
+  /// The current attempt; nil for a parsed value.
+  var attempt: NetworkMiddlewareAttempt?
+
+  init(client: NetworkClient, _ plan: NetworkCallPlan) {
+    self.client = client
+    self.plan = plan
+  }
+
+  /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal
+  /// may have added one since the start of the call.
+  var secretFields: Set<String> {
+    client.middleware.reduce(into: plan.ofClients.secretFields) { $0.formUnion($1.secretFields) }
+  }
+
+  /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
+  /// renewals.
+  static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
+}
+
+nonisolated extension NetworkCall: CustomStringConvertible {
+  /// The number of the call, and the type of its endpoint.
+  public var description: String { "[\(plan.id)] \(endpoint.map { "\(type(of: $0))" } ?? "URLRequest")" }
+}

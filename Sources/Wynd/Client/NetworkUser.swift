@@ -1,0 +1,5 @@
+/// A middleware that adds the credential of a user.
+nonisolated protocol NetworkUser: AnyObject, Sendable {
+  /// The number of the sign-in; 0 if nobody is signed in.
+  var signInNumber: Int { get }
+}
