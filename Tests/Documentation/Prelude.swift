@@ -18,6 +18,8 @@ public let photo = url
 public let report = url
 public let folder = url
 nonisolated(unsafe) public var request = URLRequest(url: url)
+nonisolated(unsafe) public var search = URLRequest(url: url)
+nonisolated(unsafe) public var clear = URLRequest(url: url)
 #if ISOLATED
   @MainActor
 #endif
@@ -51,6 +53,7 @@ public struct User: Codable, Sendable {
   }
 }
 public let newUser = User(id: 1, name: "Ada")
+public struct Problem: Error, Decodable { public var title: String }
 public struct Filter: Encodable, Sendable { public var page = 1 }
 public let filter = Filter()
 public struct Order: Encodable, Sendable {}

@@ -12,7 +12,7 @@ public import Foundation
 /// } catch {
 ///   if case .cancelled = error { return }
 ///   show(error.localizedDescription)          // a sentence for people
-///   log("\(request.httpMethod ?? "GET"): \(error)")     // for logs: no credential in a header, no query value
+///   print(request.httpMethod ?? "GET", error)         // for logs: no credential in a header, no query value
 /// }
 /// ```
 ///

@@ -35,7 +35,7 @@ nonisolated public struct NetworkTask: Sendable {
   }
 
   /// Cancels the call, even while it waits for a retry or for `resume()`. The completion handler receives
-  /// `.failure(.cancelled)`. No further request is sent, but one that is in flight may still reach the server. Does
+  /// `.failure(.cancelled)`, or `URLError.cancelled` from `networkDataTask`. No further request is sent, but one that is in flight may still reach the server. Does
   /// nothing after the end of the call.
   public func cancel() {
     let (action, start) = state.withLock { state in
