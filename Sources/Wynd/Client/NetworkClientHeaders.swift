@@ -22,10 +22,10 @@ nonisolated struct NetworkClientHeaders: Sendable {
 
   private func value(of name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
 
-  /// Adds the fields that the request does not already have.
+  /// Adds the fields that the request does not already have. `isOwnOrigin`: whether the request goes to the service of
+  /// the client; no other one must receive a credential.
   ///
-  /// - Parameter isOwnOrigin: Whether the request goes to the service of the client. No other one must receive a
-  ///   credential.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if a field is not valid.
   func add(to request: inout URLRequest, isOwnOrigin: Bool, _ secretFields: Set<String>) throws(NetworkError) {
     if let invalid { throw invalid }
     for (name, value) in fields where request.value(forHTTPHeaderField: name) == nil {
