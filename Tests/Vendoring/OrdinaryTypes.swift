@@ -66,6 +66,39 @@ func callsWithOrdinaryTypes(
   _ = (adding, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o)
 }
 
+/// First spellings of a newcomer: one call each.
+func firstSpellings(_ url: URL, _ request: URLRequest, _ file: URL, _ data: Data) async throws {
+  let session = URLSession.shared
+  do throws(NetworkError) {
+    let a: [Member] = try await session.load(url, maxRetries: 3)
+    let b: Member = try await session.load(.post(url, body: .json(["id": 1])), policy: .interactive)
+    let c = try await session.load(request, as: Member.self, maxRetries: 2)
+    try await session.load(.delete(url), maxRetries: 0)
+    _ = (a, b, c)
+  } catch {
+    print(error.isUnreachable, error.isTimeout, error.isCancellation)
+  }
+  session.load(url, as: [Member].self, maxRetries: 1) { result in print((try? result.get().count) ?? 0) }
+  try await session.performNetworkUpload(request, from: file) { print($0.fraction ?? 0) }
+  try await session.performNetworkUpload(request, from: data)
+  try await session.performNetworkUpload(request, from: .json(["a": "b"]))
+  let body = RequestBody.stream { InputStream(data: data) }
+  session.performNetworkUpload(request, from: body, completionHandler: { _ in })
+  session.performNetworkUpload(request, from: file, completionHandler: { _ in })
+  let (bytes, response) = try await session.networkData(from: url)
+  let (_, _) = try await session.networkData(for: .get(url, as: Member.self))
+  let task = session.networkDataTask(with: url) { data, _, error in print(data ?? Data(), error ?? "") }
+  task.resume()
+  let stream = try await session.networkBytes(for: request.declared(isReadOnly: true), acceptsAnyStatus: true)
+  for try await line in stream.lines { print(line) }
+  _ = (bytes, response.statusCode, stream.headers.dictionary)
+}
+
+func firstSpellingsWithAHandler(_ session: URLSession, _ url: URL) {
+  session.load(Members(), maxRetries: 1) { result in print((try? result.get().count) ?? 0) }
+  session.load(.get(url, as: Member.self)) { (result: Swift.Result<Member, NetworkError>) in print(result) }
+}
+
 func bodiesOfOrdinaryTypes(
   _ text: [String: String], _ counts: [String: Int], _ values: NetworkValues, _ member: Member, page: Int
 ) -> [RequestBody] {

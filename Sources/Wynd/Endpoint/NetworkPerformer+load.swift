@@ -159,6 +159,25 @@ nonisolated extension NetworkPerformer {
     }
   }
 
+  /// If no type is known, the compiler says how to name it.
+  @available(
+    *, unavailable,
+    message: "name the type of the response: `load(url, as: User.self)`, or `let user: User = try await …`"
+  )
+  public func load(
+    _ request: some NetworkRequestConvertible, decoder: JSONDecoder? = nil, maxRetries: Int? = nil,
+    policy: RetryPolicy = .default
+  ) async throws(NetworkError) {}
+
+  /// If no type is known, the compiler says how to name it.
+  @available(*, unavailable, message: "name the type of the response: `load(url, as: User.self) { result in … }`")
+  @discardableResult
+  public func load(
+    _ request: some NetworkRequestConvertible, decoder: JSONDecoder? = nil, maxRetries: Int? = nil,
+    policy: RetryPolicy = .default,
+    completionHandler: @escaping @Sendable (Swift.Result<Void, NetworkError>) -> Void
+  ) -> NetworkTask { NetworkTask() }
+
   /// Starts a call, and calls the handler with the response that the endpoint parses.
   private func start<E: Endpoint>(
     _ completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<E.Response>, NetworkError>) -> Void,

@@ -5,9 +5,6 @@ struct Runner {
   let workspace: Workspace
   let schemata: Schemata
 
-  /// The seconds that the suites of a row have. Without a mistake they take a third of it.
-  static let limit: TimeInterval = 30
-
   struct Result {
     var name: String
     var isNoticed: Bool
@@ -59,7 +56,10 @@ struct Runner {
   }
 
   /// The suites must pass without a mistake. One that fails is run once more, because it may depend on time.
-  func checkUnchanged(_ package: TestPackage, _ suites: [String]) throws {
+  ///
+  /// - Returns: The seconds that the suites of a row have with a mistake, some of which are waited for in vain: much more
+  ///   than all suites together take without one, so that a busy machine is not taken for a test that notices.
+  func checkUnchanged(_ package: TestPackage, _ suites: [String]) throws -> TimeInterval {
     let start = Date()
     let first = try workspace.test(package, suites, limit: 900)
     if first.hasRunNoTest { throw Problem(description: "no test is found in \(suites.joined(separator: ", "))") }
@@ -71,13 +71,15 @@ struct Runner {
       }
     }
     say("\(package.name): the suites pass without a mistake (\(seconds(since: start)))")
+    return max(30, 30 - 2 * start.timeIntervalSinceNow)
   }
 
-  /// Runs the suites, or all if none is named. One check that fails is enough: others may wait for what never happens.
-  func isNoticed(_ mistake: Mistake, _ package: TestPackage, _ suites: [String], text: String? = nil) throws -> Result {
+  /// Runs the suites. One check that fails is enough: others may wait for what never happens.
+  func isNoticed(
+    _ mistake: Mistake, _ package: TestPackage, _ suites: [String], limit: TimeInterval, text: String? = nil
+  ) throws -> Result {
     let start = Date()
     let end = text ?? "recorded an issue"
-    let limit = suites.isEmpty ? 300 : Self.limit
     let outcome = try workspace.test(package, suites, mistake: mistake.number, limit: limit, until: end)
     if outcome.hasRunNoTest {
       return Result(name: mistake.name, isNoticed: false, text: "NO TEST IN \(suites.joined(separator: " "))")
@@ -110,13 +112,13 @@ struct Runner {
         \.value.first)
       let built = try build(package, all.sorted { $0.number < $1.number })
       let missing = try missingSuites(jobs.map(\.1)).values.reduce(into: Set()) { $0.formUnion($1) }
-      try checkUnchanged(package, Set(jobs.flatMap(\.1.suites)).subtracting(missing).sorted())
+      let limit = try checkUnchanged(package, Set(jobs.flatMap(\.1.suites)).subtracting(missing).sorted())
       for (row, witness) in jobs {
         guard let mistake = mistakes[row.number] else { continue }
         if let error = built.errors[row.number] {
           results.append(report(Result(name: row.name, isNoticed: false, text: "DOES NOT COMPILE: \(error)")))
         } else {
-          let result = try isNoticed(mistake, package, witness.suites, text: witness.text)
+          let result = try isNoticed(mistake, package, witness.suites, limit: limit, text: witness.text)
           results.append(report(result, witness.place))
         }
       }
