@@ -75,6 +75,16 @@ nonisolated extension RequestBody.Part {
       contentType: contentType, isFile: true)
   }
 
+  /// The compiler says in which order the arguments are.
+  @available(*, unavailable, message: "the name of the field is first: `.text(\"title\", \"Holidays\")`")
+  public static func text(_ value: String, name: String) -> Self { text(name, value) }
+
+  /// The compiler says in which order the arguments are.
+  @available(*, unavailable, message: "the name of the field is first: `.file(\"photo\", url)`")
+  public static func file(
+    _ file: URL, name: String, fileName: String? = nil, contentType: String = "application/octet-stream"
+  ) -> Self { Self.file(name, file, fileName: fileName, contentType: contentType) }
+
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
     guard let handle = FileHandle.networkReading(file)
     else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }

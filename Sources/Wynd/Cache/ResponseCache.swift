@@ -84,6 +84,15 @@ nonisolated public struct ResponseCache: Sendable {
     base = performer
   }
 
+  /// The compiler says what the argument is called.
+  @available(*, unavailable, renamed: "init(in:capacity:servesStaleIfError:on:)")
+  public init(
+    directory folder: URL, capacity: Int = 50_000_000, servesStaleIfError: Bool = false,
+    on performer: some NetworkSendingPerformer = URLSession.shared
+  ) throws {
+    try self.init(in: folder, capacity: capacity, servesStaleIfError: servesStaleIfError, on: performer)
+  }
+
   /// Removes all stored responses. Call this when the user signs out.
   public func removeAll() async { await store.removeAll() }
 }

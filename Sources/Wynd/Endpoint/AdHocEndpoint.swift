@@ -23,6 +23,7 @@ public import Foundation
 ///   same key whenever it is sent.
 /// - `policy:` is the retry policy of the endpoint; that of the call takes precedence.
 /// - `timeout:` is the time in seconds without any data after which an attempt ends (`URLRequest.timeoutInterval`).
+///   The limit of the whole call is `policy: RetryPolicy(deadline: .seconds(5))`.
 ///
 /// The base URL of the client applies to a URL without a host only. Header fields of the client that look like
 /// credentials are sent only to the origin of its base URL, if it has one, and the credential of an ``Authentication``
