@@ -10,6 +10,7 @@ nonisolated extension RequestBody {
     }
     return RequestBody(content: .memory(encode), contentType: "application/json")
   }
+
   /// Values of different types as JSON: `.json(["name": name, "age": age])`. nil is `null`.
   public static func json(_ values: NetworkValues, encoder: JSONEncoder? = nil) -> RequestBody {
     json(NetworkObject(values), encoder: encoder)

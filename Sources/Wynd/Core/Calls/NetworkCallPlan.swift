@@ -41,13 +41,6 @@ nonisolated public struct NetworkCallPlan: Sendable {
   var middleware: (@Sendable (NetworkCallPlan, @escaping NetworkSend) -> NetworkSend)?
   /// What other folders add: the endpoint, the users, and the defaults of the performer at the start of the call.
   var values = NetworkTypedValues()
-
-  /// Where the completion handlers of performers are called that have no queue of their own.
-  static let defaultDelegateQueue: OperationQueue = {
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
-    return queue
-  }()
 }
 
 nonisolated extension NetworkCallPlan: CustomStringConvertible {

@@ -53,6 +53,12 @@ nonisolated public protocol NetworkPerformer: Sendable {
   var defaults: NetworkDefaults { get }
 }
 
+nonisolated private let backgroundQueue: OperationQueue = {
+  let queue = OperationQueue()
+  queue.maxConcurrentOperationCount = 1
+  return queue
+}()
+
 /// A performer that hands requests to the network itself, without another performer that could add a credential: a
 /// `URLSession`, or in a test a ``NetworkScript``.
 nonisolated public protocol NetworkSendingPerformer: NetworkPerformer {}
@@ -69,7 +75,7 @@ nonisolated extension NetworkPerformer {
   }
 
   /// A background queue.
-  public var delegateQueue: OperationQueue { NetworkCallPlan.defaultDelegateQueue }
+  public var delegateQueue: OperationQueue { backgroundQueue }
 
   /// Nothing.
   public var defaults: NetworkDefaults { NetworkDefaults() }

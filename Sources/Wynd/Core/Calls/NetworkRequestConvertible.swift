@@ -40,6 +40,9 @@ nonisolated extension URLRequest {
   /// let cleared = try await session.networkData(for: clear.declared(isReadOnly: false))   // a GET, retried like a POST
   /// ```
   ///
+  /// On Apple's platforms, URLSession itself sends a GET again if a kept-alive connection turns out to be closed. No
+  /// wrapper prevents that: if you can, let the service take a POST.
+  ///
   /// Nothing of it is sent. A `URLRequest` itself cannot hold it: on Linux, its copies lose what they do not send.
   ///
   /// - Parameter isReadOnly: Whether it only reads; nil means what its method says.
