@@ -8,7 +8,9 @@
 
     /// Whether libcurl could send the request twice if a kept-alive connection is dead. Without a body, nothing can be
     /// made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent twice.
-    var needsNewConnection: Bool { (linuxBody?.length ?? 0) == 0 || url?.scheme?.lowercased() == "http" }
+    var needsNewConnection: Bool {
+      linuxBody == nil || linuxBody?.length == 0 || url?.scheme?.lowercased() == "http"
+    }
 
     /// URLSession declares the body of a POST without a type to be form fields, even if the body is empty. A blank field
     /// is not sent.
