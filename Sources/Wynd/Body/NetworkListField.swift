@@ -26,8 +26,8 @@ nonisolated enum NetworkListField {
     /// Whether the element is a token (§5.6.2), such as a field name.
     var isToken: Bool { value == nil && NetworkRequestValidation.isToken(name) }
 
-    /// The text without its quotes if it is one quoted string, otherwise nil. Escaped quotes and backslashes are omitted,
-    /// because no value that matters contains one.
+    /// The text without its quotes if it is one quoted string, otherwise nil. Escaped quotes and backslashes are
+    /// omitted, because no value that matters contains one.
     private static func unquoted(_ text: String) -> String? {
       guard text.utf8.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
       let content = text.dropFirst().dropLast().replacingOccurrences(of: "\\\\", with: "")

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Calls a progress closure, serially, at most once for each percent and for each 64 KB. While the closure runs, a newer
-/// report replaces the one that waits, so a slow closure does not delay the transfer.
+/// Calls a progress closure, serially, at most once for each percent and for each 64 KB. While the closure runs, a
+/// newer report replaces the one that waits, so a slow closure does not delay the transfer.
 nonisolated final class NetworkProgressReporter: Sendable {
   private struct State: Sendable {
     var last = TransferProgress(completed: 0)

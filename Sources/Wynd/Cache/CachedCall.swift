@@ -51,8 +51,8 @@ nonisolated struct NetworkCachedCall: Sendable {
     return stored.isFailure && !stored.isFresh(at: Foundation.Date()) ? nil : stored
   }
 
-  /// Whether the same user is still signed in, and no other credential was sent. Otherwise, the response could belong to
-  /// another user.
+  /// Whether the same user is still signed in, and no other credential was sent. Otherwise, the response could belong
+  /// to another user.
   private var isOfSameUser: Bool { cache.key(plan) == key && !credential.wasAdded }
 
   /// The stored response as the caller receives it. Throws the error if it is one for the caller. `error` is why the

@@ -30,8 +30,8 @@ nonisolated final class ResponseStore: Sendable {
     state = NetworkLock(State(entries: Entries(capacity: capacity)))
   }
 
-  /// Creates the folder, unless it exists. Throws a Foundation error if it cannot be created. The files in it are listed
-  /// with the first use, in the background, because there may be thousands.
+  /// Creates the folder, unless it exists. Throws a Foundation error if it cannot be created. The files in it are
+  /// listed with the first use, in the background, because there may be thousands.
   init(in folder: URL, capacity: Int) throws {
     try Self.create(folder)
     self.folder = folder

@@ -77,8 +77,8 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var signInNumber: Int { credential == nil ? 0 : number }
   }
   private let origin: NetworkOrigin
-  /// The names of the header fields of all credentials so far: a request that was signed with an earlier one may still be
-  /// redirected.
+  /// The names of the header fields of all credentials so far: a request that was signed with an earlier one may still
+  /// be redirected.
   private let fieldNames = NetworkLock<Set<String>>([])
   private let onChange: @Sendable (Credential?, (any Swift.Error)?) -> Void
   private let renew: Renew?
@@ -93,9 +93,9 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   ///   - account: The name of the user; see ``account``.
   ///   - renew: Receives the old credential and a client for the request, and returns the new credential. Without it, a
   ///     credential that is rejected or has expired is kept, and the call fails with the server's response.
-  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of its
-  ///     own. Save it here: a renewal may end after the user has signed out, and has no effect then. If a renewal was
-  ///     refused, the credential is nil, and the error says why: ask the user to sign in.
+  ///   - onChange: Called with the credential after each sign-in, renewal and sign-out, in this order, on a queue of
+  ///     its own. Save it here: a renewal may end after the user has signed out, and has no effect then. If a renewal
+  ///     was refused, the credential is nil, and the error says why: ask the user to sign in.
   public init(
     for origin: URL, _ credential: Credential? = nil, as account: String? = nil,
     renew: (@Sendable (Credential, NetworkClient) async throws -> Credential)? = nil,

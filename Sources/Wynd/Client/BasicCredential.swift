@@ -14,8 +14,8 @@ nonisolated public struct BasicCredential: NetworkCredential, Hashable, CustomSt
 
   /// Makes a credential.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the user name contains a colon: the server would read the text
-  ///   after it as the password.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the user name contains a colon: the server would read the
+  ///   text after it as the password.
   public init(user: String, password: String) throws(NetworkError) {
     if user.utf8.contains(UInt8(ascii: ":")) {
       throw .invalidRequest(reason: "the user of Basic authentication contains a colon")

@@ -6,7 +6,7 @@ public import Foundation
 
 // A client completes the request, puts its middleware around each attempt, and passes the call to its performer:
 //
-//     complete the plan ─ the performer: the retry loop ─ the middleware ─ the attempt
+//     complete the plan ─ the performer: the retry loop ─ the middleware ─ the request
 
 nonisolated extension NetworkClient {
   /// Carries out a call with the settings and the middleware of this client.
@@ -36,20 +36,6 @@ nonisolated extension NetworkClient {
       throw .invalidRequest(reason: "the call names no host, and the base URL is nil")
     }
     try ownHeaders.add(to: &plan.request, isOwnOrigin: isOwnOrigin, plan.ofClients.secretFields)
-  }
-}
-
-nonisolated extension NetworkMiddleware {
-  /// Puts this middleware around an attempt.
-  func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
-    { request in
-      let cause = NetworkErrorCause()
-      do {
-        return try await respond(to: request, in: call, next: cause.observing(next))
-      } catch {
-        throw NetworkError(thrown: error, inPlaceOf: cause.last)
-      }
-    }
   }
 }
 

@@ -31,7 +31,8 @@ public import Foundation
 /// One that is used once may be a closure: `.around { request, next in try await next(request) }`.
 ///
 /// An error that a middleware throws is wrapped in ``NetworkError/generalError(_:)``. An error in place of one of
-/// `next` is wrapped in ``NetworkError/middlewareError(_:_:)``, together with that one. A ``NetworkError`` is not wrapped.
+/// `next` is wrapped in ``NetworkError/middlewareError(_:_:)``, together with that one. A ``NetworkError`` is not
+/// wrapped.
 nonisolated public protocol NetworkMiddleware: Sendable {
   /// Responds to a request, usually by calling `next` once. It may also call `next` several times, or not at all.
   ///

@@ -70,3 +70,17 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
     return error.statusCode != 401 && error.delivery == .mayHaveBeenApplied
   }
 }
+
+nonisolated extension NetworkMiddleware {
+  /// Puts this middleware around an attempt.
+  fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
+    { request in
+      let cause = NetworkErrorCause()
+      do {
+        return try await respond(to: request, in: call, next: cause.observing(next))
+      } catch {
+        throw NetworkError(thrown: error, inPlaceOf: cause.last)
+      }
+    }
+  }
+}

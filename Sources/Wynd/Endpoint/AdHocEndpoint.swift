@@ -19,8 +19,8 @@ public import Foundation
 /// - `query:` is a dictionary, such as `["page": 2, "q": text]`. `get` and `request` also take `.encoding(filter)` and
 ///   `.items(queryItems)`. The query of a URL is sent as it is written, before that of `query:`.
 /// - `headers:` is a dictionary, such as `["X-Page": "7"]`.
-/// - `idempotencyKey:` makes a POST or PATCH safe to repeat, if the server supports the key. The same order must have the
-///   same key whenever it is sent.
+/// - `idempotencyKey:` makes a POST or PATCH safe to repeat, if the server supports the key. The same order must have
+///   the same key whenever it is sent.
 /// - `policy:` is the retry policy of the endpoint; that of the call takes precedence.
 /// - `timeout:` is the time in seconds without any data after which an attempt ends (`URLRequest.timeoutInterval`).
 ///   The limit of the whole call is `policy: RetryPolicy(deadline: .seconds(5))`.

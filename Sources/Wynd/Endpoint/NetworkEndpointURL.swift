@@ -20,8 +20,8 @@ nonisolated enum NetworkEndpointURL {
     return try url("\(scheme)://\(host(endpoint.host))\(port)", path, query)
   }
 
-  /// A whole URL with more query items. A segment “..” is meant as it is written. Without a host, it could leave the path
-  /// of the base URL.
+  /// A whole URL with more query items. A segment “..” is meant as it is written. Without a host, it could leave the
+  /// path of the base URL.
   static func url(_ url: URL, adding items: [URLQueryItem]) throws(NetworkError) -> URL {
     let url = url.absoluteURL
     if url.scheme == nil {

@@ -51,8 +51,8 @@ nonisolated extension NetworkPerformer {
     try await loadResponse(endpoint, maxRetries: maxRetries, policy: policy, onProgress: onProgress).value
   }
 
-  /// Like ``load(_:maxRetries:policy:onProgress:completionHandler:)``, but the result also has the status code, header fields,
-  /// body and attempts.
+  /// Like ``load(_:maxRetries:policy:onProgress:completionHandler:)``, but the result also has the status code, header
+  /// fields, body and attempts.
   ///
   /// - Returns: A handle that cancels the call. You do not have to keep it.
   @discardableResult
@@ -66,7 +66,8 @@ nonisolated extension NetworkPerformer {
     }
   }
 
-  /// Like ``load(_:maxRetries:policy:onProgress:)``, but the result also has the status code, header fields, body and attempts.
+  /// Like ``load(_:maxRetries:policy:onProgress:)``, but the result also has the status code, header fields, body and
+  /// attempts.
   ///
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.

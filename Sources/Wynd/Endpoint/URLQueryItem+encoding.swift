@@ -3,9 +3,9 @@ import Foundation
 nonisolated extension URLQueryItem {
   /// The members of a struct or a dictionary as query items or form fields, sorted by name.
   ///
-  /// An array repeats its name (`tags=a&tags=b`), or has indices if it contains arrays or objects (`boxes[0][w]=1`). The
-  /// names of nested values are in brackets (`filter[age]=3`), Boolean values are `true` or `false`, dates are ISO 8601,
-  /// and nil values are omitted.
+  /// An array repeats its name (`tags=a&tags=b`), or has indices if it contains arrays or objects (`boxes[0][w]=1`).
+  /// The names of nested values are in brackets (`filter[age]=3`), Boolean values are `true` or `false`, dates are ISO
+  /// 8601, and nil values are omitted.
   ///
   /// - Throws: The error of encoding the value, or an `EncodingError` if it is neither a struct nor a dictionary.
   static func networkItems(of value: some Encodable) throws -> [URLQueryItem] {

@@ -80,9 +80,9 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
 
   /// Makes a script from a closure that receives each request and its index, counted from 0.
   ///
-  /// It may wait, so that a test sees what the app shows meanwhile. The simulated time stands still then: a deadline does
-  /// not end the call, but a cancellation does. Canceling a call that waits for an `AsyncStream` ends that stream, and so
-  /// lets other calls continue that wait for it.
+  /// It may wait, so that a test sees what the app shows meanwhile. The simulated time stands still then: a deadline
+  /// does not end the call, but a cancellation does. Canceling a call that waits for an `AsyncStream` ends that stream,
+  /// and so lets other calls continue that wait for it.
   ///
   /// ```swift
   /// let (gate, opening) = AsyncStream.makeStream(of: Void.self)

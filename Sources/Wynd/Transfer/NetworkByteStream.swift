@@ -8,8 +8,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// One attempt of a streamed call, which succeeds with the head of the response, and then the way from the connection to
-/// the reader.
+/// One attempt of a streamed call, which succeeds with the head of the response, and then the way from the connection
+/// to the reader.
 ///
 /// On Apple's platforms, the task is suspended while more than half a megabyte is unread; URLSession treats that as a
 /// hint, and may deliver more. On Linux, a suspended task would lose its connection, and a blocked delegate queue would

@@ -23,8 +23,8 @@ nonisolated extension NetworkPerformer {
   /// download detects that, if the server supports ranges and sends a strong validator.
   ///
   /// - Parameters:
-  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint. The body of an endpoint has to be in memory. The
-  ///     response is not parsed.
+  ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint. The body of an endpoint has to be in memory.
+  ///     The response is not parsed.
   ///   - acceptsAnyStatus: Whether a status of 400 and up is a response too, after the retries that the policy allows.
   ///     Its body has then arrived, up to 1 MB of it.
   ///   - policy: The retry policy. Its deadline applies until the head of the response.

@@ -100,8 +100,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// Removes everything after this offset.
   func cut(to place: Int64) throws { try handle.truncate(atOffset: UInt64(max(0, place))) }
 
-  /// Prepares for a body, and stores the state of what follows, before its first byte: a killed process must not leave a
-  /// wrong state.
+  /// Prepares for a body, and stores the state of what follows, before its first byte: a killed process must not leave
+  /// a wrong state.
   func begin(_ new: NetworkDownloadState, _ body: NetworkDownloadBody) throws {
     try cut(to: body.kept)
     if new != state || body.kept == 0 {

@@ -28,20 +28,21 @@ nonisolated extension NetworkPerformer {
   ///   - request: What to send: a `URL`, a `URLRequest`, or an endpoint, whose body has to be in memory. With a method
   ///     other than GET, it is repeated only if that is safe, and from the beginning. The response is not parsed.
   ///   - destination: The URL of a file in an existing folder.
-  ///   - overwrites: Whether to replace an existing file, in one step, when the download is complete. A symbolic link is
-  ///     replaced, not its target. If false and the file exists, the download fails with
+  ///   - overwrites: Whether to replace an existing file, in one step, when the download is complete. A symbolic link
+  ///     is replaced, not its target. If false and the file exists, the download fails with
   ///     ``TransferError/destinationExists(_:)`` before anything is sent.
   ///   - resumes: Whether to keep the partial file when the download fails or is canceled, or the process ends, and to
-  ///     resume it when the same URL is downloaded to the same destination again. A URL with a different query, such as a
-  ///     new signature, counts as another file, and so does another method. If the request has a credential, the file is
-  ///     kept only if its server sends a strong entity tag, because two users may get different files with the same date.
+  ///     resume it when the same URL is downloaded to the same destination again. A URL with a different query, such as
+  ///     a new signature, counts as another file, and so does another method. If the request has a credential, the file
+  ///     is kept only if its server sends a strong entity tag, because two users may get different files with the same
+  ///     date.
   ///   - policy: The retry policy.
   ///   - onProgress: Receives the progress, on an internal queue.
   ///   - validate: Checks the complete file before it is moved to its destination. The closure receives the file's
   ///     current URL. An error that it throws becomes ``TransferError/invalidFile(_:)``; a resumed file is first
   ///     downloaded once more from the beginning.
-  /// - Returns: The file, at its destination, with the last response (206 if it contained only the rest of the file, 416
-  ///   if nothing was missing) and every attempt.
+  /// - Returns: The file, at its destination, with the last response (206 if it contained only the rest of the file,
+  ///   416 if nothing was missing) and every attempt.
   /// - Throws: ``NetworkError``; a failure that concerns the file is a ``TransferError`` inside `.generalError`.
   @discardableResult
   public func performNetworkDownload(

@@ -5,8 +5,8 @@
   import Foundation
 
   nonisolated extension NetworkSessionTransport {
-    /// Starts an attempt: the first one of a plain call on the caller's session, any other one on a private session with
-    /// the same configuration.
+    /// Starts an attempt: the first one of a plain call on the caller's session, any other one on a private session
+    /// with the same configuration.
     ///
     /// The first one belongs to the caller's session as a `dataTask` would: a stub of `URLProtocol.registerClass` sees
     /// it (with `URLSession.shared`), `getAllTasks` lists it, `invalidateAndCancel()` cancels it, and it shares the

@@ -1,8 +1,8 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task. It receives the response, and rewrites the requests of redirects. Other calls are passed to
-  /// the delegate of the caller's session, with that session as argument.
+  /// The delegate of a task. It receives the response, and rewrites the requests of redirects. Other calls are passed
+  /// to the delegate of the caller's session, with that session as argument.
   // Unchecked: URLSession calls the methods for one task serially, even on a concurrent delegate queue. What the app's
   // delegate may decide on any thread has a lock.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
@@ -10,8 +10,9 @@
     private var data = Data()
     /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
     private var failure: (any Swift.Error)?
-    /// Whether the next body that URLSession asks for is not for a repetition of its own: it is the first body of an
-    /// upload, or follows a challenge or a redirect. URLSession does not ask for the first body of an `httpBodyStream`.
+    /// Whether the app may provide the next body. False: URLSession is repeating the request on its own. True for the
+    /// first body of an upload, and after a challenge or a redirect. URLSession does not ask for the first body of an
+    /// `httpBodyStream`.
     private var mayProvideBody: Bool
     /// The number of bytes that were sent of the latest body.
     private var bytesSent = Int64(0)

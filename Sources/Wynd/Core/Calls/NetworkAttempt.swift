@@ -20,8 +20,8 @@ nonisolated public struct NetworkAttempt: Sendable {
   public internal(set) var delay: Swift.Duration?
   #if !canImport(FoundationNetworking)
     /// What URLSession measured: redirects, connections and durations. Nil if the attempt sent nothing, or ended before
-    /// URLSession did: at the head of the response of a stream, at a deadline or after a cancellation. Linux has no such
-    /// property, because URLSession measures nothing there.
+    /// URLSession did: at the head of the response of a stream, at a deadline or after a cancellation. Linux has no
+    /// such property, because URLSession measures nothing there.
     public internal(set) var metrics: URLSessionTaskMetrics?
     /// Whether there was a connection to the server of the latest request. After a redirect, that is not the first
     /// server. On Linux, an attempt with a connection does not fail with an error that means “no server was reached”.

@@ -49,7 +49,8 @@ nonisolated extension NetworkCallPlan: CustomStringConvertible {
 }
 
 nonisolated extension NetworkCallPlan {
-  /// The plan of a call that starts now.
+  /// The plan of a call that starts now. A client calls this again for a plan that has started: the transport and the
+  /// values that are set remain.
   func started(on performer: some NetworkPerformer, _ defaults: NetworkDefaults) -> NetworkCallPlan {
     var plan = self
     // A client or a performer of the app may send the first request later.
@@ -67,13 +68,14 @@ nonisolated extension NetworkCallPlan {
     return plan
   }
 
-  /// Sends the requests of this call on a session, with the delegate that the session had at the start of the call.
+  /// The transport of this call on a session. It has the delegate that the session had at the start of the call.
   func transport(on session: URLSession) -> NetworkSessionTransport {
     if let transport, transport.session === session { return transport }
     return NetworkSessionTransport(session: session)
   }
 
-  /// Carries out an attempt: a request, inside everything that is put around it. Nil if that is nothing.
+  /// Returns the function that carries out an attempt: a request, inside everything that is put around it. Nil if
+  /// nothing is: the loop starts the request itself then.
   ///
   /// The layers of a call, from the outside:
   ///
@@ -86,8 +88,8 @@ nonisolated extension NetworkCallPlan {
   func attempt(on transport: any NetworkTransport) -> NetworkSend? {
     if transfer == nil, middleware == nil { return nil }
     let send: NetworkSend = { await transport.send($0) }
-    let request = transfer?(send) ?? send
-    return middleware?(self, request) ?? request
+    let sendRequest = transfer?(send) ?? send
+    return middleware?(self, sendRequest) ?? sendRequest
   }
 
   init(

@@ -73,6 +73,10 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// The body of the response, if there was one; of the last attempt if the call was retried.
   public var data: Data? { received?.data }
 
+  // MARK: Unwrapping `cause` is the error of the same request that this one wraps, `thrown` that of a middleware, a
+  // transfer or an endpoint, `inner` either of them, perhaps of another request. `failure` has all attempts, `received`
+  // is the response, and `unmapped` the error of the request in place of the one that a middleware made of it.
+
   var received: (response: HTTPURLResponse, data: Data?)? {
     switch self {
     case .noResponseData(let response): return (response, nil)

@@ -14,7 +14,8 @@ nonisolated extension NetworkPerformer {
   /// guard response.statusCode == 200 else { throw try JSONDecoder().decode(Problem.self, from: data) }
   /// ```
   ///
-  /// A 503 or a lost connection is retried like in `performNetworkRequest`. The response of the last attempt is returned.
+  /// A 503 or a lost connection is retried like in `performNetworkRequest`. The response of the last attempt is
+  /// returned.
   ///
   /// - Parameters:
   ///   - request: What to send: a `URLRequest`, a `URL`, or an endpoint, whose response is not parsed.
@@ -36,8 +37,8 @@ nonisolated extension NetworkPerformer {
     try await networkData(for: url, policy: policy)
   }
 
-  /// Like `URLSession.dataTask(with:completionHandler:)`, with retries: nothing is sent before `resume()`, and any status
-  /// is a response.
+  /// Like `URLSession.dataTask(with:completionHandler:)`, with retries: nothing is sent before `resume()`, and any
+  /// status is a response.
   ///
   /// ```swift
   /// let task = session.networkDataTask(with: request) { data, response, error in
@@ -49,9 +50,9 @@ nonisolated extension NetworkPerformer {
   /// - Parameters:
   ///   - request: What to send: a `URLRequest`, a `URL`, or an endpoint, whose response is not parsed.
   ///   - policy: The retry rule.
-  ///   - completionHandler: Called once, on the session's `delegateQueue`. It receives the body, which may be empty, and
-  ///     the response of the last attempt, an `HTTPURLResponse`; or the error: a `URLError` if there is one, otherwise a
-  ///     ``NetworkError``.
+  ///   - completionHandler: Called once, on the session's `delegateQueue`. It receives the body, which may be empty,
+  ///     and the response of the last attempt, an `HTTPURLResponse`; or the error: a `URLError` if there is one,
+  ///     otherwise a ``NetworkError``.
   /// - Returns: A task that starts at ``NetworkTask/resume()``. Canceled before or after that, it completes with
   ///   `URLError.cancelled`.
   public func networkDataTask(
@@ -83,7 +84,8 @@ nonisolated extension NetworkPerformer {
 }
 
 nonisolated extension Swift.Result<NetworkResponse<Data>, NetworkError> {
-  /// The result with every response as a success. An error that a middleware threw in place of one stays an error.
+  /// The result with every response as a success. An error that a middleware of the app threw in place of one stays an
+  /// error.
   var acceptingAnyStatus: Self {
     guard case .failure(let error) = self, let received = error.ofStatus else { return self }
     return .success(

@@ -89,8 +89,8 @@ nonisolated extension NetworkPerformer {
     return plan
   }
 
-  /// Starts a call with a completion handler, which receives the error if there is no valid call. `convert` turns the result
-  /// of the call into the result of the method.
+  /// Starts a call with a completion handler, which receives the error if there is no valid call. `convert` turns the
+  /// result of the call into the result of the method.
   func start<Value: Sendable>(
     _ completion: @escaping @Sendable (Swift.Result<Value, NetworkError>) -> Void,
     convert:

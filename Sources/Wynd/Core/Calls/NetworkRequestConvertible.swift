@@ -43,7 +43,8 @@ nonisolated extension URLRequest {
   /// On Apple's platforms, URLSession itself sends a GET again if a kept-alive connection turns out to be closed. No
   /// wrapper prevents that: if you can, let the service take a POST.
   ///
-  /// Nothing of it is sent. A `URLRequest` itself cannot hold it: on Linux, its copies lose what they do not send.
+  /// The server receives nothing of this. It is no property of `URLRequest`, because on Linux the copies of a request
+  /// keep only what is sent.
   ///
   /// - Parameter isReadOnly: Whether it only reads; nil means what its method says.
   /// - Returns: The call of this request, for every method that takes a request.

@@ -30,13 +30,13 @@ nonisolated public struct NetworkTask: Sendable {
       state.action = { call.cancel() }
       return state.isCanceled
     }
-    // Between the two.
+    // Canceled after `start` was taken, when there was no action yet.
     if isCanceled { call.cancel() }
   }
 
   /// Cancels the call, even while it waits for a retry or for `resume()`. The completion handler receives
-  /// `.failure(.cancelled)`, or `URLError.cancelled` from `networkDataTask`. No further request is sent, but one that is in flight may still reach the server. Does
-  /// nothing after the end of the call.
+  /// `.failure(.cancelled)`, or `URLError.cancelled` from `networkDataTask`. No further request is sent, but one that
+  /// is in flight may still reach the server. Does nothing after the end of the call.
   public func cancel() {
     let (action, start) = state.withLock { state in
       state.isCanceled = true

@@ -1,5 +1,5 @@
 // Headers: the header fields and URLs of requests and responses: which are valid, which are secret, what a redirect
-// keeps, and how dates, numbers and lists are read. Text of a server goes through one function for each kind.
+// keeps, and how dates and numbers are read. Text of a server goes through one function for each kind.
 // Start with NetworkHeaders.swift, or with NetworkRedirect.swift for what is sent after a redirect.
 
 import Foundation

@@ -2,8 +2,8 @@
   import Foundation
   import FoundationNetworking
 
-  /// Limits the requests to a host that run at the same time, each on a session of its own, to the number of connections
-  /// that the caller's session may make (`httpMaximumConnectionsPerHost`).
+  /// Limits the requests to a host that run at the same time, each on a session of its own, to the number of
+  /// connections that the caller's session may make (`httpMaximumConnectionsPerHost`).
   nonisolated enum LinuxConnectionLimit {
     private struct Key: Hashable, Sendable {
       let caller: ObjectIdentifier

@@ -6,14 +6,15 @@
     /// The body as it is sent; nil if there is none.
     var linuxBody: LinuxBodyStream? { httpBodyStream as? LinuxBodyStream }
 
-    /// Whether libcurl could send the request twice if a kept-alive connection is dead. Without a body, nothing can be
-    /// made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent twice.
+    /// Call this after `streamBody`. Whether libcurl could send the request twice if a kept-alive connection is dead.
+    /// Without a body, nothing can be made unreadable. Without TLS, a new connection is cheap, so not even header
+    /// fields are sent twice.
     var needsNewConnection: Bool {
       linuxBody == nil || linuxBody?.length == 0 || url?.scheme?.lowercased() == "http"
     }
 
-    /// URLSession declares the body of a POST without a type to be form fields, even if the body is empty. A blank field
-    /// is not sent.
+    /// Call this after `streamBody`. URLSession declares the body of a POST without a type to be form fields, even if
+    /// the body is empty. A blank field is not sent.
     mutating func setTypeOfNoBody() {
       guard httpMethod == "POST", linuxBody?.length == 0, value(forHTTPHeaderField: "Content-Type") == nil else {
         return

@@ -11,20 +11,20 @@
     static let handlesNoCookies = Self(rawValue: 1)
     /// Each request asks the server to close its connection, so none is kept that could be dead when it is used again.
     static let closesConnections = Self(rawValue: 2)
-    /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open occupies a
-    /// connection.
+    /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open occupies
+    /// a connection.
     static let isForTransfers = Self(rawValue: 4)
 
-    /// Always the same for the same session. One for each call would need a handshake for each, and one that is released
-    /// early can crash (swift-corelibs-foundation#5203).
+    /// Always the same for the same session. One for each call would need a handshake for each, and one that is
+    /// released early can crash (swift-corelibs-foundation#5203).
     func sharedSession(of caller: URLSession) -> URLSession {
       NetworkPrivateSession.of(caller, kind: rawValue) { makeSession(like: caller) }
     }
 
     func makeSession(like caller: URLSession) -> URLSession {
       let configuration = caller.configuration.copy() as? URLSessionConfiguration ?? .default
-      // With a cache, a task that is canceled can crash, and URLSession keeps every body in memory, although it does not
-      // store it.
+      // With a cache, a task that is canceled can crash, and URLSession keeps every body in memory, although it does
+      // not store it.
       configuration.urlCache = nil
       if contains(.handlesNoCookies) { configuration.httpCookieStorage = nil }
       // On the caller's queue, a completion handler is called without a detour. On one that is not serial, URLSession

@@ -2,8 +2,8 @@
 // It uses the network through NetworkTransport and time through RetryClock, so a test can replace both.
 // Start with RetryLoop.swift.
 
-/// Completes an attempt, or one of its requests, once: with the outcome of its request, at the deadline, or when it is canceled. The first of
-/// these counts. Copies share the state.
+/// Completes an attempt, or one of its requests, once: with the outcome of its request, at the deadline, or when it is
+/// canceled. The first of these counts. Copies share the state.
 nonisolated struct NetworkAttemptCompletion: Sendable {
   private struct State: Sendable {
     var outcome: NetworkOutcome?

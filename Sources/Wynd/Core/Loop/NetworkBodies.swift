@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The bodies of a transfer that are not in memory: the source of the request's body, and closures that receive the
-/// response as it arrives. The closures are called serially, and not after the end of the attempt. An error that one of
-/// them throws ends the attempt.
+/// How a transfer sends and receives its bodies: the source of the request's body, if that is not in `httpBody`, and
+/// closures that receive the response as it arrives. The closures are called serially, and not after the end of the
+/// attempt. An error that one of them throws ends the attempt.
 nonisolated struct NetworkBodies: Sendable {
   /// The request is an upload: its body is not that of a form.
   var isUpload = false

@@ -9,7 +9,7 @@ nonisolated struct NetworkOutgoing: Sendable {
   var request: URLRequest
   /// Whether the request is declared to only read; nil means what its method says.
   var isReadOnly: Bool?
-  /// Nil if both bodies are in memory.
+  /// How a transfer sends and receives its bodies; nil for a plain request.
   var bodies: NetworkBodies?
   /// The names of header fields that another origin must not receive after a redirect, whatever they are called.
   var secretFields: Set<String> = []

@@ -4,7 +4,8 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends one request, and returns its outcome. Canceling the task cancels the request.
+/// Sends a request, and returns the outcome. What middleware makes of it may send several. Canceling the task cancels
+/// them.
 ///
 /// Middleware, a download, an upload and a stream are functions that make one `NetworkSend` from another.
 typealias NetworkSend = @Sendable (NetworkOutgoing) async -> NetworkOutcome

@@ -51,8 +51,8 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let deliver = Delivery(queue: queue, events: events, completion: completion)
     let task = NetworkTask()
-    if let refusal = refusal() {
-      deliver(refusal)
+    if let result = endBeforeAttempt() {
+      deliver(result)
       return task
     }
     let attempt = NetworkAttemptCompletion()
@@ -90,7 +90,8 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     let events: DispatchQueue?
     let completion: @Sendable (CallResult) -> Void
 
-    /// On the queue on which the session calls back, the handler is called at once.
+    /// Calls the handler at once if this is its queue and the app is certainly not inside the call or `cancel()`.
+    /// Otherwise, the handler becomes an operation of the queue.
     func callAsFunction(_ result: CallResult, isOnCallersStack: Bool = true) {
       if let events {
         events.async { [queue, completion] in queue.addOperation { completion(result) } }
@@ -125,7 +126,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   }
 
   /// The end of the call if no attempt may start.
-  private func refusal() -> CallResult? {
+  private func endBeforeAttempt() -> CallResult? {
     if let reason = transport.validationError(for: request) {
       return fail(.invalidRequest(reason: reason), .notRetryable)
     }
@@ -134,7 +135,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   private func stepBeforeAttempt() -> Step {
     if _Concurrency.Task.isCancelled { return .end(fail(.cancelled, .cancelled)) }
-    return refusal().map { .end($0) } ?? .attempt
+    return endBeforeAttempt().map { .end($0) } ?? .attempt
   }
 
   private func startAttempt(_ completion: NetworkAttemptCompletion) {
@@ -248,7 +249,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     }
   }
 
-  /// The time since the start of the call.
+  /// The time since the start of the call, now. The rule uses `state.elapsed`, the time of the latest decision.
   private var elapsed: Swift.Duration { clock.now - state.callStart }
 
   private var timeUntilDeadline: Swift.Duration { rule.deadline - elapsed }

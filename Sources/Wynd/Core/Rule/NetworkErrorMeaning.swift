@@ -81,6 +81,7 @@ nonisolated extension NetworkErrorMeaning {
     }
   }
 
+  /// The exceptions, which depend on more than the code, are in `NetworkError.isTransient`.
   static func of(_ code: URLError.Code) -> Self {
     switch code {
     case .unknown: Self("The request failed.", .mayHelp)
