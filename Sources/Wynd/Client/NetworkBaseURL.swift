@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// The base URL of a client, taken apart once, when it is set: Foundation takes microseconds for each part of a URL.
 nonisolated struct NetworkBaseURL: Sendable {
   private let parts: Swift.Result<(origin: String, path: String), NetworkError>
@@ -10,16 +14,16 @@ nonisolated struct NetworkBaseURL: Sendable {
     origin = NetworkOrigin(url)
   }
 
-  /// Completes a URL that has no host.
+  /// Completes the URL of a request, if it has no host.
   ///
-  /// - Returns: Whether a request to the URL goes to the origin of this base URL.
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if one of the two is not valid.
-  func complete(_ url: inout URL?) throws(NetworkError) -> Bool {
-    guard let relative = url, relative.scheme == nil, relative.host?.isEmpty != false else {
-      return NetworkOrigin(url) == origin
+  /// - Returns: Whether the request goes to the origin of this base URL.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if one of the two URLs is not valid.
+  func complete(_ request: inout URLRequest) throws(NetworkError) -> Bool {
+    guard let url = request.url, url.scheme == nil, url.host?.isEmpty != false else {
+      return NetworkOrigin(request.url) == origin
     }
     let parts = try parts.get()
-    url = try NetworkEndpointURL.url(parts.origin, relative, after: parts.path)
+    request.url = try NetworkEndpointURL.url(parts.origin, url, after: parts.path)
     return true
   }
 }

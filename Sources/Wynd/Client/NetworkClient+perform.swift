@@ -28,11 +28,13 @@ nonisolated extension NetworkClient {
 
   /// Adds the base URL and the header fields.
   private func complete(_ plan: inout NetworkCallPlan) throws(NetworkError) {
+    // On Linux, changing a request without a URL stops the process.
+    guard let url = plan.request.url else { throw .invalidRequest(reason: "it has no URL") }
     let base = ownBase ?? performer.defaults.baseURL.map(NetworkBaseURL.init)
     var isOwnOrigin = true
     if let base {
-      isOwnOrigin = try base.complete(&plan.request.url)
-    } else if let url = plan.request.url, url.scheme == nil, url.host?.isEmpty != false {
+      isOwnOrigin = try base.complete(&plan.request)
+    } else if url.scheme == nil, url.host?.isEmpty != false {
       throw .invalidRequest(reason: "the call names no host, and the base URL is nil")
     }
     try ownHeaders.add(to: &plan.request, isOwnOrigin: isOwnOrigin, plan.ofClients.secretFields)

@@ -90,6 +90,8 @@ nonisolated extension NetworkPerformer {
     _ onProgress: (@Sendable (TransferProgress) -> Void)?, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> NetworkCallPlan {
     var plan = try plan(for: request, policy, defaults)
+    // On Linux, changing a request without a URL stops the process.
+    if plan.request.url == nil { throw .invalidRequest(reason: "it has no URL") }
     if plan.request.networkMethod == "GET" { plan.request.httpMethod = "PUT" }
     try body.addContentType(to: &plan.request)
     let data = try body.encoded(with: defaults.encoder)

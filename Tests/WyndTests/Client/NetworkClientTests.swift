@@ -38,6 +38,27 @@ import WyndLoopbackServer
     let decoder = JSONDecoder()
   }
 
+  /// On Linux, changing a request without a URL stops the process.
+  @Test func requestWithoutAURLIsInvalid() async throws {
+    let url = try #require(URL(string: "https://a.example/v1"))
+    var request = URLRequest(url: url)
+    request.url = nil
+    for baseURL in [url, nil] {
+      let client = NetworkClient(baseURL: baseURL, on: NetworkScript([.ok("x")]), headers: ["X-A": "1"])
+      let folder = try Folder()
+      let calls: [@Sendable (URLRequest) async throws -> Void] = [
+        { _ = try await client.networkResponse(for: $0) }, { _ = try await client.networkBytes(for: $0) },
+        { _ = try await client.performNetworkUpload($0, from: Data("x".utf8)) },
+        { _ = try await client.performNetworkDownload($0, to: folder.file()) },
+        { _ = try await client.perform($0.declared(isReadOnly: nil)).get() },
+      ]
+      for call in calls {
+        let error = await #expect(throws: NetworkError.self) { try await call(request) }
+        guard case .invalidRequest("it has no URL")? = error else { Issue.record("\(error as Any)"); return }
+      }
+    }
+  }
+
   @Test func usesTheCodersOfTheClientForEndpointsWithoutTheirOwn() async throws {
     let script = NetworkScript { request, _ in
       .response(200, headers: [:], body: request.httpBody ?? Data(#"{"at":0}"#.utf8))
@@ -68,5 +89,22 @@ import WyndLoopbackServer
     session.invalidateAndCancel()
     mayStart.open()
     guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+  }
+
+  /// A client is a value, and what is changed in it counts for its next call.
+  @Test func headersAndBaseURLThatAreRemovedHaveNoEffect() async throws {
+    let script = NetworkScript([.ok("x")])
+    var client = NetworkClient(baseURL: URL(string: Self.base), on: script, headers: ["X-Api-Key": "k"])
+    let whole = try #require(URL(string: "https://a.example/v2/items"))
+    _ = try await client.networkData(for: whole)
+    client.headers["X-Api-Key"] = nil
+    _ = try await client.networkData(for: whole)
+    client.headers = ["X-Api-Key": "new"]
+    _ = try await client.networkData(for: whole)
+    let keys = script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") }
+    #expect(keys == ["k", nil, "new"])
+    client.baseURL = nil
+    await #expect(throws: NetworkError.self) { try await client.load(Item()) }
+    #expect(script.requests.count == 3)
   }
 }
