@@ -12,11 +12,15 @@ import Foundation
 // Unchecked, because all changes are made under the lock of the download.
 nonisolated final class NetworkPartialFile: @unchecked Sendable {
   let url: URL
+  /// The partial files that downloads of this process use. The lock of a file is not enough among them: it stays with
+  /// the file when that is moved, and the next one has the same name.
+  private static let used = NetworkLock<Set<String>>([])
   private let destination: URL
   private let isKept: Bool
   private let hasCredential: Bool
   let handle: FileHandle
   private(set) var state: NetworkDownloadState
+  private var wasMoved = false
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
@@ -137,16 +141,19 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     }
     if rename(url.path, destination.path) != 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     remove(stateURL)
+    wasMoved = true
   }
 
-  /// Removes the file if no later download can resume it.
+  /// Removes the file if no later download can resume it. After it was moved, a file with its name is that of another
+  /// process.
   func close() {
     // Only a download that resumes stores a state.
     let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
     let canBeResumed = hasStoredState && size > 0 && state.validator != nil
-    if !canBeResumed { remove(url, stateURL) }
+    if !canBeResumed, !wasMoved { remove(url, stateURL) }
     // This releases the lock.
     try? handle.close()
+    Self.used.withLock { _ = $0.remove(url.path) }
   }
 
   // MARK: Names
@@ -166,6 +173,15 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
 
   /// Opens the file for one download, and creates it if it does not exist.
   private static func openForOneDownload(_ url: URL, _ destination: URL) throws -> FileHandle {
+    let isFree = used.withLock { $0.insert(url.path).inserted }
+    if !isFree { throw TransferError.inUse(destination) }
+    do { return try openLocked(url, destination) } catch {
+      used.withLock { _ = $0.remove(url.path) }
+      throw error
+    }
+  }
+
+  private static func openLocked(_ url: URL, _ destination: URL) throws -> FileHandle {
     let handle = try file(url, destination)
     if flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
       throw TransferError.inUse(destination)

@@ -226,6 +226,39 @@ extension DownloadTests {
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new) && folder.names == ["file.bin"])
   }
 
+  /// An image that several views load. Each download finds the place free, or fails; nobody sees a part of the file.
+  @Test func downloadsToOnePlaceReplaceAWholeFileByAWholeFile() async throws {
+    let server = try LoopbackServer(isRecording: false) { _ in .ok(Self.new) }
+    let folder = try Folder()
+    let expected = Data(Self.new)
+    let isDone = Box(false)
+    let reading = Task {
+      var parts = 0
+      while isDone.value == false {
+        if let data = try? Data(contentsOf: folder.file()), data != expected { parts += 1 }
+        await Task.yield()
+      }
+      return parts
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<40 {
+            do throws(NetworkError) {
+              try await session.performNetworkDownload(
+                server.url(), to: folder.file(), overwrites: true, policy: .never)
+            } catch {
+              guard case .inUse? = transferError(.failure(error)) else { Issue.record("\(error)"); return }
+            }
+          }
+        }
+      }
+    }
+    isDone.value = true
+    #expect(await reading.value == 0)
+    #expect(try Data(contentsOf: folder.file()) == expected && folder.names == ["file.bin"])
+  }
+
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
   @Test func downloadThatEndedBeforeItsAttemptOpensNoFile() async throws {
     let folder = try Folder()
