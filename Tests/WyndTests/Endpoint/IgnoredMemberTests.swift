@@ -39,40 +39,6 @@ import Wynd
     }
     struct Policy: Endpoint { typealias Response = Void; let path = "/"; let policy: RetryPolicy? = .never }
     struct NameOfPolicy: Endpoint { typealias Response = Void; let path = "/"; let retryPolicy = RetryPolicy.never }
-    struct Decoder: Endpoint { typealias Response = Void; let path = "/"; let decoder: JSONDecoder? = JSONDecoder() }
-    struct Timeout: Endpoint { typealias Response = Void; let path = "/"; let timeout = 5 }
-    struct Interval: Endpoint { typealias Response = Void; let path = "/"; let timeoutInterval = 5.0 }
-
-    static let ignored: [(any Endpoint, String, String)] = [
-      (TextMethod(), "`method: String` of TextMethod", "`let method: NetworkMethod"),
-      (OwnMethod(), "`method: Verb`", "`let method: NetworkMethod"),
-      (NameOfMoya(), "`httpMethod: ", "`let method: NetworkMethod"),
-      (OptionalScheme(), "Optional<String>", "`let scheme: String`"),
-      (OptionalHost(), "`host: ", "`let host: String`"),
-      (Port(), "`port: Int`", "`let port: Int?`"),
-      (BaseURL(), "`baseURL: ", "NetworkClient(baseURL:)"),
-      (TextURL(), "`url: ", "`let host: String`"),
-      (Items(), "`queryItems: ", "`var queryItems: [URLQueryItem]`"),
-      (OptionalItems(), "`queryItems: ", "`var queryItems: [URLQueryItem]`"),
-      (Query(), "`query: ", "`var queryItems: [URLQueryItem]`"),
-      (Parameters(), "`parameters: ", "`var queryItems: [URLQueryItem]`"),
-      (Headers(), "`headers: ", "`let headers: [String: String]`"),
-      (Body(), "`body: User`", "`var body: RequestBody"),
-      (Policy(), "`policy: ", "`let policy: RetryPolicy`"),
-      (NameOfPolicy(), "`retryPolicy: ", "`let policy: RetryPolicy`"),
-      (Decoder(), "`decoder: ", "`let decoder: JSONDecoder`"),
-      (Timeout(), "`timeout: ", "request.timeoutInterval"),
-      (Interval(), "`timeoutInterval: ", "request.timeoutInterval"),
-    ]
-
-    @Test(arguments: ignored) func callFailsAndNamesTheDeclaration(
-      _ endpoint: any Endpoint, _ property: String, _ declaration: String
-    ) async throws {
-      let script = NetworkScript([.ok("")])
-      let error = await #expect(throws: NetworkError.self) { try await Self.load(endpoint, on: script) }
-      guard case .invalidRequest(let reason)? = error else { Issue.record("\(error as Any)"); return }
-      #expect(reason.contains(property) && reason.contains(declaration) && script.requests.isEmpty, "\(reason)")
-    }
 
     // What has its effect in another way, or is not meant to have one.
 
@@ -138,6 +104,78 @@ import Wynd
       let retryPolicy = RetryPolicy.default
     }
 
+    // Properties that are meant for something else.
+
+    enum ColorScheme: String, Codable, Sendable { case dark }
+    enum Payment: String, Codable, Sendable { case card }
+    struct Server: Codable, Sendable { var id = 7 }
+    enum Call: Endpoint {
+      typealias Response = Void
+      case url(String)
+      case host(id: Int)
+      case method(String)
+      case timeout(Int)
+      case body(String)
+      var path: String { "/" }
+    }
+    struct Poll: Endpoint {
+      typealias Response = Void
+      let timeout: Int
+      let path = "/"
+      var queryItems: [URLQueryItem] { [URLQueryItem(name: "timeout", value: "\(timeout)")] }
+    }
+    struct Limited: Endpoint {
+      typealias Response = Void
+      let timeout: Duration
+      let path = "/"
+      var policy: RetryPolicy { RetryPolicy(deadline: timeout) }
+    }
+    struct Preview: Endpoint {
+      typealias Response = Void
+      let url = "https://b.example/a page"
+      let scheme = ColorScheme.dark
+      let method = Payment.card
+      let path = "/"
+      var queryItems: [URLQueryItem] {
+        [URLQueryItem(name: "url", value: url), URLQueryItem(name: "look", value: scheme.rawValue + method.rawValue)]
+      }
+    }
+    struct OfServer: Endpoint {
+      typealias Response = Void
+      let host = Server()
+      let port = 9
+      let body = ColorScheme.dark
+      let query = ["a", "b"]
+      let decoder: JSONDecoder? = JSONDecoder()
+      var path: String { "/hosts/\(port)/\(body)/\(query.joined())" }
+    }
+    struct Table: Endpoint {
+      typealias Response = Void
+      let headers: [String]
+      let parameters: [String: String]
+      let prepare: @Sendable (inout URLRequest) -> Void
+      let path = "/"
+      let method: NetworkMethod = .post
+      var body: RequestBody { .json(headers) }
+      func prepare(request: inout URLRequest) { prepare(&request) }
+    }
+    struct Minute: Endpoint {
+      typealias Response = Void
+      let timeout = 60
+      let path = "/"
+      let method: NetworkMethod?? = .some(nil)
+      func prepare(request: inout URLRequest) { request.timeoutInterval = TimeInterval(timeout) }
+    }
+
+    @Test func propertyThatIsMeantForSomethingElseIsNoMistake() async throws {
+      let endpoints: [any Endpoint] = [
+        Call.url("https://b.example"), Call.host(id: 1), Call.method("POST"), Call.timeout(5), Call.body("x"),
+        Poll(timeout: 30), Limited(timeout: .seconds(5)), Preview(), OfServer(), Minute(),
+        Table(headers: ["Name"], parameters: ["a": "b"], prepare: { $0.setValue("1", forHTTPHeaderField: "X-A") }),
+      ]
+      for endpoint in endpoints { try await Self.load(endpoint, on: NetworkScript([.ok("")])) }
+    }
+
     @Test func propertyWithAnEffectIsNoMistake() async throws {
       let url = try #require(URL(string: "https://a.example/"))
       let endpoints: [any Endpoint] = [
@@ -156,6 +194,26 @@ import Wynd
     }
     static func load(_ endpoint: some Endpoint, on script: NetworkScript) async throws {
       _ = try await client(script).load(endpoint)
+    }
+
+    struct Film: Endpoint {
+      typealias Response = Void
+      let path = "/films"
+      let method: NetworkMethod = .post
+      let file: URL
+      let parameters: [String: String]
+      var body: RequestBody {
+        .multipart(parameters.map { .text($0.key, $0.value) } + [.file("film", file)])
+      }
+    }
+
+    /// The body is not in the request, but is read when it is sent.
+    @Test func propertyInABodyOfFilesIsNoMistake() async throws {
+      let folder = try Folder()
+      try Data("film".utf8).write(to: folder.file())
+      let script = NetworkScript([.ok("")])
+      try await Self.load(Film(file: folder.file(), parameters: ["title": "Heat"]), on: script)
+      #expect(script.requests.count == 1)
     }
   }
 #endif
