@@ -82,7 +82,8 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
       let request = try? call.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
       // reject the repetition. Only for GET does the specification of event streams say how to continue.
-      let isWanted = events.reconnects ?? (request?.networkMethod == "GET")
+      let readsOnly = (try? call.get().isReadOnly) != false
+      let isWanted = events.reconnects ?? (request?.networkMethod == "GET" && readsOnly)
       // A body stream can be read only once.
       mayReconnect = isWanted && request?.httpBodyStream == nil
       parser = NetworkServerSentEventParser(lastID: request?.value(forHTTPHeaderField: "Last-Event-ID") ?? "")

@@ -151,6 +151,19 @@ import WyndLoopbackServer
     #expect(server.requests.filter { $0.target == "/busy" }.count == 5)
   }
 
+  /// Nothing was sent, so it may be.
+  @Test(arguments: ["GET", "HEAD", "OPTIONS"]) func declaredRequestIsRetriedWhileConnectionsAreRefused(_ method: String)
+    async throws
+  {
+    let server = try LoopbackServer(isListening: false) { _ in .ok("") }
+    let policy = RetryPolicy(
+      backoff: .constant(.milliseconds(50)), budget: .unlimited,
+      onEvent: { if case .willRetry = $0.kind, $0.attempt == 2 { server.listen() } })
+    let request = URLRequest(url: server.url(), method: method).declared(isReadOnly: false)
+    let response = try await URLSession(configuration: .ephemeral).networkResponse(for: request, policy: policy)
+    #expect(response.statusCode == 200 && server.requests.count == 1)
+  }
+
   /// Each is a call of its own.
   @Test func declaredRequestHasANewNumberInEachCall() async throws {
     let (log, script) = (EventLog(), NetworkScript([.ok("x")]))
@@ -207,5 +220,23 @@ import WyndLoopbackServer
       middleware: [authentication])
     let page = try? await client.load(.post("/start", isReadOnly: isReadOnly, as: String.self))
     #expect(page == (isReadOnly ? "page" : nil))
+  }
+
+  struct Prepared: Endpoint {
+    typealias Response = Void
+    let path = "/orders"
+    let method: NetworkMethod
+    let preparedMethod: String
+    func prepare(request: inout URLRequest) { request.httpMethod = preparedMethod }
+  }
+
+  /// What the method of the endpoint says is not declared for the one that `prepare` sets.
+  @Test func methodThatPrepareSetsDecides() async throws {
+    for (method, prepared, requests) in [(.get, "POST", 1), (.post, "GET", 2)] as [(NetworkMethod, String, Int)] {
+      let script = NetworkScript([.dropped, .ok("")])
+      let client = NetworkClient(baseURL: URL(string: "https://a.example"), on: script, policy: Self.quick)
+      try? await client.load(Prepared(method: method, preparedMethod: prepared))
+      #expect(script.requests.count == requests, "\(prepared)")
+    }
   }
 }

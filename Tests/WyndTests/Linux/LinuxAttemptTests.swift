@@ -21,5 +21,17 @@
       _ = try await session.performNetworkRequest(server.url("/later"))
       #expect(server.requests.map(\.target) == ["/later"])
     }
+
+    /// Over TLS, libcurl would send it a second time if a kept-alive connection is dead.
+    @Test func aGETThatIsNotSafeToRepeatHasANewConnectionOverTLS() throws {
+      var request = URLRequest(url: try #require(URL(string: "https://a.example/clear")))
+      try request.streamBody(of: nil, isRepeatable: false)
+      #expect(request.httpBodyStream == nil && request.needsNewConnection)
+      // A body can be made unreadable, so a connection need not be expensive.
+      request.httpMethod = "POST"
+      request.httpBody = Data("order".utf8)
+      try request.streamBody(of: nil, isRepeatable: false)
+      #expect(!request.needsNewConnection)
+    }
   }
 #endif

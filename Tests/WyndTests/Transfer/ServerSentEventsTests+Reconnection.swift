@@ -35,6 +35,15 @@ extension ServerSentEventsTests {
     #expect(server.requests[1].value("Last-Event-ID") == lastID)
   }
 
+  /// It is sent once, like a POST.
+  @Test func aGETThatChangesSomethingDoesNotReconnect() async throws {
+    let server = try LoopbackServer(script: Self.stream("data: a\n\n"), .status(204))
+    var got: [String] = []
+    let request = URLRequest(url: server.url()).declared(isReadOnly: false)
+    for try await event in session.serverSentEvents(for: request) { got.append(event.data) }
+    #expect(got == ["a"] && server.requests.count == 1)
+  }
+
   /// The request may resume an earlier stream.
   @Test func startsAfterTheLastEventIDOfTheRequest() async throws {
     let server = try LoopbackServer(

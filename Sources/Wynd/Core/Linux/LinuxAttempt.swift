@@ -87,8 +87,9 @@
       }
       if !outgoing.request.httpShouldHandleCookies { kind.insert(.handlesNoCookies) }
       if outgoing.bodies != nil { kind.insert(.isForTransfers) }
-      // Not over TLS, where a connection is expensive.
-      let isAlone = kind.contains(.closesConnections) && request.url?.scheme?.lowercased() == "http"
+      // Not over TLS, where a connection is expensive, unless no body shows whether libcurl has sent the request before.
+      let isWorthIt = request.url?.scheme?.lowercased() == "http" || ["GET", "HEAD"].contains(request.networkMethod)
+      let isAlone = kind.contains(.closesConnections) && isWorthIt
       if isAlone { sendAlone(request, hop, kind) } else { send(request, hop, on: kind.sharedSession(of: session)) }
     }
 
@@ -197,8 +198,9 @@
       var outcome = outcome
       outcome.error = outcome.error.map { LinuxFault.normalized($0) }
       // If a server has closed a kept-alive connection, libcurl tries another one, and reports the error of the last
-      // one, such as a refusal. A body that was read may have been sent on the first one.
-      let mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? true
+      // one, such as a refusal. A body that was read may have been sent on the first one. A request without a body that
+      // is alone on its session has only one.
+      let mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? (ended.place == nil)
       outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: ended.hop > 0)
       completion.end(outcome)
     }
