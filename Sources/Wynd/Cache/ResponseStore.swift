@@ -24,6 +24,9 @@ nonisolated final class ResponseStore: Sendable {
   /// nil for a store in memory.
   private let folder: URL?
   private let state: NetworkLock<State>
+  /// One thread for each store, because one piece of work waits for the one before. To list a folder with thousands of
+  /// files takes a second.
+  private let queue = DispatchQueue(label: "Wynd.ResponseStore", qos: .userInitiated)
 
   init(capacity: Int) {
     folder = nil
@@ -148,7 +151,9 @@ nonisolated final class ResponseStore: Sendable {
   /// Runs work that may read or write files. The threads of Swift's tasks must not wait for the disk.
   private func inBackground<Value: Sendable>(_ work: @escaping @Sendable (ResponseStore) -> Value) async -> Value {
     if folder == nil { return work(self) }
-    return await networkInBackground { work(self) }
+    return await withCheckedContinuation { continuation in
+      queue.async { continuation.resume(returning: work(self)) }
+    }
   }
 
   /// Creates the folder, unless it exists, and makes it readable by the user only.

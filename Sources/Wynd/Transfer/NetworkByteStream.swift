@@ -27,7 +27,8 @@ nonisolated final class NetworkByteStream: Sendable {
     /// Sends the request. It continues after the attempt has succeeded, until the stream ends.
     var sending: _Concurrency.Task<Void, Never>?
     var hasEnded = false
-    var isError = false
+    /// The head of an error response; nil for any other response.
+    var error: HTTPURLResponse?
     /// The start of the body of an error.
     var errorBody = Data()
     /// The size of what has arrived and was not read yet, in bytes.
@@ -105,7 +106,7 @@ nonisolated final class NetworkByteStream: Sendable {
   private func receive(_ head: HTTPURLResponse) {
     let isError = head.statusCode >= 400
     state.withLock { state in
-      state.isError = isError
+      state.error = isError ? head : nil
       // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       state.errorBody = Data()
     }
@@ -114,17 +115,25 @@ nonisolated final class NetworkByteStream: Sendable {
 
   private func receive(_ data: Data) throws {
     if data.isEmpty { return }
-    let isError = try state.withLock { state in
-      if state.isError {
+    let failed = try state.withLock { state -> NetworkOutcome? in
+      if let error = state.error {
         state.errorBody += data.prefix(max(0, Self.longestErrorBody - state.errorBody.count))
-      } else {
-        state.unread += data.count + Self.sizeOfChunk
-        if state.unread > Self.maxUnread { throw TransferError.responseTooLarge(limit: Self.maxUnread) }
-        state.suspendOrResume()
+        return NetworkOutcome(data: state.errorBody, response: error)
       }
-      return state.isError
+      state.unread += data.count + Self.sizeOfChunk
+      if state.unread > Self.maxUnread { throw TransferError.responseTooLarge(limit: Self.maxUnread) }
+      state.suspendOrResume()
+      return nil
     }
-    if !isError { arrived.yield(.success(data)) }
+    guard let failed else {
+      arrived.yield(.success(data))
+      return
+    }
+    // Nobody reads more of it.
+    if failed.data?.count == Self.longestErrorBody {
+      completion.end(failed)
+      cancelRequest()
+    }
   }
 
   /// Completes the call successfully. The body that follows is read from the stream.

@@ -26,4 +26,15 @@ import WyndLoopbackServer
     await #expect(throws: NetworkError.self) { try await session.performNetworkRequest(request, policy: policy) }
     #expect(server.requests.count == 3 && server.requests.last?.value("Idempotency-Key") == nil)
   }
+
+  /// Not only the attempt right before the conflict may be in progress.
+  @Test func conflictIsRetriedIfAnyEarlierAttemptMayBeInProgress() async throws {
+    let script = NetworkScript([.dropped, .failure(.cannotConnectToHost), .status(409), .ok("placed")])
+    var request = URLRequest(url: try #require(URL(string: "https://a.example/orders")))
+    request.httpMethod = "POST"
+    request.idempotencyKey = UUID()
+    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    #expect(try await script.performNetworkRequest(request, policy: policy) == Data("placed".utf8))
+    #expect(script.requests.count == 4)
+  }
 }

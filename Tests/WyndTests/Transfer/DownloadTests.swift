@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Testing
 import Wynd
@@ -167,5 +168,32 @@ import WyndLoopbackServer
     #expect(child.err.contains("file system error"))
     NetworkPartialDownload.remove(for: folder.file())
     #expect(folder.names.isEmpty)
+  }
+
+  /// A validation may wait for another download, such as that of a signature, whatever the number of downloads.
+  @Test func validationsMayWaitForAnotherDownload() async throws {
+    let server = try LoopbackServer { .file(Array("abc".utf8), for: $0) }
+    let folder = try Folder()
+    let (waiting, hasEnded) = (Counter(), DispatchSemaphore(value: 0))
+    let timeouts = Counter()
+    try await withThrowingTaskGroup { group in
+      for number in 1...4 {
+        group.addTask {
+          _ = try await download(
+            server, to: folder.file("\(number)"),
+            validate: { _ in
+              waiting.add()
+              // Not forever, because other tests need the threads too.
+              if hasEnded.wait(timeout: .now() + 10) == .timedOut { timeouts.add() }
+            }
+          ).get()
+        }
+      }
+      await waiting.reaches(4)
+      _ = try await download(server, to: folder.file("signature")).get()
+      for _ in 1...4 { hasEnded.signal() }
+      try await group.waitForAll()
+    }
+    #expect(timeouts.value == 0 && folder.names == ["1", "2", "3", "4", "signature"])
   }
 }

@@ -63,6 +63,24 @@ import Testing
     #expect(count == 0)
   }
 
+  /// Even if the rest never comes.
+  @Test(arguments: [true, false]) func returnsWithOneMegabyteOfTheBodyOfAnError(_ acceptsAnyStatus: Bool) async throws {
+    let head = ScriptedResponse.head(404, [("Content-Length", "9000000")])
+    let server = try LoopbackServer(script: ScriptedResponse([.send(head + someBytes(1_200_000)), .hang]))
+    let size: Int?
+    do {
+      var count = 0
+      let bytes = try await session.networkBytes(for: server.url(), acceptsAnyStatus: acceptsAnyStatus)
+      for try await chunk in bytes { count += chunk.count }
+      size = bytes.statusCode == 404 && acceptsAnyStatus ? count : nil
+    } catch let error as NetworkError {
+      size = error.statusCode == 404 && !acceptsAnyStatus ? error.data?.count : nil
+    }
+    #expect(size == 1_048_576 && server.requests.count == 1)
+    // The rest is not received.
+    await until { server.openRequests == 0 }
+  }
+
   @Test func keepsOneMegabyteOfTheBodyOfAnError() async throws {
     let chunk = Data(count: 700_000)
     let script = NetworkScript([.chunks(404, headers: [:], [chunk, chunk], isCut: false)])

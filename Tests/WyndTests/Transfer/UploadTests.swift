@@ -221,4 +221,43 @@ import WyndLoopbackServer
     let whole = server.requests.filter(\.isComplete)
     #expect(whole.count == 2 && whole.allSatisfy { $0.text == "a body" })
   }
+
+  /// Each form of a file and of bytes, on its own.
+  @Test func everyFormOfAnUploadReportsItsProgress() async throws {
+    let folder = try Folder()
+    let (file, data) = (folder.file(), Data("a film".utf8))
+    try data.write(to: file)
+    let server = try LoopbackServer(script: .ok("x"))
+    let url = server.url("/up")
+    typealias Report = @Sendable (TransferProgress) -> Void
+    let forms: [(String, (@escaping Report) async throws -> Void)] = [
+      ("file", { _ = try await self.session.performNetworkUpload(url, from: file, onProgress: $0) }),
+      ("data", { _ = try await self.session.performNetworkUpload(url, from: data, onProgress: $0) }),
+      (
+        "file { }",
+        { report in
+          let result = await withCheckedContinuation { continuation in
+            _ = self.session.performNetworkUpload(
+              url, from: file, onProgress: report, completionHandler: { continuation.resume(returning: $0) })
+          }
+          _ = try result.get()
+        }
+      ),
+      (
+        "data { }",
+        { report in
+          let result = await withCheckedContinuation { continuation in
+            _ = self.session.performNetworkUpload(
+              url, from: data, onProgress: report, completionHandler: { continuation.resume(returning: $0) })
+          }
+          _ = try result.get()
+        }
+      ),
+    ]
+    for (name, upload) in forms {
+      let last = Box<TransferProgress>()
+      try await upload { last.value = $0 }
+      #expect(last.value == TransferProgress(completed: 6, total: 6), "\(name)")
+    }
+  }
 }

@@ -82,7 +82,8 @@ nonisolated extension NetworkPerformer {
   ///   - maxRetries: Replaces ``RetryPolicy/maxRetries`` of the policy.
   ///   - allowEmptyData: Whether a 2xx response with an empty body is a success. Here it is, unless you pass false.
   ///   - acceptsAnyStatus: Whether a status of 400 and up is a response too, after the retries that the policy allows.
-  ///     Its ``NetworkResponse/attempts`` are those of the error then: none if it was not retried.
+  ///     Its ``NetworkResponse/attempts`` are those of the error then: none, unless the call gave up a
+  ///     retry.
   ///   - policy: The retry rule.
   /// - Returns: The response with its body, and every attempt.
   /// - Throws: Only ``NetworkError``.
