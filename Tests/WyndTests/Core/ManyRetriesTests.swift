@@ -16,10 +16,14 @@ import Wynd
       return ContinuousClock.now - began
     }
     await Turn.take {
-      var calls = Duration.zero
-      for _ in 1...8 { calls += await time(1_000) }
-      // If each attempt looked at all before it, this would take six times as long.
-      #expect(await time(8_000) < calls * 3)
+      // If each attempt looked at all before it, this would take six times as long. A busy machine may slow one try.
+      var isProportional = false
+      for _ in 1...3 where !isProportional {
+        var calls = Duration.zero
+        for _ in 1...8 { calls += await time(1_000) }
+        isProportional = await time(8_000) < calls * 3
+      }
+      #expect(isProportional)
     }
   }
 }
