@@ -20,11 +20,11 @@ import WyndLoopbackServer
   }
 
   /// Neither the request's time-out nor `maxUnreachableTime` applies, as there is no failure to count them from.
-  @Test(arguments: AppleDelegateTests.kinds) func waitingForConnectivityIsOneAttempt(_ kind: String) async throws {
+  @Test(arguments: CallKind.ofASession) func waitingForConnectivityIsOneAttempt(_ kind: CallKind) async throws {
     let server = try LoopbackServer(script: .ok("the response"))
     let delegate = Delegate()
     let session = Self.waitingSession(delegate)
-    let status = Task { try await AppleDelegateTests.run(kind, session, URLRequest(url: server.url())) }
+    let status = Task { try await TransferSessionTests.run(kind, session, URLRequest(url: server.url())) }
     await delegate.waits.reaches(1)
     let began = ContinuousClock.now
     await until { ContinuousClock.now - began > .milliseconds(300) }
@@ -38,9 +38,7 @@ import WyndLoopbackServer
     let policy = RetryPolicy(maxUnreachableTime: .milliseconds(1), deadline: .milliseconds(100))
     let request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:9/")))
     #expect(await session.result(of: request, policy: policy).error?.stopReason == .deadline)
-    await withCheckedContinuation { continuation in
-      session.delegateQueue.addOperation { continuation.resume() }
-    }
+    await handlerValue { end in session.delegateQueue.addOperation { end(()) } }
   }
 
   @Test func cancellationEndsAWaitForConnectivity() async throws {
@@ -79,7 +77,7 @@ import WyndLoopbackServer
     _ server: LoopbackServer, _ send: @escaping @Sendable (URLSession, RetryPolicy) async throws -> Void
   ) async -> NetworkError? {
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: Self.goingOnline(session))
+    let policy = RetryPolicy.quick(shouldRetry: Self.goingOnline(session))
     let result = Task { () -> NetworkError? in
       do {
         try await send(session, policy)
@@ -175,25 +173,13 @@ import WyndLoopbackServer
   }
 
   /// The most frequent failure on iOS: the connection is lost, and `maxRetryTime` has passed as well.
-  @Test(arguments: AppleDelegateTests.kinds) func retriesACallWhenASuspendedAppReturns(_ kind: String) async throws {
+  @Test(arguments: CallKind.ofASession) func retriesACallWhenASuspendedAppReturns(_ kind: CallKind) async throws {
     let server = try LoopbackServer(script: .hang, .ok("the response"))
     let session = URLSession(configuration: .ephemeral)
-    var request = URLRequest(url: server.url())
     // An upload is repeated if it is a PUT.
-    if kind == "upload" { request.httpMethod = "PUT" }
-    let status = Task { [request] in
-      let policy = RetryPolicy(backoff: .immediate, maxRetryTime: .milliseconds(50), budget: .unlimited)
-      switch kind {
-      case "download":
-        let folder = try Folder()
-        return try await session.performNetworkDownload(request, to: folder.file(), policy: policy).response.statusCode
-      case "upload":
-        return try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: policy).response
-          .statusCode
-      case "stream": return try await session.networkBytes(for: request, policy: policy).response.statusCode
-      default: return try await session.networkResponse(for: request, policy: policy).response.statusCode
-      }
-    }
+    let request = URLRequest(url: server.url(), method: kind == .upload ? "PUT" : "GET")
+    let policy = RetryPolicy(backoff: .immediate, maxRetryTime: .milliseconds(50), budget: .unlimited)
+    let status = Task { try await kind.response(to: request, on: session, policy: policy).statusCode }
     await until { server.requests.first?.isComplete == true }
     await suspendApp(of: session, for: .milliseconds(60))
     #expect(try await status.value == 200)
@@ -203,9 +189,8 @@ import WyndLoopbackServer
   @Test func doesNotRepeatAPOSTOfASuspendedApp() async throws {
     let server = try LoopbackServer(script: .hang, .ok())
     let session = URLSession(configuration: .ephemeral)
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("body".utf8)
-    let result = Task { [request] in await session.result(of: request) }
+    let request = URLRequest(url: server.url(), method: "POST", body: "body")
+    let result = Task { await session.result(of: request) }
     await until { server.requests.first?.isComplete == true }
     await suspendApp(of: session, for: .milliseconds(10))
     let error = await result.value.error
@@ -217,10 +202,10 @@ import WyndLoopbackServer
   @Test func retriesOnceOnAConnectionThatClosedDuringSuspension() async throws {
     let server = try LoopbackServer { _ in .ok() }
     let session = URLSession(configuration: .ephemeral)
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-    _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    let policy = RetryPolicy.quick()
+    _ = try await session.networkResponse(for: server.url(), policy: policy)
     await suspendApp(of: session, for: .milliseconds(1))
-    let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    let response = try await session.networkResponse(for: server.url(), policy: policy)
     #expect(response.attempts.map { $0.error?.urlError?.code } == [.networkConnectionLost, nil])
     #expect(server.requests.count == 2)
   }

@@ -42,7 +42,7 @@ import WyndLoopbackServer
     ) { note("sent", session) }
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting new: URLSessionTaskMetrics) {
       note("metrics", session)
-      metrics.update { $0.append(new) }
+      metrics.append(new)
     }
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
       note("end", session)
@@ -52,42 +52,35 @@ import WyndLoopbackServer
     }
   }
 
-  static let kinds = ["request", "download", "upload", "stream"]
-
-  static func run(_ kind: String, _ session: URLSession, _ request: URLRequest) async throws -> Int {
-    if kind != "request" { return try await TransferSessionTests.run(kind, session, request) }
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-    return try await session.networkResponse(for: request, policy: policy).response.statusCode
-  }
-
-  @Test(arguments: kinds) func delegateSeesRedirectsChallengesAndMetrics(_ kind: String) async throws {
+  @Test(arguments: CallKind.ofASession) func delegateSeesRedirectsChallengesAndMetrics(_ kind: CallKind) async throws {
     let server = try LoopbackServer { request in
       switch (request.target, request.value("Authorization")) {
       case ("/", _): .redirect(307, to: "/there")
-      case (_, nil): .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+      case (_, nil): .challenge()
       default: .ok("the response")
       }
     }
     let delegate = Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
-    #expect(try await Self.run(kind, session, URLRequest(url: server.url())) == 200)
+    #expect(try await TransferSessionTests.run(kind, session, URLRequest(url: server.url())) == 200)
     session.finishTasksAndInvalidate()
     // The data and the end belong to Wynd.
     let expected: Set = ["created", "redirect", "challenge", "metrics"]
-    #expect(delegate.calls.value == (kind == "upload" ? expected.union(["sent"]) : expected))
+    #expect(delegate.calls.value == (kind == .upload ? expected.union(["sent"]) : expected))
     #expect(delegate.isOnQueue.value == true)
     let metrics = try #require(delegate.metrics.value?.first)
     #expect(delegate.metrics.value?.count == 1 && metrics.redirectCount == 1)
     #expect(metrics.transactionMetrics.compactMap { ($0.response as? HTTPURLResponse)?.statusCode } == [307, 401, 200])
     #expect(server.requests.map(\.target) == ["/", "/there", "/there"])
-    if kind == "upload" { #expect(server.requests.map(\.text) == ["body", "body", "body"]) }
+    if kind == .upload { #expect(server.requests.map(\.text) == ["body", "body", "body"]) }
   }
 
   /// The session has released its delegate by then.
-  @Test(arguments: kinds) func delegateSeesALaterAttemptAfterTheSessionWasFinished(_ kind: String) async throws {
+  @Test(arguments: CallKind.ofASession) func delegateSeesALaterAttemptAfterTheSessionWasFinished(_ kind: CallKind)
+    async throws
+  {
     let delegate = Delegate()
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
+    let queue = OperationQueue.serial()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
     let server = try LoopbackServer { request in
       if request.index == 0 {
@@ -97,12 +90,12 @@ import WyndLoopbackServer
       }
       switch (request.target, request.value("Authorization")) {
       case ("/", _): return .redirect(307, to: "/there")
-      case (_, nil): return .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+      case (_, nil): return .challenge()
       default: return .ok("the response")
       }
     }
-    let request = URLRequest(url: server.url(), method: kind == "upload" ? "PUT" : "GET")
-    #expect(try await Self.run(kind, session, request) == 200)
+    let request = URLRequest(url: server.url(), method: kind == .upload ? "PUT" : "GET")
+    #expect(try await TransferSessionTests.run(kind, session, request) == 200)
     #expect(delegate.calls.value?.isSuperset(of: ["created", "redirect", "challenge", "metrics"]) == true)
     #expect(delegate.isOnQueue.value == true)
   }
@@ -114,7 +107,7 @@ import WyndLoopbackServer
       _ session: URLSession,
       _ completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      sessions.update { $0.append(ObjectIdentifier(session)) }
+      sessions.append(ObjectIdentifier(session))
       completionHandler(.cancelAuthenticationChallenge, nil)
     }
   }
@@ -174,20 +167,20 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let client = NetworkClient(on: session, middleware: [.around { request, next in try await next(request) }])
     let performer: any NetworkPerformer = isClient ? client : session
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-    let response = try await performer.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    let policy = RetryPolicy.quick()
+    let response = try await performer.networkResponse(for: server.url(), policy: policy)
     #expect(response.attempts.map { $0.metrics?.redirectCount } == [0, 1])
     #expect(response.attempts.map { $0.metrics?.transactionMetrics.count } == [1, 2])
     let busy = try LoopbackServer(script: .status(503))
-    let twice = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited)
+    let twice = RetryPolicy.quick(maxRetries: 1)
     let error = await #expect(throws: NetworkError.self) {
-      try await performer.networkResponse(for: URLRequest(url: busy.url()), policy: twice)
+      try await performer.networkResponse(for: busy.url(), policy: twice)
     }
     #expect(error?.attempts.map { $0.metrics?.redirectCount } == [0, 0])
   }
 
   /// URLSession drops Authorization on every redirect, but sends a token in another field to any origin.
-  @Test(arguments: kinds) func credentialsStayWithTheirOrigin(_ kind: String) async throws {
+  @Test(arguments: CallKind.ofASession) func credentialsStayWithTheirOrigin(_ kind: CallKind) async throws {
     let other = try LoopbackServer(script: .ok("the response"))
     let server = try LoopbackServer { [url = other.url()] in
       $0.target == "/" ? .redirect(307, to: "/there") : .redirect(307, to: url.absoluteString)
@@ -195,10 +188,10 @@ import WyndLoopbackServer
     var request = URLRequest(url: server.url())
     request.setValue("Bearer T", forHTTPHeaderField: "Authorization")
     request.setValue("K", forHTTPHeaderField: "X-Api-Key")
-    #expect(try await Self.run(kind, URLSession(configuration: .ephemeral), request) == 200)
-    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer T", "Bearer T"])
-    #expect(server.requests.map { $0.value("X-Api-Key") } == ["K", "K"])
-    #expect(other.requests.map { $0.value("Authorization") } == [nil])
-    #expect(other.requests.map { $0.value("X-Api-Key") } == [nil])
+    #expect(try await TransferSessionTests.run(kind, URLSession(configuration: .ephemeral), request) == 200)
+    #expect(server.values(of: "Authorization") == ["Bearer T", "Bearer T"])
+    #expect(server.values(of: "X-Api-Key") == ["K", "K"])
+    #expect(other.values(of: "Authorization") == [nil])
+    #expect(other.values(of: "X-Api-Key") == [nil])
   }
 }

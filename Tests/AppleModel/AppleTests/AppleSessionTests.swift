@@ -12,9 +12,9 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok())
     let session = URLSession(configuration: .background(withIdentifier: "x"))
     let request = URLRequest(url: server.url())
-    for kind in AppleDelegateTests.kinds {
+    for kind in CallKind.ofASession {
       let error = await #expect(throws: NetworkError.self) {
-        try await AppleDelegateTests.run(kind, session, request)
+        try await TransferSessionTests.run(kind, session, request)
       }
       guard case .invalidRequest? = error else { Issue.record("\(kind): \(String(describing: error))"); continue }
     }
@@ -22,12 +22,8 @@ import WyndLoopbackServer
     await #expect(throws: NetworkError.self) {
       try await NetworkClient(on: session).performNetworkRequest(request)
     }
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(request) { result in
-        guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return continuation.resume() }
-        continuation.resume()
-      }
-    }
+    let result = await handlerValue { session.performNetworkRequest(request, completionHandler: $0) }
+    guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
     #expect(server.requests.isEmpty)
   }
 
@@ -37,7 +33,7 @@ import WyndLoopbackServer
   final class Watch: URLProtocol {
     static let paths = Box<[String]>([])
     override class func canInit(with request: URLRequest) -> Bool {
-      paths.update { $0.append(request.url?.path ?? "") }
+      paths.append(request.url?.path ?? "")
       return false
     }
   }
@@ -46,7 +42,7 @@ import WyndLoopbackServer
   @Test func stubOfTheSharedSessionSeesEveryAttempt() async throws {
     URLProtocol.registerClass(Watch.self)
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
-    let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick(maxRetries: 1)
     let folder = try Folder()
     _ = try await URLSession.shared.performNetworkRequest(server.url("/plain"), policy: policy)
     _ = try await NetworkClient(policy: policy).performNetworkRequest(server.url("/client"))
@@ -66,12 +62,12 @@ import WyndLoopbackServer
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
       // Not the task that stands for a transfer, which is never resumed.
       if task.originalRequest?.url?.scheme == "data" { return }
-      all.update { $0.append(task.originalRequest?.timeoutInterval ?? 0) }
+      all.append(task.originalRequest?.timeoutInterval ?? 0)
     }
   }
 
   /// What URLSession does with zero, NaN, infinity and the like is not documented, so it never receives them.
-  @Test(arguments: AppleDelegateTests.kinds) func replacesTimeoutsThatURLSessionDoesNotDocument(_ kind: String)
+  @Test(arguments: CallKind.ofASession) func replacesTimeoutsThatURLSessionDoesNotDocument(_ kind: CallKind)
     async throws
   {
     let server = try LoopbackServer { _ in .ok("the response") }
@@ -86,7 +82,7 @@ import WyndLoopbackServer
       let session = URLSession(configuration: configuration, delegate: timeouts, delegateQueue: nil)
       var request = URLRequest(url: server.url())
       request.timeoutInterval = timeout
-      #expect(try await AppleDelegateTests.run(kind, session, request) == 200)
+      #expect(try await TransferSessionTests.run(kind, session, request) == 200)
       #expect(timeouts.all.value == [expected], "\(timeout)")
       session.finishTasksAndInvalidate()
     }
@@ -98,11 +94,10 @@ import WyndLoopbackServer
     let ends = Counter()
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { ends.add() }
   }
-  final class Held: Sendable {}
 
   /// The session, its delegate, and what the policy's closure holds are released, whatever the end of the call.
-  @Test(arguments: AppleDelegateTests.kinds, ["success", "retry", "failure", "cancellation"])
-  func releasesEverythingAfterACall(_ kind: String, _ end: String) async throws {
+  @Test(arguments: CallKind.ofASession, ["success", "retry", "failure", "cancellation"])
+  func releasesEverythingAfterACall(_ kind: CallKind, _ end: String) async throws {
     weak var weakSession: URLSession?
     weak var weakDelegate: Delegate?
     weak var weakHeld: Held?
@@ -121,19 +116,8 @@ import WyndLoopbackServer
       (weakSession, weakDelegate, weakHeld, ends) = (session, delegate, held, delegate.ends)
       let policy = RetryPolicy(
         maxRetries: 1, backoff: .immediate, budget: .unlimited, onEvent: { [held] _ in _ = held })
-      let request = URLRequest(url: server.url(), method: "PUT")
-      let task = Task {
-        switch kind {
-        case "request": _ = try await session.performNetworkRequest(request, policy: policy)
-        case "download":
-          let folder = try Folder()
-          var request = request
-          request.httpMethod = "GET"
-          _ = try await session.performNetworkDownload(request, to: folder.file(), policy: policy)
-        case "upload": _ = try await session.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: policy)
-        default: for try await _ in try await session.networkBytes(for: request, policy: policy) {}
-        }
-      }
+      let request = URLRequest(url: server.url(), method: kind == .download ? "GET" : "PUT")
+      let task = Task { try await kind.response(to: request, on: session, policy: policy) }
       if end == "cancellation" {
         await until { server.requests.count == 1 }
         task.cancel()
@@ -151,7 +135,7 @@ import WyndLoopbackServer
     let delegate = Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     do {
-      let bytes = try await session.networkBytes(for: URLRequest(url: server.url()))
+      let bytes = try await session.networkBytes(for: server.url())
       for try await _ in bytes { break }
     }
     session.finishTasksAndInvalidate()
@@ -243,7 +227,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     let log = EventLog()
     let result = Task {
-      await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(onEvent: log.add))
+      await session.result(of: server.url(), policy: RetryPolicy(onEvent: log.add))
     }
     await until { !log.delays.isEmpty }
     result.cancel()

@@ -7,8 +7,6 @@ import WyndLoopbackServer
 
 /// Transfers on a URLSession that serves from its cache, takes a truncated body for whole, and counts suspensions.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleTransferTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-
   // MARK: Parts and the cache
 
   /// URLCache serves one Range from the stored response to another (radar 20001985).
@@ -27,8 +25,7 @@ import WyndLoopbackServer
     }
     let folder = try Folder()
     let session = URLSession(configuration: .default)
-    try await session.performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(), policy: Self.policy)
+    try await session.performNetworkDownload(server.url(), to: folder.file(), policy: .quick())
     #expect(try Data(contentsOf: folder.file()) == Data(bytes))
     #expect(server.requests.count == 3)
   }
@@ -66,7 +63,7 @@ import WyndLoopbackServer
     }
     let folder = try Folder()
     try await URLSession(configuration: .ephemeral).performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(), policy: Self.policy)
+      server.url(), to: folder.file(), policy: .quick())
     #expect(try Data(contentsOf: folder.file()) == Data(bytes))
   }
 
@@ -80,9 +77,9 @@ import WyndLoopbackServer
     }
     let folder = try Folder()
     try await URLSession(configuration: .ephemeral).performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(), policy: Self.policy)
+      server.url(), to: folder.file(), policy: .quick())
     #expect(try Data(contentsOf: folder.file()) == Data(bytes))
-    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=100000-"])
+    #expect(server.values(of: "Range") == [nil, "bytes=100000-"])
   }
 
   // MARK: Bodies that are sent again
@@ -91,7 +88,7 @@ import WyndLoopbackServer
   /// than the length of one.
   @Test(arguments: [nil, 4] as [Int64?]) func sendsABodyStreamAgainAfterAChallenge(_ length: Int64?) async throws {
     let server = try LoopbackServer {
-      $0.value("Authorization") == nil ? .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]) : .ok("welcome")
+      $0.value("Authorization") == nil ? .challenge() : .ok("welcome")
     }
     let delegate = AppleDelegateTests.Delegate()
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
@@ -129,14 +126,14 @@ import WyndLoopbackServer
       let task = session.dataTask(with: url)
       let provided = Box<[Bool]>([])
       for _ in row.expected {
-        delegate.urlSession(session, task: task) { body in provided.update { $0.append(body != nil) } }
+        delegate.urlSession(session, task: task) { body in provided.append(body != nil) }
       }
       #expect(provided.value == row.expected, "\(row)")
       // After a redirect, the request has not been applied where it is sent next.
-      let redirect = try #require(HTTPURLResponse(url: url, statusCode: 307, httpVersion: nil, headerFields: nil))
+      let redirect = try HTTPURLResponse.made(307, url: url)
       delegate.urlSession(
         session, task: task, willPerformHTTPRedirection: redirect, newRequest: request, completionHandler: { _ in })
-      delegate.urlSession(session, task: task) { body in provided.update { $0.append(body != nil) } }
+      delegate.urlSession(session, task: task) { body in provided.append(body != nil) }
       #expect(provided.value?.last == true, "\(row)")
     }
   }
@@ -162,18 +159,18 @@ import WyndLoopbackServer
 
   // MARK: Queues
 
-  @Test(arguments: AppleDelegateTests.kinds) func acceptsAConcurrentDelegateQueue(_ kind: String) async throws {
+  @Test(arguments: CallKind.ofASession) func acceptsAConcurrentDelegateQueue(_ kind: CallKind) async throws {
     let bytes = someBytes(3_000_000)
     let server = try LoopbackServer { _ in .ok(bytes) }
     let queue = OperationQueue()
     queue.maxConcurrentOperationCount = 8
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
-    if kind == "stream" {
+    if kind == .stream {
       var received: [UInt8] = []
-      for try await data in try await session.networkBytes(for: URLRequest(url: server.url())) { received += data }
+      for try await data in try await session.networkBytes(for: server.url()) { received += data }
       #expect(received == bytes)
     } else {
-      #expect(try await AppleDelegateTests.run(kind, session, URLRequest(url: server.url())) == 200)
+      #expect(try await TransferSessionTests.run(kind, session, URLRequest(url: server.url())) == 200)
     }
   }
 
@@ -185,7 +182,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer { _ in .ok(bytes) }
     let tasks = TaskDelegate()
     let session = URLSession(configuration: .ephemeral, delegate: tasks, delegateQueue: nil)
-    let stream = try await session.networkBytes(for: URLRequest(url: server.url()))
+    let stream = try await session.networkBytes(for: server.url())
     let task = tasks.latest
     var reader = stream.makeAsyncIterator()
     var received: [UInt8] = []

@@ -17,7 +17,7 @@ import WyndLoopbackServer
     var host: String { "127.0.0.1" }
     var port: Int? { Int(server.port) }
     var path: String { "/item" }
-    var policy: RetryPolicy { RetryPolicy(backoff: .immediate, budget: .unlimited) }
+    var policy: RetryPolicy { .quick() }
   }
   final class Seen<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
@@ -27,7 +27,6 @@ import WyndLoopbackServer
     func reaches(_ count: Int) async { while all.count < count { try? await Task.sleep(for: .milliseconds(1)) } }
   }
   let session = URLSession(configuration: .ephemeral)
-  static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   static func publisher(
     _ session: URLSession, _ server: LoopbackServer, maxRetries: Int? = nil, policy: RetryPolicy
@@ -52,7 +51,7 @@ import WyndLoopbackServer
   @Test func publishesOneValueAndFinishes() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
     let seen = Seen<String>()
-    let call = Self.watch(Self.publisher(session, server, policy: Self.quick), seen)
+    let call = Self.watch(Self.publisher(session, server, policy: .quick()), seen)
     await seen.reaches(2)
     #expect(seen.all == ["8 bytes", "finished"])
     let loaded = Seen<String>()
@@ -65,8 +64,7 @@ import WyndLoopbackServer
   @Test func publishesTheFailureAfterRetries() async throws {
     let server = try LoopbackServer(script: .status(503))
     let seen = Seen<String>()
-    let call = Self.watch(
-      Self.publisher(session, server, maxRetries: 2, policy: Self.quick), seen)
+    let call = Self.watch(Self.publisher(session, server, maxRetries: 2, policy: .quick()), seen)
     await seen.reaches(1)
     #expect(seen.all == ["failed 503"])
     #expect(server.requests.count == 3)
@@ -108,7 +106,7 @@ import WyndLoopbackServer
   @Test func sendsOnSubscriptionAndDeliversOnDemand() async throws {
     let server = try LoopbackServer { _ in .ok(#"{"id":7}"#) }
     let publishers = [
-      Self.publisher(session, server, policy: Self.quick).map { _ in 1 }
+      Self.publisher(session, server, policy: .quick()).map { _ in 1 }
         .eraseToAnyPublisher(),
       NetworkTask.publisher { session.load(Item(server: server), completionHandler: $0) }.map { _ in 2 }
         .eraseToAnyPublisher(),

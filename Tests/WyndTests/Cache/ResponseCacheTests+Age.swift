@@ -22,7 +22,7 @@ extension ResponseCacheTests {
   /// The Age with which the cache serves what it has stored, as a response or as an error.
   private static func age(_ client: NetworkClient, _ server: LoopbackServer) async throws -> Int {
     do {
-      let response = try await client.networkResponse(for: URLRequest(url: server.url()))
+      let response = try await client.networkResponse(for: server.url())
       #expect(response.source == .cache)
       return try #require(response.response.value(forHTTPHeaderField: "Age").flatMap { Int($0) })
     } catch let error as NetworkError {
@@ -35,7 +35,7 @@ extension ResponseCacheTests {
     let server = try LoopbackServer(script: Self.slow(.status(200, fields, body: "one")), .ok("two"))
     let client = Self.client(server)
     for expected in ["one", "two"] {
-      #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data(expected.utf8))
+      #expect(try await client.performNetworkRequest(server.url()) == Data(expected.utf8))
     }
   }
 
@@ -43,7 +43,7 @@ extension ResponseCacheTests {
     let fields = [("Cache-Control", "max-age=600"), ("Age", "10")]
     let server = try LoopbackServer(script: Self.slow(.status(status, fields, body: "one")))
     let client = Self.client(server)
-    _ = try? await client.performNetworkRequest(URLRequest(url: server.url()))
+    _ = try? await client.performNetworkRequest(server.url())
     #expect(try await Self.age(client, server) >= 12)
     #expect(server.requests.count == 1)
   }

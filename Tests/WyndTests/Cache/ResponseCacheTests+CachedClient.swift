@@ -43,7 +43,7 @@ extension ResponseCacheTests {
 
     func response(_ request: URLRequest) async throws -> (text: String, source: NetworkResponseSource) {
       let response = try await client.networkResponse(for: request, allowEmptyData: true)
-      return (String(decoding: response.data, as: UTF8.self), response.source)
+      return (response.data.text, response.source)
     }
 
     func get(_ fields: [String: String] = [:], path: String = "/", method: String = "GET", after seconds: Double = 0)
@@ -71,8 +71,7 @@ extension ResponseCacheTests {
 
   static func request(_ fields: [String: String] = [:], path: String = "/", method: String = "GET") throws -> URLRequest
   {
-    var request = URLRequest(url: try #require(URL(string: "https://a.example\(path)")))
-    request.httpMethod = method
+    var request = URLRequest(url: try #require(URL(string: "https://a.example\(path)")), method: method)
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
     return request
   }

@@ -30,7 +30,7 @@ extension ResponseCacheTests {
     let client = NetworkClient(on: ResponseCache())
     let url = try #require(URL(string: server.url().absoluteString.replacingOccurrences(of: "http:", with: "HTTP:")))
     for source in [NetworkResponseSource.network, .cache] {
-      #expect(try await client.networkResponse(for: URLRequest(url: url)).source == source)
+      #expect(try await client.networkResponse(for: url).source == source)
     }
     #expect(server.requests.count == 1)
   }

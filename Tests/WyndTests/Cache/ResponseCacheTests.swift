@@ -36,7 +36,7 @@ import Wynd
       let configuration = URLSessionConfiguration.ephemeral
       configuration.httpAdditionalHeaders = ["X-Tenant": tenant]
       let client = NetworkClient(on: try ResponseCache(in: folder.url, on: URLSession(configuration: configuration)))
-      #expect(try await client.performNetworkRequest(URLRequest(url: server.url())) == Data(tenant.utf8))
+      #expect(try await client.performNetworkRequest(server.url()) == Data(tenant.utf8))
     }
   }
 
@@ -101,7 +101,7 @@ import Wynd
     let client = NetworkClient(
       baseURL: server.url(), on: ResponseCache(), policy: .never)
     for expected in ["/v0", "/v2"] {
-      #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/latest"))) == Data(expected.utf8))
+      #expect(try await client.performNetworkRequest(server.url("/latest")) == Data(expected.utf8))
     }
   }
 
@@ -116,8 +116,7 @@ import Wynd
       configuration.httpAdditionalHeaders = ["Authorization": "Bearer \(user)"]
       let client = NetworkClient(
         on: try ResponseCache(in: folder.url, on: URLSession(configuration: configuration)), policy: .never)
-      #expect(
-        try await client.performNetworkRequest(URLRequest(url: server.url())) == Data("Bearer \(user)".utf8))
+      #expect(try await client.performNetworkRequest(server.url()) == Data("Bearer \(user)".utf8))
     }
   }
 
@@ -160,7 +159,7 @@ import Wynd
       baseURL: server.url(), on: ResponseCache(on: URLSession(configuration: .default)),
       policy: .never)
     for expected in [NetworkResponseSource.network, .revalidated, .revalidated] {
-      let response = try await client.networkResponse(for: URLRequest(url: server.url()))
+      let response = try await client.networkResponse(for: server.url())
       #expect(response.source == expected && response.data == Data("one".utf8))
     }
     #expect(server.requests.count == 3)

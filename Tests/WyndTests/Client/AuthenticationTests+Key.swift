@@ -21,7 +21,7 @@ extension AuthenticationTests {
   }
   static func key(_ value: String) -> Field { Field("X-Api-Key", value) }
   static func keys(_ script: NetworkScript) -> [String?] {
-    script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") }
+    script.values(of: "X-Api-Key")
   }
 
   @Test func apiKeyCanChangeAtRunTime() async throws {
@@ -49,7 +49,7 @@ extension AuthenticationTests {
     _ = try await client.performNetworkRequest(elsewhere)
     key.signOut()
     _ = try await client.performNetworkRequest(elsewhere)
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Member") } == [nil, nil])
+    #expect(script.values(of: "X-Member") == [nil, nil])
     #expect(key.secretFields == ["X-Member", "X-Guest"])
   }
 
@@ -85,7 +85,7 @@ extension AuthenticationTests {
     own.setValue("8", forHTTPHeaderField: "x-member")
     _ = try await client.performNetworkRequest(own)
     #expect(Self.keys(script) == ["a", nil])
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Member") } == ["7", "8"])
+    #expect(script.values(of: "X-Member") == ["7", "8"])
     #expect(key.secretFields == ["X-Api-Key", "X-Member"])
   }
 

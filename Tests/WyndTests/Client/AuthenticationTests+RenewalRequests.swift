@@ -8,11 +8,8 @@ import WyndLoopbackServer
 #endif
 
 extension AuthenticationTests {
-  struct CountingMiddleware: NetworkMiddleware {
-    let counter: Counter
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
+  static func counting(_ counter: Counter) -> NetworkClosureMiddleware {
+    .around { request, next in
       counter.add()
       return try await next(request)
     }
@@ -26,7 +23,7 @@ extension AuthenticationTests {
     }
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
       let data = try await Task.detached { try await Self.get(client, "/token").data }.value
-      return BearerToken(String(decoding: data, as: UTF8.self))
+      return BearerToken(data.text)
     }
     let client = Self.client(server, authentication, policy: RetryPolicy(deadline: .seconds(60), budget: .unlimited))
     #expect(try await Self.get(client).data == Data("ok".utf8))
@@ -101,11 +98,11 @@ extension AuthenticationTests {
       let token = NetworkScript(isFirst ? [.dropped] : [.dropped, .ok("new")])
       var tokens = client
       tokens.performer = token
-      return BearerToken(String(decoding: try await tokens.performNetworkRequest(origin), as: UTF8.self))
+      return BearerToken(try await tokens.performNetworkRequest(origin).text)
     }
     let waiting = Counter()
     var client = Self.client(script, authentication, policy: RetryPolicy(backoff: .immediate))
-    client.middleware.insert(CountingMiddleware(counter: waiting), at: 0)
+    client.middleware.insert(Self.counting(waiting), at: 0)
     let impatient = Task { [client] in try await client.performNetworkRequest(origin, policy: .never) }
     await renewals.reaches(1)
     let patient = Task { [client] in try await client.performNetworkRequest(origin) }
@@ -128,10 +125,10 @@ extension AuthenticationTests {
     }
     let origin = try #require(Self.origin)
     let authentication = Authentication(for: origin, BearerToken("old", expiresAt: .distantPast)) { _, client in
-      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      try await Self.renewed(client)
     }
     var client = Self.client(script, authentication, policy: RetryPolicy(backoff: .immediate))
-    client.middleware.insert(CountingMiddleware(counter: sent), at: 0)
+    client.middleware.insert(Self.counting(sent), at: 0)
     let impatient = Task { [client] in try await client.performNetworkRequest(origin, maxRetries: 0) }
     await renewals.reaches(1)
     let patient = Task { [client] in try await client.performNetworkRequest(origin, maxRetries: 3) }
@@ -169,7 +166,7 @@ extension AuthenticationTests {
     let script = NetworkScript([.status(status)])
     let expired = BearerToken("old", expiresAt: .distantPast)
     let authentication = Authentication(for: try #require(Self.origin), expired) { _, client in
-      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      try await Self.renewed(client)
     }
     let client = Self.client(script, authentication, policy: .never)
     let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }

@@ -11,12 +11,12 @@ extension AuthenticationTests {
   static let origin = URL(string: "https://a.example")
 
   static func client(
-    _ script: NetworkScript, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
+    _ script: NetworkScript, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = .quick()
   ) -> NetworkClient {
     NetworkClient(baseURL: origin, on: script, policy: policy, middleware: authentication)
   }
   static func client(
-    _ server: LoopbackServer, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = quick
+    _ server: LoopbackServer, _ authentication: any NetworkMiddleware..., policy: RetryPolicy = .quick()
   ) -> NetworkClient {
     NetworkClient(baseURL: server.url(), policy: policy, middleware: authentication)
   }
@@ -29,7 +29,7 @@ extension AuthenticationTests {
     }
   }
   static func tokens(_ script: NetworkScript) -> [String?] {
-    script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+    script.values(of: "Authorization")
   }
 
   // MARK: Where the credential goes
@@ -96,7 +96,7 @@ extension AuthenticationTests {
     }
     let renewed = Box<[String?]>([])
     let authentication = Authentication(for: try #require(Self.origin), Key(key: "a")) { old, _ in
-      renewed.update { $0.append(old.key) }
+      renewed.append(old.key)
       return Key(key: "b")
     }
     // A success is never a rejection.
@@ -140,8 +140,7 @@ extension AuthenticationTests {
   @Test func replaysRejectedPOSTWithItsBody() async throws {
     let server = try LoopbackServer { $0.value("Authorization") == "Bearer new" ? .ok($0.text) : .status(401) }
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("order".utf8)
+    let request = URLRequest(url: server.url(), method: "POST", body: "order")
     let data = try await Self.client(server, authentication).performNetworkRequest(request)
     #expect(data == Data("order".utf8))
     #expect(server.requests.map(\.text) == ["order", "order"])

@@ -38,7 +38,7 @@ extension AuthenticationTests {
     let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
       BearerToken("new\(refreshes.add())")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
     do throws(NetworkError) {
       _ = try await Self.get(client)
       Issue.record("no error thrown")
@@ -47,7 +47,7 @@ extension AuthenticationTests {
       #expect(response.statusCode == 401)
     }
     #expect(refreshes.value == 1)
-    #expect(server.requests.map { $0.value("Authorization") } == ["Bearer old", "Bearer new1"])
+    #expect(server.values(of: "Authorization") == ["Bearer old", "Bearer new1"])
   }
 
   struct APIKey: NetworkCredential {
@@ -59,7 +59,7 @@ extension AuthenticationTests {
     for code in [301, 302, 303, 307, 308] {
       let server = try LoopbackServer(script: .redirect(code, to: other.url("/stolen").absoluteString))
       let authentication = Authentication<APIKey>(for: server.url(), APIKey()) { _, _ in APIKey() }
-      let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+      let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
       _ = try await Self.get(client)
       #expect(server.requests.first?.value("X-Member") == "the secret")
     }
@@ -69,7 +69,7 @@ extension AuthenticationTests {
     let authentication = Authentication<APIKey>(for: try #require(URL(string: "http://127.0.0.1:1/")), APIKey()) {
       _, _ in APIKey()
     }
-    let client = NetworkClient(baseURL: other.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: other.url(), policy: .quick(), middleware: [authentication])
     _ = try await Self.get(client)
     #expect(other.requests.last?.value("X-Member") == nil)
   }
@@ -106,8 +106,8 @@ extension AuthenticationTests {
     }
     let url = server.url("/token")
     let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
-      let data = try await client.performNetworkRequest(URLRequest(url: url), policy: ofItsOwn ? policy : .default)
-      return BearerToken(String(decoding: data, as: UTF8.self))
+      let data = try await client.performNetworkRequest(url, policy: ofItsOwn ? policy : .default)
+      return BearerToken(data.text)
     }
     let client = NetworkClient(baseURL: server.url(), policy: policy, middleware: [authentication])
     #expect(try await Self.get(client).data == Data("ok".utf8))
@@ -124,9 +124,7 @@ extension AuthenticationTests {
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in BearerToken("new") }
     let client = NetworkClient(
       baseURL: server.url(), policy: RetryPolicy(budget: .unlimited), middleware: [authentication])
-    var request = URLRequest(url: server.url("/password"))
-    request.httpMethod = "POST"
-    request.httpBody = Data("new password".utf8)
+    var request = URLRequest(url: server.url("/password"), method: "POST", body: "new password")
     let change = request
     let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(change) }
     #expect(error?.statusCode == 401)
@@ -134,7 +132,7 @@ extension AuthenticationTests {
     authentication.signIn(BearerToken("old"))
     request.url = URL(string: "HTTP://127.0.0.1:\(server.port)")
     #expect(try await client.performNetworkRequest(request) == Data("ok".utf8))
-    #expect(try await client.performNetworkRequest(URLRequest(url: server.url("/profile"))) == Data("ok".utf8))
+    #expect(try await client.performNetworkRequest(server.url("/profile")) == Data("ok".utf8))
   }
 
   @Test func deadlineIncludesTheRenewal() async throws {

@@ -47,7 +47,7 @@ extension AuthenticationTests {
     let client = Self.client(script, authentication)
     let error = await #expect(throws: NetworkError.self) { try await Self.get(client, "/list") }
     guard case .endpointError = error else { Issue.record("\(String(describing: error))"); return }
-    let token = String(decoding: try await Self.get(client, "/login").data, as: UTF8.self)
+    let token = try await Self.get(client, "/login").data.text
     #expect(Self.tokens(script) == [nil, nil] && renewals.value == 0)
     authentication.signIn(BearerToken(token))
     _ = try? await Self.get(client, "/login")
@@ -102,7 +102,7 @@ extension AuthenticationTests {
       return BearerToken("late")
     } onChange: { new, error in
       let reason = (error as? URLError).map { ", \($0.code.rawValue)" }
-      saved.update { $0.append((new?.token ?? "nobody") + (reason ?? "")) }
+      saved.append((new?.token ?? "nobody") + (reason ?? ""))
     }
     let client = Self.client(Self.script("none"), authentication)
     _ = try? await Self.get(client)
@@ -124,11 +124,11 @@ extension AuthenticationTests {
   @Test func keepsSessionWhenTheRenewalOfAnotherCredentialIsRefused() async throws {
     let server = try LoopbackServer { .status($0.target == "/other" ? 400 : 401) }
     let other = Authentication(for: server.url(), Field("X-Other", "old")) { _, client in
-      Field("X-Other", String(decoding: try await Self.get(client, "/other").data, as: UTF8.self))
+      Field("X-Other", try await Self.get(client, "/other").data.text)
     }
     let expired = BearerToken("old", expiresAt: .distantPast)
     let authentication = Authentication(for: server.url(), expired) { _, client in
-      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      try await Self.renewed(client)
     }
     let client = NetworkClient(baseURL: server.url(), policy: .never, middleware: [authentication, other])
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -148,10 +148,10 @@ extension AuthenticationTests {
       let authentication = Authentication(for: try #require(Self.origin), BearerToken("old"), as: "ann") {
         _, client in
         if status == nil { throw Self.refusals[number - 3] }
-        return BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+        return try await Self.renewed(client)
       } onChange: { new, error in
         guard new == nil, let error else { Issue.record("\(String(describing: new)) without an error"); return }
-        ended.update { $0.append((error as? NetworkError)?.statusCode) }
+        ended.append((error as? NetworkError)?.statusCode)
       }
       let client = Self.client(script, authentication)
       let error = await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -170,7 +170,7 @@ extension AuthenticationTests {
       request.url?.path == "/token" ? .status(403, headers: ["Retry-After": "3600"]) : .status(401)
     }
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
-      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      try await Self.renewed(client)
     }
     let client = Self.client(script, authentication)
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
@@ -186,7 +186,7 @@ extension AuthenticationTests {
       let script = NetworkScript { request, _ in request.url?.path == "/token" ? step : .status(401) }
       let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, client in
         if let failure { throw failure }
-        return BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+        return try await Self.renewed(client)
       } onChange: { new, error in
         Issue.record("changed to \(String(describing: new)): \(String(describing: error))")
       }
@@ -233,11 +233,9 @@ extension AuthenticationTests {
       case .direct: data = try await client.performNetworkRequest(request)
       case .unstructured: data = try await Task { try await client.performNetworkRequest(request) }.value
       case .handler:
-        data = try await withCheckedContinuation { continuation in
-          client.performNetworkRequest(request) { continuation.resume(returning: $0) }
-        }.get()
+        data = try await handlerValue { client.performNetworkRequest(request, completionHandler: $0) }.get()
       }
-      return BearerToken(String(decoding: data, as: UTF8.self))
+      return BearerToken(data.text)
     }
     let client = Self.client(script, authentication)
     captured.value = client

@@ -9,23 +9,17 @@ import WyndLoopbackServer
 
 /// How a rejected credential is renewed, once for all calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
-  static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
   struct Expired: Error, Equatable {}
 
   /// Accepts one token, counts requests by token, and issues a new token at `/token`.
-  final class Service: @unchecked Sendable {
-    private let lock = NSLock()
-    private var good: String
-    private var counts: [String: Int] = [:]
+  final class Service: Sendable {
+    private let good: Box<String>
+    private let counts = Box<[String: Int]>([:])
     let renewals = Counter()
     let rejections = Counter()
 
-    init(_ good: String) { self.good = good }
-    var token: String {
-      get { lock.withLock { good } }
-      set { lock.withLock { good = newValue } }
-    }
-    func count(_ token: String) -> Int { lock.withLock { counts[token] ?? 0 } }
+    init(_ good: String) { self.good = Box(good) }
+    func count(_ token: String) -> Int { counts.value?[token] ?? 0 }
 
     func server(beforeRenewal: @escaping @Sendable (Service) -> ScriptedResponse? = { _ in nil }) throws
       -> LoopbackServer
@@ -34,12 +28,12 @@ import WyndLoopbackServer
         if request.target == "/token" {
           if let response = beforeRenewal(self) { return response }
           let number = renewals.add()
-          token = "new\(number)"
+          good.value = "new\(number)"
           return .ok("new\(number)")
         }
         let token = request.value("Authorization") ?? "none"
-        lock.withLock { counts[token, default: 0] += 1 }
-        if token == "Bearer \(self.token)" { return .ok("ok") }
+        counts.update { $0[token, default: 0] += 1 }
+        if token == "Bearer \(good.value ?? "")" { return .ok("ok") }
         rejections.add()
         return .status(401)
       }
@@ -49,14 +43,17 @@ import WyndLoopbackServer
   static func client(_ server: LoopbackServer, _ token: String?) -> (NetworkClient, Authentication<BearerToken>) {
     let url = server.url("/token")
     let authentication = Authentication<BearerToken>(for: url, token.map { BearerToken($0) }) { _, client in
-      let data = try await client.performNetworkRequest(URLRequest(url: url))
-      return BearerToken(String(decoding: data, as: UTF8.self))
+      let data = try await client.performNetworkRequest(url)
+      return BearerToken(data.text)
     }
-    return (NetworkClient(baseURL: server.url(), policy: quick, middleware: [authentication]), authentication)
+    return (NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication]), authentication)
+  }
+  static func renewed(_ client: NetworkClient) async throws -> BearerToken {
+    BearerToken(try await get(client, "/token").data.text)
   }
   static func get(_ client: NetworkClient, _ path: String = "/") async throws(NetworkError) -> NetworkResponse<Data> {
     guard let url = URL(string: path) else { throw .cancelled }
-    return try await client.networkResponse(for: URLRequest(url: url))
+    return try await client.networkResponse(for: url)
   }
 
   @Test func replaysWithoutRenewingWhenTheTokenIsAlreadyNew() async throws {
@@ -73,7 +70,7 @@ import WyndLoopbackServer
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
       BearerToken("new\(renewals.add())")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
     let slow = Task { try await Self.get(client, "/slow") }
     await asked.wait()
     _ = try await Self.get(client, "/quick")
@@ -97,15 +94,10 @@ import WyndLoopbackServer
     }
     let authentication = Authentication(for: server.url(), BearerToken("ann")) { _, _ in
       asked.open()
-      await withCheckedContinuation { continuation in
-        DispatchQueue.global().async {
-          held.wait()
-          continuation.resume()
-        }
-      }
+      await handlerValue { end in DispatchQueue.global().async { end(held.wait()) } }
       return BearerToken("ann renewed")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
     let order = Task { try await Self.get(client, "/order") }
     await asked.wait()
     authentication.signOut()
@@ -124,7 +116,7 @@ import WyndLoopbackServer
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, _ in
       BearerToken("new\(renewals.add())")
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
     await #expect(throws: NetworkError.self) { try await Self.get(client) }
     #expect(renewals.value == 0)
   }
@@ -138,19 +130,13 @@ import WyndLoopbackServer
       refreshes.add()
       throw Expired()
     }
-    struct Watch: NetworkMiddleware {
-      let rejected: Counter
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        do { return try await next(request) } catch {
-          rejected.add()
-          throw error
-        }
+    let watching: NetworkClosureMiddleware = .around { request, next in
+      do { return try await next(request) } catch {
+        rejected.add()
+        throw error
       }
     }
-    let client = NetworkClient(
-      baseURL: server.url(), policy: Self.quick, middleware: [authentication, Watch(rejected: rejected)])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication, watching])
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<20 {
         group.addTask {
@@ -190,14 +176,13 @@ import WyndLoopbackServer
     let url = server.url("/token")
     let authentication = Authentication<BearerToken>(for: url, BearerToken("old")) { _, client in
       refreshes.add()
-      return BearerToken(
-        String(decoding: try await client.performNetworkRequest(URLRequest(url: url), maxRetries: 2), as: UTF8.self))
+      return BearerToken(try await client.performNetworkRequest(url, maxRetries: 2).text)
     }
     let client = NetworkClient(
       baseURL: server.url(),
-      policy: RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: { $0.statusCode == 401 }),
+      policy: .quick(shouldRetry: { $0.statusCode == 401 }),
       middleware: [authentication])
-    _ = try? await client.networkResponse(for: URLRequest(url: server.url()), maxRetries: 0)
+    _ = try? await client.networkResponse(for: server.url(), maxRetries: 0)
     #expect(refreshes.value == 1)
     // Its retries, which start on a timer, are sent without the credential too.
     #expect(server.requests.filter { $0.target == "/token" }.map { $0.value("Authorization") } == [nil, nil, nil])
@@ -207,9 +192,9 @@ import WyndLoopbackServer
   @Test func callWithAnExpiredCredentialHasNoStatusOfItsRenewal() async throws {
     let server = try LoopbackServer(script: .status(400))
     let authentication = Authentication(for: server.url(), BearerToken("old", expiresAt: .distantPast)) { _, client in
-      BearerToken(String(decoding: try await Self.get(client, "/token").data, as: UTF8.self))
+      try await Self.renewed(client)
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
     let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
     guard case .generalError(let renewal as NetworkError) = error else { Issue.record("\(error)"); return }
     #expect(renewal.statusCode == 400)
@@ -221,11 +206,10 @@ import WyndLoopbackServer
   @Test func lostRenewalOfAGETAsksForNoCheck() async throws {
     let server = try LoopbackServer { $0.target == "/token" ? .close : .status(401) }
     let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
-      var request = URLRequest(url: server.url("/token"))
-      request.httpMethod = "POST"
-      return BearerToken(String(decoding: try await client.performNetworkRequest(request), as: UTF8.self))
+      let request = URLRequest(url: server.url("/token"), method: "POST")
+      return BearerToken(try await client.performNetworkRequest(request).text)
     }
-    let client = NetworkClient(baseURL: server.url(), policy: Self.quick, middleware: [authentication])
+    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
     let error = try #require(await #expect(throws: NetworkError.self) { try await Self.get(client) })
     #expect(error.localizedDescription.contains("check") == false)
     #expect(error.urlError?.code == .networkConnectionLost && error.statusCode == nil)

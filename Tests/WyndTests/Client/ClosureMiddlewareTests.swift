@@ -28,7 +28,7 @@ import Wynd
   ) async throws -> (sends: Int, error: NetworkError?) {
     let script = NetworkScript(steps)
     let client = NetworkClient(on: script, middleware: [middleware])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: method)
+    let request = URLRequest(url: .example, method: method)
     do throws(NetworkError) {
       _ = try await client.performNetworkRequest(request, maxRetries: 3)
       return (script.requests.count, nil)
@@ -54,14 +54,14 @@ import Wynd
           return try await next(request)
         },
       ])
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     #expect(try await client.performNetworkRequest(url) == Data("x".utf8))
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-A") } == ["ab", "ab"])
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Transfer") } == ["false", "false"])
+    #expect(script.values(of: "X-A") == ["ab", "ab"])
+    #expect(script.values(of: "X-Transfer") == ["false", "false"])
   }
 
   @Test func respondsWithoutSending() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let response = try await NetworkScript([.ok("made")]).networkResponse(for: url)
     let script = NetworkScript([.dropped])
     let client = NetworkClient(on: script, middleware: [.around { _, _ in response }])

@@ -9,7 +9,6 @@ import Wynd
 /// A middleware that throws an error of the app in place of the request's does not end the retries, and the error keeps
 /// what is known about the request.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct MiddlewareErrorTests {
-  typealias Closure = NetworkMiddlewareTests.Closure
   typealias Item = NetworkClientTests.Item
 
   enum ShopError: LocalizedError, Equatable {
@@ -19,8 +18,8 @@ import Wynd
   }
   struct Final: RetryableError { let shouldRetry = false }
 
-  static func mapping(to own: any Error = ShopError.closed) -> Closure {
-    Closure { request, next in
+  static func mapping(to own: any Error = ShopError.closed) -> NetworkClosureMiddleware {
+    .around { request, next in
       do { return try await next(request) } catch let error as NetworkError {
         throw error.urlError == nil ? own : ShopError.offline
       }
@@ -82,7 +81,7 @@ import Wynd
   @Test func mappedErrorOfAPOSTIsNotRetried() async throws {
     let script = NetworkScript([.status(503), .ok("placed")])
     let client = NetworkClient(on: script, middleware: [Self.mapping()])
-    let request = try NetworkMiddlewareTests.order()
+    let request = NetworkMiddlewareTests.order()
     let error = try #require(
       await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request) })
     #expect(script.requests.count == 1 && error.stopReason == .notSafeToRepeat(method: "POST"))
@@ -94,7 +93,7 @@ import Wynd
   func mappedErrorOfAPOSTThatWasNotProcessedIsRetried(_ first: NetworkScript.Step) async throws {
     let script = NetworkScript([first, .ok("placed")])
     let client = NetworkClient(on: script, middleware: [Self.mapping()])
-    let data = try await client.performNetworkRequest(try NetworkMiddlewareTests.order())
+    let data = try await client.performNetworkRequest(NetworkMiddlewareTests.order())
     #expect(data == Data("placed".utf8) && script.requests.count == 2)
   }
 }

@@ -118,11 +118,11 @@ extension NetworkClientTests {
     guard case .noResponseData = error else { Issue.record("\(String(describing: error))"); return }
     #expect(try await client.performNetworkRequest(request, allowEmptyData: true).isEmpty)
     for (isAllowed, isError) in [(nil, true), (true, false)] as [(Bool?, Bool)] {
-      let result: NetworkResult = await withCheckedContinuation { continuation in
+      let result = await handlerValue { end in
         if let isAllowed {
-          client.performNetworkRequest(request, allowEmptyData: isAllowed) { continuation.resume(returning: $0) }
+          client.performNetworkRequest(request, allowEmptyData: isAllowed, completionHandler: end)
         } else {
-          client.performNetworkRequest(request) { continuation.resume(returning: $0) }
+          client.performNetworkRequest(request, completionHandler: end)
         }
       }
       #expect((result.error != nil) == isError)

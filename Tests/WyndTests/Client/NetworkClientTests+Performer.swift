@@ -25,7 +25,7 @@ extension NetworkClientTests {
     let calls = Counter()
     let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok("x") }
     let performer = Counting(base: URLSession(configuration: .ephemeral), calls: calls)
-    let client = NetworkClient(baseURL: server.url("/v2"), on: performer, policy: Self.quick)
+    let client = NetworkClient(baseURL: server.url("/v2"), on: performer, policy: .quick())
     #expect(try await client.load(Item()) == "x")
     #expect(calls.value == 1 && server.requests.map(\.target) == ["/v2/items", "/v2/items"])
   }
@@ -34,7 +34,14 @@ extension NetworkClientTests {
     let first = NetworkScript([.ok("first")])
     let second = NetworkScript([.ok("second")])
     let seen = Box<NetworkClient>()
-    let client = NetworkClient(baseURL: Self.service, on: first, middleware: [Keeping(client: seen)])
+    let client = NetworkClient(
+      baseURL: Self.service, on: first,
+      middleware: [
+        .around { request, call, next in
+          seen.value = call.client
+          return try await next(request)
+        }
+      ])
     #expect(try await client.load(Item()) == "first")
     // Even a copy of the client that a middleware sees, which belongs to a call that has started.
     var copy = try #require(seen.value)
@@ -45,17 +52,6 @@ extension NetworkClientTests {
     #expect(try await copy.load(Item()) == "second")
   }
   static let service = URL(string: "https://a.example/v2")
-
-  /// Keeps the client of a call.
-  struct Keeping: NetworkMiddleware {
-    let client: Box<NetworkClient>
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
-      client.value = call.client
-      return try await next(request)
-    }
-  }
 
   // MARK: On another client
 
@@ -71,20 +67,16 @@ extension NetworkClientTests {
     #expect(
       script.requests.compactMap { $0.url?.absoluteString }
         == ["https://a.example/v2/items", "https://a.example/v2/plain", "https://b.example/items"])
-    let accepted = script.requests.map { $0.value(forHTTPHeaderField: "Accept") }
+    let accepted = script.values(of: "Accept")
     #expect(accepted == ["text/html", "text/html", "text/plain"])
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "X-Part") } == ["reports", "reports", nil])
+    #expect(script.values(of: "X-Part") == ["reports", "reports", nil])
     #expect(script.requests.allSatisfy { $0.value(forHTTPHeaderField: "User-Agent") == "App" })
   }
 
   @Test func clientOnAClientUsesItsCodersUnlessItHasItsOwn() async throws {
     struct Item: Codable { var firstName: String }
     let script = NetworkScript([.ok(#"{"first_name":"B"}"#)])
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    let inner = NetworkClient(baseURL: Self.service, on: script, encoder: encoder, decoder: decoder)
+    let inner = NetworkClient(baseURL: Self.service, on: script, encoder: .snakeCase, decoder: .snakeCase)
     let body = RequestBody.json(Item(firstName: "A"))
     #expect(try await NetworkClient(on: inner).load(.post("/", body: body, as: Item.self)).firstName == "B")
     #expect(script.requests.last?.httpBody == Data(#"{"first_name":"A"}"#.utf8))
@@ -94,7 +86,7 @@ extension NetworkClientTests {
   }
 
   @Test func middlewareOfAClientOnAClientIsOutside() async throws {
-    let trace = NetworkMiddlewareTests.Trace()
+    let trace = Box<[String]>([])
     let script = NetworkScript { request, number in
       number == 0 ? .status(503) : .ok(request.value(forHTTPHeaderField: "X-Way") ?? "")
     }
@@ -102,6 +94,6 @@ extension NetworkClientTests {
       baseURL: Self.service, on: script, middleware: [Tracing(name: "b", trace: trace)])
     let outer = NetworkClient(on: inner, middleware: [Tracing(name: "a", trace: trace)])
     #expect(try await outer.load(Item()) == "abba")
-    #expect(trace.text == "a> b> <b <a a> b> <b <a b=ab! a=abb!")
+    #expect(trace.value?.joined(separator: " ") == "a> b> <b <a a> b> <b <a b=ab! a=abb!")
   }
 }

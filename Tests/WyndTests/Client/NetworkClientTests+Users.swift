@@ -9,8 +9,6 @@ import WyndLoopbackServer
 
 /// A credential stays with its user and its origin, whichever of several clients adds it.
 extension NetworkClientTests {
-  typealias Closure = NetworkMiddlewareTests.Closure
-
   /// Responds with the credential of the request. A cache may serve the response for a minute.
   static func echo(_ field: String = "Authorization") -> NetworkScript {
     NetworkScript { request, _ in
@@ -21,7 +19,7 @@ extension NetworkClientTests {
     Authentication(for: try #require(service), token.map { BearerToken($0) }, as: account)
   }
   static func tokens(_ script: NetworkScript) -> [String?] {
-    script.requests.map { $0.value(forHTTPHeaderField: "Authorization") }
+    script.values(of: "Authorization")
   }
 
   // MARK: A cache
@@ -62,15 +60,8 @@ extension NetworkClientTests {
 
   /// A field that holds a secret only because a middleware of the outer client says so.
   @Test func cacheSeparatesSecretFieldsOfTheOuterClient() async throws {
-    struct Naming: NetworkMiddleware {
-      var secretFields: Set<String> { ["X-Member"] }
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> { try await next(request) }
-    }
-    let cached = NetworkClient(
-      baseURL: Self.service, on: ResponseCache(on: Self.echo("X-Member")))
-    let client = NetworkClient(on: cached, middleware: [Naming()])
+    let cached = NetworkClient(baseURL: Self.service, on: ResponseCache(on: Self.echo("X-Member")))
+    let client = NetworkClient(on: cached, middleware: [SecretFields(secretFields: ["X-Member"])])
     for name in ["anna", "bert"] {
       #expect(try await client.load(Item(headers: ["X-Member": name])) == name)
     }
@@ -84,7 +75,7 @@ extension NetworkClientTests {
       let client = NetworkClient(
         baseURL: Self.service, on: ResponseCache(servesStaleIfError: true, on: script),
         middleware: [
-          Member(),
+          SecretFields(secretFields: ["X-Member"]),
           .around { request, next in
             var request = request
             request.setValue(token.value, forHTTPHeaderField: field)
@@ -97,12 +88,6 @@ extension NetworkClientTests {
       }
       #expect(script.requests.count == 2)
     }
-  }
-  private struct Member: NetworkMiddleware {
-    var secretFields: Set<String> { ["X-Member"] }
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> { try await next(request) }
   }
 
   /// What is no credential is not looked at.
@@ -164,7 +149,7 @@ extension NetworkClientTests {
     for isFlat in [true, false] {
       let script = Self.echo()
       let authentication = try Self.authentication("a")
-      let switching = Closure { request, next in
+      let switching: NetworkClosureMiddleware = .around { request, next in
         authentication.signIn(BearerToken("b"))
         return try await next(request)
       }
@@ -178,7 +163,7 @@ extension NetworkClientTests {
 
   @Test func middlewareOfEitherClientCanSignInFirst() async throws {
     let authentication = try Self.authentication(nil)
-    let signingIn = Closure { request, next in
+    let signingIn: NetworkClosureMiddleware = .around { request, next in
       authentication.signIn(BearerToken("a"))
       return try await next(request)
     }
@@ -202,7 +187,7 @@ extension NetworkClientTests {
     let url = try #require(Self.service)
     var failure: NetworkError?
     do {
-      for try await _ in client.serverSentEvents(for: URLRequest(url: url)) {
+      for try await _ in client.serverSentEvents(for: url) {
         count += 1
         if count == 2 { authentication.signIn(BearerToken("b")) }
         if count == 3 { break }

@@ -9,8 +9,6 @@ import WyndLoopbackServer
 
 /// Base URL, headers, coders and policy of a client apply to all of its calls.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkClientTests {
-  static let quick = RetryPolicy(backoff: .immediate, budget: .unlimited)
-
   struct Item: Endpoint {
     typealias Response = String
     var path = "/items"
@@ -70,7 +68,7 @@ import WyndLoopbackServer
     (client.encoder, client.decoder) = (encoder, decoder)
     let value = Dated(at: Date(timeIntervalSince1970: 0))
     #expect(try await client.load(Echo(value: value)) == value)
-    let sent = String(decoding: script.requests.first?.httpBody ?? Data(), as: UTF8.self)
+    let sent = script.requests.first?.text
     #expect(sent == #"{"at":"1970-01-01T00:00:00Z"}"#)
     #expect(try await client.load(OwnDecoder()).at == Date(timeIntervalSinceReferenceDate: 0))
   }
@@ -80,7 +78,7 @@ import WyndLoopbackServer
   /// Not `URLError.cancelled`, which an app would show.
   @Test func reportsCancellationOnAnInvalidatedSession() async throws {
     let (session, mayStart) = (URLSession(configuration: .ephemeral), Gate())
-    let request = try NetworkMiddlewareTests.order()
+    let request = NetworkMiddlewareTests.order()
     let task = Task {
       await mayStart.wait()
       return try await NetworkClient(on: session).performNetworkRequest(request)
@@ -88,7 +86,7 @@ import WyndLoopbackServer
     task.cancel()
     session.invalidateAndCancel()
     mayStart.open()
-    guard case .failure(NetworkError.cancelled) = await task.result else { Issue.record("not canceled"); return }
+    #expect(await task.result.isCancelled)
   }
 
   /// A client is a value, and what is changed in it counts for its next call.
@@ -101,8 +99,7 @@ import WyndLoopbackServer
     _ = try await client.networkData(for: whole)
     client.headers = ["X-Api-Key": "new"]
     _ = try await client.networkData(for: whole)
-    let keys = script.requests.map { $0.value(forHTTPHeaderField: "X-Api-Key") }
-    #expect(keys == ["k", nil, "new"])
+    #expect(script.values(of: "X-Api-Key") == ["k", nil, "new"])
     client.baseURL = nil
     await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(script.requests.count == 3)

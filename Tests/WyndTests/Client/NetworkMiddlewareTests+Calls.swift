@@ -9,37 +9,30 @@ import WyndLoopbackServer
 
 /// What a middleware sees of a call.
 extension NetworkMiddlewareTests {
-  /// Keeps the bodies that it sees.
-  private struct Watching: NetworkMiddleware {
-    let bodies = Box<[String]>([])
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
-      bodies.update { $0.append(String(decoding: request.httpBody ?? Data(), as: UTF8.self)) }
-      return try await next(request)
-    }
-  }
-
   /// A middleware that signs the body needs it.
   @Test func middlewareSeesAndChangesTheBodyOfAnUpload() async throws {
     let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok("x") }
-    let watching = Watching()
-    let changing = Closure { request, next in
+    let bodies = Box<[String]>([])
+    let watching: NetworkClosureMiddleware = .around { request, next in
+      bodies.append(request.text)
+      return try await next(request)
+    }
+    let changing: NetworkClosureMiddleware = .around { request, next in
       var request = request
       request.httpBody = Data("changed".utf8)
       return try await next(request)
     }
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick()
     let client = NetworkClient(baseURL: server.url(), policy: policy, middleware: [watching, changing])
-    try await client.performNetworkUpload(URLRequest(url: server.url()), from: .data(Data("photo".utf8)))
-    #expect(watching.bodies.value == ["photo", "photo"])
+    try await client.performNetworkUpload(server.url(), from: .data(Data("photo".utf8)))
+    #expect(bodies.value == ["photo", "photo"])
     // A body that is not in memory is sent as it is.
     let folder = try Folder()
     let file = folder.file()
     try Data("file".utf8).write(to: file)
-    try await client.performNetworkUpload(URLRequest(url: server.url()), from: .file(file))
-    #expect(watching.bodies.value == ["photo", "photo", ""])
-    #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["changed", "changed", "file"])
+    try await client.performNetworkUpload(server.url(), from: .file(file))
+    #expect(bodies.value == ["photo", "photo", ""])
+    #expect(server.requests.map(\.text) == ["changed", "changed", "file"])
   }
 
   /// A call that has a stored response makes one attempt. The renewal of its credential is another call.

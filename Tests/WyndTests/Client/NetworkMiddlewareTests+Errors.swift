@@ -8,32 +8,30 @@ import WyndLoopbackServer
 #endif
 
 extension NetworkMiddlewareTests {
-  static func order() throws -> URLRequest {
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
-    request.httpBody = Data("order".utf8)
-    return request
+  static func order() -> URLRequest {
+    URLRequest(url: .example.appending(path: "order"), method: "POST", body: "order")
   }
 
   /// The server did not process the rejected request, so the second one may be retried.
   @Test func retriesAPOSTThatWasRejectedAndThenNotSent() async throws {
     let script = NetworkScript([.status(401), .failure(.cannotConnectToHost), .ok("placed")])
-    let again = Closure { request, next in
+    let again: NetworkClosureMiddleware = .around { request, next in
       do { return try await next(request) } catch let error as NetworkError where error.statusCode == 401 {
         return try await next(request)
       }
     }
-    let data = try await Self.client(script, again).performNetworkRequest(try Self.order())
+    let data = try await Self.client(script, again).performNetworkRequest(Self.order())
     #expect(data == Data("placed".utf8) && script.requests.count == 3)
   }
 
   static let doubtful: [NetworkScript.Step] = [.status(500), .status(503), .dropped, .silence, .ok("x")]
   @Test(arguments: doubtful) func doesNotRetryAPOSTThatMayHaveBeenApplied(_ first: NetworkScript.Step) async throws {
     let script = NetworkScript([first, .failure(.cannotConnectToHost), .ok("placed")])
-    let again = Closure { request, next in
+    let again: NetworkClosureMiddleware = .around { request, next in
       _ = try? await next(request)
       return try await next(request)
     }
-    let request = try Self.order()
+    let request = Self.order()
     await #expect(throws: NetworkError.self) {
       try await Self.client(script, again).performNetworkRequest(request)
     }
@@ -44,12 +42,12 @@ extension NetworkMiddlewareTests {
   /// Tracing depends on it.
   @Test func taskLocalValuesReachEveryAttempt() async throws {
     let seen = Box<[String]>([])
-    let tracing = Closure { request, next in
-      seen.update { $0.append(Self.trace) }
+    let tracing: NetworkClosureMiddleware = .around { request, next in
+      seen.append(Self.trace)
       return try await next(request)
     }
     let client = Self.client(NetworkScript([.status(503), .dropped, .ok("x")]), tracing)
-    let request = try Self.order()
+    let request = Self.order()
     _ = try await Self.$trace.withValue("7") {
       try await client.performNetworkRequest(request, policy: RetryPolicy(retriesNonIdempotent: true))
     }
@@ -58,7 +56,7 @@ extension NetworkMiddlewareTests {
 
   /// The error of URLSession that a middleware throws is found by its code.
   @Test func findsTheURLErrorOfAMiddleware() async throws {
-    let offline = Closure { _, _ in throw URLError(.notConnectedToInternet) }
+    let offline: NetworkClosureMiddleware = .around { _, _ in throw URLError(.notConnectedToInternet) }
     let client = Self.client(NetworkScript([.ok("x")]), offline)
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(error?.urlError?.code == .notConnectedToInternet)
@@ -75,7 +73,7 @@ extension NetworkMiddlewareTests {
     let calls = Counter()
     let client = Self.client(
       script,
-      Closure { request, next in
+      .around { request, next in
         let response = try await next(request)
         if calls.add() == 1 { throw Busy(shouldRetry: shouldRetry) }
         return response
@@ -87,7 +85,7 @@ extension NetworkMiddlewareTests {
 
   @Test func reportsANetworkErrorOfAMiddlewareUnwrapped() async throws {
     let client = Self.client(
-      NetworkScript([.ok("x")]), Closure { _, _ in throw NetworkError.invalidRequest(reason: "mine") })
+      NetworkScript([.ok("x")]), .around { _, _ in throw NetworkError.invalidRequest(reason: "mine") })
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     guard case .invalidRequest("mine") = error else { Issue.record("\(String(describing: error))"); return }
   }
@@ -95,7 +93,7 @@ extension NetworkMiddlewareTests {
   /// A cancellation, and the deadline of the policy, cancel the task that the middleware of an attempt runs in.
   @Test(arguments: [false, true]) func endOfACallCancelsItsMiddleware(_ hasDeadline: Bool) async throws {
     let (began, cancelled) = (Gate(), Gate())
-    let waiting = Closure { request, next in
+    let waiting: NetworkClosureMiddleware = .around { request, next in
       began.open()
       await withTaskCancellationHandler {
         await cancelled.wait()
@@ -122,14 +120,14 @@ extension NetworkMiddlewareTests {
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
-      seen.update { $0.append(call.endpoint.map { "\(type(of: $0)) \(call.client.baseURL?.host ?? "")" } ?? "bare") }
+      seen.append(call.endpoint.map { "\(type(of: $0)) \(call.client.baseURL?.host ?? "")" } ?? "bare")
       return try await next(request)
     }
     func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
       async throws
       -> Value
     {
-      seen.update { $0.append("\(value) \(response.statusCode) \(call.endpoint is Item)") }
+      seen.append("\(value) \(response.statusCode) \(call.endpoint is Item)")
       if let error { throw error }
       return value
     }

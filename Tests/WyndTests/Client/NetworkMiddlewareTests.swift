@@ -10,7 +10,6 @@ import WyndLoopbackServer
 /// Middleware around each attempt: order, errors, cancellation and parsed values.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkMiddlewareTests {
   typealias Item = NetworkClientTests.Item
-  static let quick = NetworkClientTests.quick
 
   static func client(
     _ script: NetworkScript, _ middleware: any NetworkMiddleware..., policy: RetryPolicy = RetryPolicy()
@@ -20,12 +19,12 @@ import WyndLoopbackServer
 
   struct Tracing: NetworkMiddleware {
     let name: String
-    let trace: Trace
+    let trace: Box<[String]>
     func respond(
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
-      trace.add("\(name)>")
-      defer { trace.add("<\(name)") }
+      trace.append("\(name)>")
+      defer { trace.append("<\(name)") }
       var request = request
       request.setValue((request.value(forHTTPHeaderField: "X-Way") ?? "") + name, forHTTPHeaderField: "X-Way")
       return try await next(request)
@@ -34,40 +33,28 @@ import WyndLoopbackServer
       async throws
       -> Value
     {
-      trace.add("\(name)=\(value)\(call.endpoint is Item ? "!" : "")")
+      trace.append("\(name)=\(value)\(call.endpoint is Item ? "!" : "")")
       return (value as? String).flatMap { $0 + name as? Value } ?? value
     }
   }
-  final class Trace: @unchecked Sendable {
-    private let lock = NSLock()
-    private var list: [String] = []
-    func add(_ text: String) { lock.withLock { list.append(text) } }
-    var text: String { lock.withLock { list }.joined(separator: " ") }
-  }
 
   @Test func runsMiddlewareInTheOrderOfTheList() async throws {
-    let trace = Trace()
+    let trace = Box<[String]>([])
     let server = try LoopbackServer { $0.index == 0 ? .status(503) : .ok($0.value("X-Way") ?? "") }
     let client = NetworkClient(
-      baseURL: server.url(), policy: Self.quick,
+      baseURL: server.url(), policy: .quick(),
       middleware: [
         Tracing(name: "a", trace: trace), Tracing(name: "b", trace: trace),
       ])
     #expect(try await client.load(Item()) == "abba")
-    #expect(trace.text == "a> b> <b <a a> b> <b <a b=ab! a=abb!")
+    #expect(trace.value?.joined(separator: " ") == "a> b> <b <a a> b> <b <a b=ab! a=abb!")
   }
 
-  struct Closure: NetworkMiddleware {
-    let work: @Sendable (URLRequest, NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> { try await work(request, next) }
-  }
   struct Refusal: Error, Equatable {}
 
   @Test func reportsTheErrorOfAMiddleware() async throws {
     let script = NetworkScript([.ok("x")])
-    let client = Self.client(script, Closure { _, _ in throw Refusal() })
+    let client = Self.client(script, .around { _, _ in throw Refusal() })
     do throws(NetworkError) {
       _ = try await client.load(Item())
       Issue.record("not thrown")
@@ -82,9 +69,9 @@ import WyndLoopbackServer
     let script = NetworkScript([])
     let client = Self.client(
       script,
-      Closure { request, _ in
+      .around { request, _ in
         let url = try #require(request.url)
-        let head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+        let head = try HTTPURLResponse.made(200, url: url)
         return NetworkResponse(data: Data("mine".utf8), response: head)
       })
     #expect(try await client.load(Item()) == "mine")
@@ -95,7 +82,7 @@ import WyndLoopbackServer
     let script = NetworkScript([.status(404, "gone")])
     let client = Self.client(
       script,
-      Closure { request, next in
+      .around { request, next in
         do {
           return try await next(request)
         } catch NetworkError.endpointError(let response, let data) where response.statusCode == 404 {
@@ -109,7 +96,7 @@ import WyndLoopbackServer
     let script = NetworkScript([.status(401), .ok("second")])
     let client = Self.client(
       script,
-      Closure { request, next in do { return try await next(request) } catch { return try await next(request) } })
+      .around { request, next in do { return try await next(request) } catch { return try await next(request) } })
     let response = try await client.loadResponse(Item())
     #expect(response.value == "second")
     #expect(response.attempts.count == 1)
@@ -122,21 +109,21 @@ import WyndLoopbackServer
     async throws
   {
     let script = NetworkScript([.status(202, "x"), .status(status), .status(202, "x"), .ok("done")])
-    let poll = URLRequest(url: try #require(URL(string: "https://a.example/status")))
+    let poll = URLRequest(url: .example.appending(path: "status"))
     let client = NetworkClient(
       on: script,
       middleware: [
-        Closure { request, next in
+        .around { request, next in
           _ = try await next(request)
           return try await next(poll)
         }
       ])
-    let order = URLRequest(url: try #require(URL(string: "https://a.example/order")), method: "POST")
+    let order = URLRequest(url: .example.appending(path: "order"), method: "POST")
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(order) }
     #expect(script.requests.map(\.httpMethod) == ["POST", "GET"])
     // Without the accepted POST, that rejection is retried.
     let refused = NetworkScript([.status(status), .ok("done")])
-    let plain = NetworkClient(on: refused, middleware: [Closure { try await $1($0) }])
+    let plain = NetworkClient(on: refused, middleware: [.around { try await $1($0) }])
     _ = try? await plain.performNetworkRequest(order)
     #expect(refused.requests.count == 2)
   }

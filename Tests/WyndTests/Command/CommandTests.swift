@@ -46,7 +46,7 @@
       let server = try LoopbackServer(script: .reset, .ok(body))
       let run = try await Self.wyndFetch("-v", "\(server.url("/x?token=SECRET"))")
       #expect(run.code == 0)
-      #expect(run.out == String(decoding: body, as: UTF8.self))
+      #expect(run.out == body.text)
       #expect(run.err.contains("URLError -1005"))
       #expect(run.err.contains("responded with 200"))
       #expect(!run.err.contains("SECRET"))
@@ -161,7 +161,7 @@
       // As a shell does then.
       try prompt.write(contentsOf: Data("$ ".utf8))
       var shown = ""
-      while !shown.hasSuffix("$ ") { shown += String(decoding: screen.availableData, as: UTF8.self) }
+      while !shown.hasSuffix("$ ") { shown += screen.availableData.text }
       #expect(shown.contains("\r\u{1B}[K[####################] 0.4 MB\r\u{1B}[K$ "), "\(shown)")
       try prompt.close()
     }

@@ -26,7 +26,7 @@ import WyndLoopbackServer
   static func fails<Value: Sendable>(
     _ start: (@escaping @Sendable (Result<Value, NetworkError>) -> Void) -> NetworkTask
   ) async -> Bool {
-    await withCheckedContinuation { end in _ = start { end.resume(returning: $0.error != nil) } }
+    await handlerValue(start).error != nil
   }
   static func fails(_ call: () async throws -> Void) async -> Bool {
     do { try await call() } catch { return true }
@@ -105,7 +105,7 @@ import WyndLoopbackServer
   @Test(arguments: forms, [true, false])
   func everyCallFormAppliesItsMaxRetriesAndPolicyArguments(_ form: Form, isClient: Bool) async throws {
     let folder = try Folder()
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let rows: [(limit: Int?, policy: RetryPolicy, sends: Int)] = [
       (0, .default, 1), (3, .default, 4), (nil, RetryPolicy(maxRetries: 1), 2), (2, RetryPolicy(maxRetries: 1), 3),
       (nil, RetryPolicy(maxRetries: 5, shouldRetry: { _ in false }), 1),

@@ -20,7 +20,7 @@ import WyndLoopbackServer
       case 3: return .truncated
       case 4: return .redirect(to: "/hop")
       case 5: return .redirect(307, to: "/hop")
-      case 6: return .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+      case 6: return .challenge()
       case 7: return .hang
       case 8: return .badGzip
       case 9: return .drip("0123456789", pieces: 5, every: 2)
@@ -43,8 +43,7 @@ import WyndLoopbackServer
   @Test func completesAThousandHandlerCallsOnceOnTheDelegateQueue() async throws {
     try await Turn.take {
       let server = try Self.server()
-      let queue = OperationQueue()
-      queue.maxConcurrentOperationCount = 1
+      let queue = OperationQueue.serial()
       let count = 1000
       let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
       let completions = (0..<count).map { _ in Counter() }
@@ -81,7 +80,7 @@ import WyndLoopbackServer
       policy = .never
       token.value = nil
       await until { live == nil }
-      await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
+      await handlerValue { end in queue.addBarrierBlock { end(()) } }
       #expect(completions.allSatisfy { $0.value == 1 })
       #expect(wrongQueue.value == 0)
       #expect(cancelled.value > count / 10)
@@ -161,6 +160,3 @@ final class SlowCache: URLCache, @unchecked Sendable {
     return nil
   }
 }
-
-/// An object that a call retains.
-final class Held: Sendable {}

@@ -12,14 +12,12 @@ import WyndLoopbackServer
   let session = URLSession(configuration: .ephemeral)
 
   private func result(of request: URLRequest, _ policy: RetryPolicy) async -> NetworkResult {
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(request, policy: policy) { continuation.resume(returning: $0) }
-    }
+    await handlerValue { session.performNetworkRequest(request, policy: policy, completionHandler: $0) }
   }
 
   @Test func usesTheRetryClosureOfThePolicy() async throws {
     let server = try LoopbackServer(script: .status(404), .ok("hello"))
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited, shouldRetry: { $0.statusCode == 404 })
+    let policy = RetryPolicy.quick(shouldRetry: { $0.statusCode == 404 })
     #expect(try await result(of: URLRequest(url: server.url()), policy).get() == Data("hello".utf8))
   }
 
@@ -33,14 +31,14 @@ import WyndLoopbackServer
         .isEmpty)
     #expect(log.isOver)
     let ofAHandler = EventLog()
-    let result = await withCheckedContinuation { continuation in
+    let result = await handlerValue {
       session.performNetworkRequest(
-        server.url(), allowEmptyData: true, policy: RetryPolicy(budget: .unlimited, onEvent: ofAHandler.add)
-      ) { continuation.resume(returning: $0) }
+        server.url(), allowEmptyData: true, policy: RetryPolicy(budget: .unlimited, onEvent: ofAHandler.add),
+        completionHandler: $0)
     }
     #expect(try result.get().isEmpty && ofAHandler.isOver)
-    let response = await withCheckedContinuation { continuation in
-      session.networkResponse(for: server.url(), allowEmptyData: true) { continuation.resume(returning: $0) }
+    let response = await handlerValue {
+      session.networkResponse(for: server.url(), allowEmptyData: true, completionHandler: $0)
     }
     #expect(try response.get().data.isEmpty)
   }
@@ -72,8 +70,8 @@ import WyndLoopbackServer
       _ = await session.result(of: request, policy: policy)
       wasOver = log.isOver
     } else {
-      wasOver = await withCheckedContinuation { continuation in
-        session.performNetworkRequest(request, policy: policy) { _ in continuation.resume(returning: log.isOver) }
+      wasOver = await handlerValue { end in
+        session.performNetworkRequest(request, policy: policy) { _ in end(log.isOver) }
       }
     }
     hasResult.signal()
@@ -87,7 +85,7 @@ import WyndLoopbackServer
     let (isBlocked, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let hasResult = DispatchSemaphore(value: 0)
     let session = session
-    let isInTime = await withCheckedContinuation { continuation in
+    let isInTime = await handlerValue { end in
       Thread.detachNewThread {
         for _ in 0..<count {
           Task.detached {
@@ -99,7 +97,7 @@ import WyndLoopbackServer
         session.performNetworkRequest(server.url()) { _ in hasResult.signal() }
         let isInTime = hasResult.wait(timeout: .now() + 10) == .success
         for _ in 0..<count { mayGoOn.signal() }
-        continuation.resume(returning: isInTime)
+        end(isInTime)
       }
     }
     #expect(isInTime)

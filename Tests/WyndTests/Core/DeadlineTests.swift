@@ -15,7 +15,7 @@ import Wynd
     let server = try LoopbackServer(script: .status(503), .hang)
     let began = ContinuousClock.now
     let policy = RetryPolicy(backoff: .immediate, deadline: .seconds(8))
-    let result = await session.result(of: URLRequest(url: server.url()), policy: policy)
+    let result = await session.result(of: server.url(), policy: policy)
     #expect(ContinuousClock.now - began < .seconds(55))
     #expect(result.error?.stopReason == .deadline)
     #expect(result.error?.attempts.count == 2)
@@ -34,7 +34,7 @@ import Wynd
       questions.add()
       return true
     }
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let error = await #expect(throws: NetworkError.self) {
       try await script.networkResponse(for: request, policy: policy)
     }
@@ -44,12 +44,12 @@ import Wynd
   @Test func sendsNothingAfterTheDeadline() async throws {
     let server = try LoopbackServer(script: .ok())
     for deadline in [Duration.zero, .seconds(-1)] {
-      let result = await session.result(of: URLRequest(url: server.url()), policy: RetryPolicy(deadline: deadline))
+      let result = await session.result(of: server.url(), policy: RetryPolicy(deadline: deadline))
       #expect(result.error?.stopReason == .deadline && result.error?.attempts.isEmpty == true)
     }
     #expect(server.requests.isEmpty)
     let ample = RetryPolicy(
       maxRetryTime: .seconds(Int64.max), maxUnreachableTime: .seconds(Int64.max), deadline: .seconds(Int64.max))
-    #expect(await session.result(of: URLRequest(url: server.url()), policy: ample).error == nil)
+    #expect(await session.result(of: server.url(), policy: ample).error == nil)
   }
 }

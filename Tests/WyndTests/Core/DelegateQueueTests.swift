@@ -15,15 +15,15 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
     let policy = RetryPolicy(backoff: .immediate, budget: RetryBudget())
     let handlerCalls = Counter()
-    let result: NetworkResult = await withCheckedContinuation { continuation in
-      session.performNetworkRequest(URLRequest(url: server.url()), policy: policy) { result in
+    let result = await handlerValue { end in
+      session.performNetworkRequest(server.url(), policy: policy) { result in
         #expect(OperationQueue.current === queue)
-        if handlerCalls.add() == 1 { continuation.resume(returning: result) }
+        if handlerCalls.add() == 1 { end(result) }
       }
     }
     #expect(try result.get() == Data("hello".utf8))
     // A handler called a second time would still be on the queue.
-    await withCheckedContinuation { continuation in queue.addBarrierBlock { continuation.resume() } }
+    await handlerValue { end in queue.addBarrierBlock { end(()) } }
     #expect(handlerCalls.value == 1)
   }
 
@@ -32,28 +32,22 @@ import WyndLoopbackServer
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
     let invalid = URLRequest(url: server.url(), method: "GE T")
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(invalid) { _ in
-        #expect(OperationQueue.current === queue)
-        continuation.resume()
-      }
+    let ofInvalid = await handlerValue { end in
+      session.performNetworkRequest(invalid) { _ in end(OperationQueue.current) }
     }
-    await withCheckedContinuation { continuation in
-      let task = session.performNetworkRequest(server.url()) { result in
-        #expect(OperationQueue.current === queue)
-        #expect(result.error?.isCancelled == true)
-        continuation.resume()
-      }
+    #expect(ofInvalid === queue)
+    let (ofCanceled, canceled) = await handlerValue { end in
+      let task = session.performNetworkRequest(server.url()) { end((OperationQueue.current, $0)) }
       task.cancel()
       task.cancel()
     }
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(server.url(), policy: RetryPolicy(deadline: .milliseconds(50))) { result in
-        #expect(OperationQueue.current === queue)
-        #expect(result.error?.stopReason == .deadline)
-        continuation.resume()
+    #expect(ofCanceled === queue && canceled.error?.isCancelled == true)
+    let (ofLate, late) = await handlerValue { end in
+      session.performNetworkRequest(server.url(), policy: RetryPolicy(deadline: .milliseconds(50))) {
+        end((OperationQueue.current, $0))
       }
     }
+    #expect(ofLate === queue && late.error?.stopReason == .deadline)
   }
 
   /// On Linux, the request after a redirect is a task of another session.
@@ -61,12 +55,10 @@ import WyndLoopbackServer
     let server = try LoopbackServer { $0.target == "/there" ? .ok("x") : .redirect(302, to: "/there") }
     let queue = OperationQueue()
     let session = URLSession(configuration: .default, delegate: nil, delegateQueue: queue)
-    await withCheckedContinuation { continuation in
-      session.performNetworkRequest(server.url()) { result in
-        #expect(OperationQueue.current === queue && (try? result.get()) == Data("x".utf8))
-        continuation.resume()
-      }
+    let (current, result) = await handlerValue { end in
+      session.performNetworkRequest(server.url()) { end((OperationQueue.current, $0)) }
     }
+    #expect(try current === queue && result.get() == Data("x".utf8))
   }
 
   @Test func deliversResultsWhenASuspendedQueueResumes() async throws {
@@ -89,8 +81,7 @@ import WyndLoopbackServer
   /// The app may hold a lock that the handler takes.
   @Test func neverCallsHandlerInsideTheCallOrInsideCancel() async throws {
     let server = try LoopbackServer(script: .hang)
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
+    let queue = OperationQueue.serial()
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
     let script = NetworkScript([.ok("x")])
     let calls: [(OperationQueue, @Sendable (@escaping @Sendable (NetworkResult) -> Void) -> Void)] = [
@@ -100,16 +91,16 @@ import WyndLoopbackServer
     ]
     for (queue, call) in calls {
       let order = Box<[String]>([])
-      await withCheckedContinuation { continuation in
+      let current = await handlerValue { end in
         queue.addOperation {
           call { _ in
-            #expect(OperationQueue.current === queue)
-            order.update { $0.append("handler") }
-            continuation.resume()
+            order.append("handler")
+            end(OperationQueue.current)
           }
-          order.update { $0.append("returned") }
+          order.append("returned")
         }
       }
+      #expect(current === queue)
       #expect(order.value == ["returned", "handler"])
     }
   }

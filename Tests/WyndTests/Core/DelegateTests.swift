@@ -11,26 +11,18 @@ import WyndLoopbackServer
 /// What the delegate of the session decides about, and what it may do meanwhile.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
   @Test func usesCredentialsOfTheSessionDelegate() async throws {
-    final class Delegate: NSObject, URLSessionTaskDelegate {
-      func urlSession(
-        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-      ) {
-        let isFirst = challenge.previousFailureCount == 0
-        completionHandler(
-          isFirst ? .useCredential : .performDefaultHandling,
-          isFirst ? URLCredential(user: "u", password: "p", persistence: .none) : nil)
-      }
-    }
+    let delegate = RecordingDelegate(challenge: { _, challenge in
+      challenge.previousFailureCount == 0 ? RecordingDelegate.signIn() : (.performDefaultHandling, nil)
+    })
     let basic = "Basic \(Data("u:p".utf8).base64EncodedString())"
     let server = try LoopbackServer { request in
       request.value("Authorization") == basic && request.target == "/open"
-        ? .ok("welcome") : .status(401, [("WWW-Authenticate", #"Basic realm="x""#)])
+        ? .ok("welcome") : .challenge()
     }
-    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     defer { session.invalidateAndCancel() }
     #expect(try await session.performNetworkRequest(server.url("/open")) == Data("welcome".utf8))
-    #expect(await session.result(of: URLRequest(url: server.url("/closed"))).error?.statusCode == 401)
+    #expect(await session.result(of: server.url("/closed")).error?.statusCode == 401)
     var post = URLRequest(url: server.url("/open"), method: "POST")
     post.httpBody = Data("the body".utf8)
     #expect(try await session.performNetworkRequest(post) == Data("welcome".utf8))
@@ -39,17 +31,11 @@ import WyndLoopbackServer
 
   /// The time limit for the delegate does not apply to the response.
   @Test func timeLimitOfTheDelegateDoesNotEndTheResponseAfterAChallenge() async throws {
-    final class Delegate: NSObject, URLSessionTaskDelegate {
-      func urlSession(
-        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-      ) { completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none)) }
-    }
     let server = try LoopbackServer { request in
       request.value("Authorization") == nil
-        ? .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]) : .drip("welcome", pieces: 7, every: 400)
+        ? .challenge() : .drip("welcome", pieces: 7, every: 400)
     }
-    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    let session = URLSession(configuration: .ephemeral, delegate: RecordingDelegate(), delegateQueue: nil)
     defer { session.invalidateAndCancel() }
     for timeout in [2, 1.5] {
       var request = URLRequest(url: server.url())
@@ -61,41 +47,29 @@ import WyndLoopbackServer
   }
 
   @Test func usingANilCredentialDoesNotCrash() async throws {
-    final class Delegate: NSObject, URLSessionTaskDelegate {
-      func urlSession(
-        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-      ) { completionHandler(.useCredential, nil) }
-    }
-    let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", #"Basic realm="x""#)]))
-    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    let delegate = RecordingDelegate(challenge: { _, _ in (.useCredential, nil) })
+    let server = try LoopbackServer(script: .challenge())
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     defer { session.invalidateAndCancel() }
-    #expect(await session.result(of: URLRequest(url: server.url())).error?.statusCode == 401)
+    #expect(await session.result(of: server.url()).error?.statusCode == 401)
   }
 
   /// Even if it goes on to allow the redirect, or to answer the challenge.
   @Test(arguments: ["GET", "POST"], ["/moved", "/closed"])
   func delegateCanCancelTheTaskItIsAskedAbout(_ method: String, _ path: String) async throws {
-    final class Delegate: NSObject, URLSessionTaskDelegate {
-      func urlSession(
-        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-      ) {
+    let delegate = RecordingDelegate(
+      redirect: { task, _, request in
         task.cancel()
-        completionHandler(request)
-      }
-      func urlSession(
-        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-      ) {
+        return request
+      },
+      challenge: { task, _ in
         task.cancel()
-        completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
-      }
-    }
+        return RecordingDelegate.signIn()
+      })
     let server = try LoopbackServer { request in
       request.target == "/moved" ? .redirect(307, to: "/there") : .status(401, [("WWW-Authenticate", "Basic realm=x")])
     }
-    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     defer { session.finishTasksAndInvalidate() }
     let error = await session.result(of: URLRequest(url: server.url(path), method: method)).error
     #expect(error?.urlError?.code == .cancelled, "\(String(describing: error))")
@@ -106,14 +80,8 @@ import WyndLoopbackServer
     /// URLSession would send the request without an end.
     @Test(arguments: ["GET", "POST"]) func endsAnExchangeOfChallengesAndWrongCredentials(_ method: String) async throws
     {
-      final class Delegate: NSObject, URLSessionTaskDelegate {
-        func urlSession(
-          _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-          completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-        ) { completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none)) }
-      }
       let server = try LoopbackServer(script: .status(401, [("WWW-Authenticate", "Basic realm=x")]))
-      let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+      let session = URLSession(configuration: .ephemeral, delegate: RecordingDelegate(), delegateQueue: nil)
       defer { session.finishTasksAndInvalidate() }
       let error = await session.result(of: URLRequest(url: server.url(), method: method), policy: .never).error
       #expect(error?.statusCode == 401)
@@ -123,23 +91,18 @@ import WyndLoopbackServer
 
   /// A session releases its delegate when it ends. Without it, a retry would be made without certificate pinning.
   @Test func asksTheDelegateOfASessionThatEndedDuringACall() async throws {
-    final class Delegate: NSObject, URLSessionTaskDelegate {
-      func urlSession(
-        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-      ) { completionHandler(nil) }
-    }
+    let delegate = RecordingDelegate(redirect: { _, _, _ in nil })
     let server = try LoopbackServer { request in
       request.index == 0 ? .status(503) : request.target == "/" ? .redirect(302, to: "/there") : .ok("x")
     }
-    let session = URLSession(configuration: .ephemeral, delegate: Delegate(), delegateQueue: nil)
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     let policy = RetryPolicy(
       backoff: .constant(.milliseconds(100)), budget: .unlimited,
       shouldRetry: { _ in
         session.finishTasksAndInvalidate()
         return true
       })
-    let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: policy)
+    let response = try await session.networkResponse(for: server.url(), policy: policy)
     #expect(response.response.statusCode == 302)
     #expect(server.requests.map(\.target) == ["/", "/"])
   }

@@ -26,26 +26,30 @@ import WyndLoopbackServer
   enum Kind: String, CaseIterable, Sendable { case handler, await, client, transfer }
 
   /// Ends a session once, at its moment.
-  final class Ending: @unchecked Sendable {
-    private let lock = NSLock()
-    private var session: URLSession?
+  final class Ending: Sendable {
+    private let session = Box<URLSession>()
     private let method: Method
     let moment: Moment
+    /// Of the session, which may have ended.
+    let id = Box<ObjectIdentifier>()
     init(_ moment: Moment, _ method: Method) {
       self.moment = moment
       self.method = method
     }
 
-    var hasEnded: Bool { lock.withLock { session == nil } }
+    var hasEnded: Bool { session.value == nil }
 
-    func begin(_ session: URLSession) { lock.withLock { self.session = session } }
+    func begin(_ session: URLSession) {
+      self.session.value = session
+      id.value = ObjectIdentifier(session)
+    }
 
     func at(_ moment: Moment) {
       if moment == self.moment { end() }
     }
 
     func end() {
-      let session = lock.withLock { self.session.take() }
+      let session = session.take()
       switch method {
       case .finishTasksAndInvalidate: session?.finishTasksAndInvalidate()
       case .invalidateAndCancel: session?.invalidateAndCancel()
@@ -60,47 +64,16 @@ import WyndLoopbackServer
     deinit { ending.at(.inDeinit) }
   }
 
-  final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
-    let ending: Ending
-    let calls = Box<[String]>([])
-    /// The session of the app.
-    let session = Box<ObjectIdentifier>()
-    init(_ ending: Ending) { self.ending = ending }
-
-    private func note(_ call: String, _ session: URLSession) {
-      let isOwnSession = ObjectIdentifier(session) == self.session.value
-      let isOnItsQueue = OperationQueue.current === session.delegateQueue
-      calls.update { $0.append(isOwnSession && isOnItsQueue ? call : "\(call) of another session or queue") }
-    }
-
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-      note("redirect", session)
-      ending.at(.inRedirect)
-      completionHandler(request)
-    }
-
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-      completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-    ) {
-      note("challenge", session)
-      ending.at(.inChallenge)
-      completionHandler(.useCredential, URLCredential(user: "u", password: "p", persistence: .none))
-    }
-  }
-
-  /// Passes each request on, and ends the session before.
-  struct EndingMiddleware: NetworkMiddleware {
-    let ending: Ending
-    func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-    ) async throws -> NetworkResponse<Data> {
-      ending.at(.inMiddleware)
-      return try await next(request)
-    }
+  static func delegate(_ ending: Ending) -> RecordingDelegate {
+    RecordingDelegate(
+      redirect: { _, _, request in
+        ending.at(.inRedirect)
+        return request
+      },
+      challenge: { _, _ in
+        ending.at(.inChallenge)
+        return RecordingDelegate.signIn()
+      })
   }
 
   /// What the server sends before the file, which takes two attempts.
@@ -122,7 +95,7 @@ import WyndLoopbackServer
         return .status(503)
       }
       if request.target == "/" { return .redirect(307, to: "/there") }
-      if request.value("Authorization") == nil { return .status(401, [("WWW-Authenticate", "Basic realm=\"x\"")]) }
+      if request.value("Authorization") == nil { return .challenge() }
       if errors.value == 0 {
         errors.add()
         return .status(503)
@@ -140,11 +113,10 @@ import WyndLoopbackServer
 
   /// Makes a session for one call, and ends it.
   static func result(
-    _ kind: Kind, _ ending: Ending, _ server: LoopbackServer, _ delegate: Delegate
+    _ kind: Kind, _ ending: Ending, _ server: LoopbackServer, _ delegate: RecordingDelegate
   ) async -> NetworkResult {
     let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
     ending.begin(session)
-    delegate.session.value = ObjectIdentifier(session)
     let request = URLRequest(url: server.url())
     // A call that is lost ends then. The others take milliseconds, or seconds on a busy machine.
     var policy = RetryPolicy(backoff: .constant(.milliseconds(5)), deadline: .seconds(120), budget: .unlimited)
@@ -163,7 +135,12 @@ import WyndLoopbackServer
     if kind == .client || ending.moment == .inMiddleware {
       performer = NetworkClient(
         on: session,
-        middleware: [EndingMiddleware(ending: ending)])
+        middleware: [
+          .around { request, next in
+            ending.at(.inMiddleware)
+            return try await next(request)
+          }
+        ])
     } else {
       performer = session
     }
@@ -182,13 +159,13 @@ import WyndLoopbackServer
     }
     let folder = try? Folder()
     let file = folder?.file() ?? URL(fileURLWithPath: "/")
-    return await withCheckedContinuation { [policy] continuation in
+    return await handlerValue { [policy] end in
       if kind == .transfer {
         performer.performNetworkDownload(request, to: file, policy: policy) { result in
-          continuation.resume(returning: result.map { (try? Data(contentsOf: $0.value)) ?? Data() })
+          end(result.map { (try? Data(contentsOf: $0.value)) ?? Data() })
         }
       } else {
-        performer.performNetworkRequest(request, policy: policy) { continuation.resume(returning: $0) }
+        performer.performNetworkRequest(request, policy: policy, completionHandler: end)
       }
       ending.at(.afterTheStart)
     }
@@ -223,11 +200,12 @@ import WyndLoopbackServer
   @Test(arguments: Cell.all) func finishTasksAndInvalidateLetsACallEnd(_ cell: Cell) async throws {
     let ending = Ending(cell.moment, .finishTasksAndInvalidate)
     let server = try Self.server(ending, cell.order, hangs: false)
-    let delegate = Delegate(ending)
+    let delegate = Self.delegate(ending)
     let result = await Self.result(cell.kind, ending, server, delegate)
     #expect(try result.get() == Data("the response, which is cut".utf8))
     let redirected = cell.order == .errorFirst ? 2 : 3
     #expect(delegate.calls.value == Array(repeating: ["redirect", "challenge"], count: redirected).flatMap { $0 })
+    #expect(delegate.sessions.value == [try #require(ending.id.value)])
     ending.end()
   }
 
@@ -235,7 +213,7 @@ import WyndLoopbackServer
     let isCancelled = Self.isCancelled(cell.kind, at: cell.moment, cell.order)
     let ending = Ending(cell.moment, .invalidateAndCancel)
     let server = try Self.server(ending, cell.order, hangs: isCancelled)
-    let result = await Self.result(cell.kind, ending, server, Delegate(ending))
+    let result = await Self.result(cell.kind, ending, server, Self.delegate(ending))
     if isCancelled {
       #expect(result.error?.urlError?.code == .cancelled, "\(result)")
     } else {
@@ -248,16 +226,16 @@ import WyndLoopbackServer
   @Test(arguments: [true, false])
   func sessionCanBeFinishedRightAfterTheStartOfAnEndpointOfAClient(isUpload: Bool) async throws {
     let server = try LoopbackServer(script: .ok("x"))
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick()
     for number in 0..<100 {
       let endpoint: AdHocEndpoint<String> = .post("/\(number)", body: .text("order"), as: String.self)
-      let result: Result<String, NetworkError> = await withCheckedContinuation { continuation in
+      let result = await handlerValue { end in
         let session = URLSession(configuration: .ephemeral)
         let client = NetworkClient(baseURL: server.url(), on: session, policy: policy)
         if isUpload {
-          client.loadResponse(endpoint, onProgress: { _ in }) { continuation.resume(returning: $0.map(\.value)) }
+          client.loadResponse(endpoint, onProgress: { _ in }) { end($0.map(\.value)) }
         } else {
-          client.load(endpoint) { continuation.resume(returning: $0) }
+          client.load(endpoint, completionHandler: end)
         }
         session.finishTasksAndInvalidate()
       }

@@ -203,8 +203,8 @@ import WyndLoopbackServer
   // MARK: Helpers
 
   static func request(_ method: String = "GET") throws -> URLRequest {
-    var request = URLRequest(url: try #require(URL(string: "https://u:S3CRET@a.example/orders?q=S3CRET")))
-    request.httpMethod = method
+    var request = URLRequest(
+      url: try #require(URL(string: "https://u:S3CRET@a.example/orders?q=S3CRET")), method: method)
     request.setValue("S3CRET", forHTTPHeaderField: "Authorization")
     if method == "POST" { request.httpBody = Data(secret.utf8) }
     return request

@@ -9,19 +9,15 @@ import WyndLoopbackServer
 
 /// A later attempt runs on a private session, with what the app's session has.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LaterAttemptTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-
   /// Each response sets a cookie: the app's session gets the cookie of the retry, and the retry the one of the session.
   @Test(arguments: ["GET", "PUT"]) func retrySendsCookiesAndHeadersOfTheSession(_ method: String) async throws {
     let server = try LoopbackServer { request in
       .status(request.index == 0 ? 503 : 200, [("Set-Cookie", "c\(request.index)=1")], body: "x")
     }
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpAdditionalHeaders = ["X-Mine": "1"]
-    let session = URLSession(configuration: configuration)
+    let session = URLSession.ephemeral { $0.httpAdditionalHeaders = ["X-Mine": "1"] }
     let request = URLRequest(url: server.url(), method: method)
-    for _ in 0..<2 { _ = try await session.networkResponse(for: request, policy: Self.policy) }
-    #expect(server.requests.map { $0.value("X-Mine") } == ["1", "1", "1"])
+    for _ in 0..<2 { _ = try await session.networkResponse(for: request, policy: .quick()) }
+    #expect(server.values(of: "X-Mine") == ["1", "1", "1"])
     let cookies = server.requests.map { request in
       (request.value("Cookie") ?? "").split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces) }.sorted()
     }
@@ -32,7 +28,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
     let session = URLSession(configuration: .ephemeral)
     for _ in 0..<20 {
-      _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: Self.policy)
+      _ = try await session.networkResponse(for: server.url(), policy: .quick())
     }
     #expect(server.requests.count == 40)
     #if canImport(FoundationNetworking)
@@ -54,7 +50,7 @@ import WyndLoopbackServer
     let session = URLSession(configuration: .ephemeral)
     let performer: any NetworkPerformer = usesClient ? NetworkClient(on: session) : session
     var data: [String] = []
-    for try await event in performer.serverSentEvents(for: URLRequest(url: server.url())) {
+    for try await event in performer.serverSentEvents(for: server.url()) {
       data.append(event.data)
       session.finishTasksAndInvalidate()
       #if canImport(FoundationNetworking)
@@ -78,7 +74,7 @@ import WyndLoopbackServer
       #if canImport(FoundationNetworking)
         await until { session.isInvalidated }
       #endif
-      return BearerToken(String(decoding: try await client.performNetworkRequest(url), as: UTF8.self))
+      return BearerToken(try await client.performNetworkRequest(url).text)
     }
     let client = NetworkClient(on: session, middleware: [authentication])
     #expect(try await client.performNetworkRequest(server.url("/")) == Data("welcome".utf8))
@@ -103,30 +99,22 @@ import WyndLoopbackServer
     }
 
     @Test func retryUsesTheProtocolClassesOfTheSession() async throws {
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.protocolClasses = [Responder.self]
-      let session = URLSession(configuration: configuration)
+      let session = URLSession.ephemeral { $0.protocolClasses = [Responder.self] }
       let request = URLRequest(url: try #require(URL(string: "http://later.example/")))
-      let response = try await session.networkResponse(for: request, policy: Self.policy)
+      let response = try await session.networkResponse(for: request, policy: .quick())
       #expect(response.attempts.count == 2 && Responder.count.value == 2)
     }
 
     /// A task that is not released retains its attempt, and that the session of the app.
-    @Test(arguments: ["redirect", "upload", "download"])
-    func sessionIsReleasedAfterItsCalls(_ kind: String) async throws {
+    @Test(arguments: [CallKind.request, .upload, .download])
+    func sessionIsReleasedAfterItsCalls(_ kind: CallKind) async throws {
       let server = try LoopbackServer { $0.target == "/hop" ? .redirect(to: "/there") : .ok("x") }
       final class Released: @unchecked Sendable { weak var session: URLSession? }
-      let folder = try Folder()
       func call() async throws -> Released {
         let released = Released()
         let session = URLSession(configuration: .ephemeral)
         released.session = session
-        let request = URLRequest(url: server.url("/hop"))
-        switch kind {
-        case "upload": _ = try await session.performNetworkUpload(request, from: .text("body"))
-        case "download": try await session.performNetworkDownload(request, to: folder.file())
-        default: _ = try await session.performNetworkRequest(request)
-        }
+        try await kind.response(to: server.url("/hop"), on: session)
         return released
       }
       let released = try await call()
@@ -142,7 +130,7 @@ import WyndLoopbackServer
         let configuration = URLSessionConfiguration.ephemeral
         released.storage = configuration.httpCookieStorage
         let session = URLSession(configuration: configuration)
-        _ = try await session.networkResponse(for: URLRequest(url: server.url()), policy: Self.policy)
+        _ = try await session.networkResponse(for: server.url(), policy: .quick())
         session.finishTasksAndInvalidate()
         return released
       }

@@ -5,7 +5,7 @@ import Wynd
 /// What a call costs must not grow faster than the number of its attempts.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ManyRetriesTests {
   @Test func costsTimeInProportionToTheNumberOfRetries() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     @Sendable func time(_ retries: Int) async -> Duration {
       let policy = RetryPolicy(maxRetries: retries, backoff: .immediate, maxRetryTime: .noLimit, budget: .unlimited)
       let began = ContinuousClock.now

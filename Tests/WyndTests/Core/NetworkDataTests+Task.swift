@@ -36,7 +36,7 @@ extension NetworkDataTests {
     let calls = Counter()
     let task = session.networkDataTask(with: server.url(), policy: RetryPolicy(onEvent: log.add)) {
       data, response, error in
-      outcomes.update { $0.append(Outcome(data, response, error)) }
+      outcomes.append(Outcome(data, response, error))
       calls.add()
     }
     switch moment {
@@ -61,10 +61,8 @@ extension NetworkDataTests {
   @Test func cancelDuringResumeEndsTheCall() async throws {
     let server = try LoopbackServer(script: .hang)
     for _ in 0..<100 {
-      let outcome: Outcome = await withCheckedContinuation { continuation in
-        let task = session.networkDataTask(with: server.url()) { data, response, error in
-          continuation.resume(returning: Outcome(data, response, error))
-        }
+      let outcome = await handlerValue { end in
+        let task = session.networkDataTask(with: server.url()) { end(Outcome($0, $1, $2)) }
         DispatchQueue.global().async { task.resume() }
         task.cancel()
       }
@@ -82,38 +80,32 @@ extension NetworkDataTests {
   }
 
   @Test func handlerIsCalledOnTheDelegateQueue() async throws {
-    let queue = OperationQueue()
-    queue.maxConcurrentOperationCount = 1
+    let queue = OperationQueue.serial()
     let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
     let server = try LoopbackServer(script: .ok("x"))
     let url = try #require(URL(string: "ftp://127.0.0.1:9/"))
     // A response, a cancellation before `resume()`, an error before anything is sent, and a call that cannot be made.
     for (request, isCanceled) in [(server.url(), false), (server.url(), true), (url, false)] {
-      let current: OperationQueue? = await withCheckedContinuation { continuation in
-        let task = session.networkDataTask(with: request) { _, _, _ in
-          continuation.resume(returning: OperationQueue.current)
-        }
+      let current = await handlerValue { end in
+        let task = session.networkDataTask(with: request) { _, _, _ in end(OperationQueue.current) }
         if isCanceled { task.cancel() } else { task.resume() }
       }
       #expect(current === queue)
     }
     let client = NetworkClient(on: session)
-    let current: (OperationQueue?, Outcome) = await withCheckedContinuation { continuation in
-      client.networkDataTask(with: .get("//", as: Data.self)) { data, response, error in
-        continuation.resume(returning: (OperationQueue.current, Outcome(data, response, error)))
-      }.resume()
+    let (current, outcome) = await handlerValue { end in
+      client.networkDataTask(with: .get("//", as: Data.self)) { end((OperationQueue.current, Outcome($0, $1, $2))) }
+        .resume()
     }
-    #expect(current.0 === queue && current.1 == .invalidRequest)
+    #expect(current === queue && outcome == .invalidRequest)
   }
 
   /// A suspended task of URLSession survives that, too.
   @Test func sessionMayBeFinishedBeforeResume() async throws {
     let server = try LoopbackServer(script: .ok("hello"))
     let session = URLSession(configuration: .ephemeral)
-    let outcome: Outcome = await withCheckedContinuation { continuation in
-      let task = session.networkDataTask(with: server.url()) { data, response, error in
-        continuation.resume(returning: Outcome(data, response, error))
-      }
+    let outcome = await handlerValue { end in
+      let task = session.networkDataTask(with: server.url()) { end(Outcome($0, $1, $2)) }
       session.finishTasksAndInvalidate()
       task.resume()
     }
@@ -133,14 +125,12 @@ extension NetworkDataTests {
 
   /// A call belongs to the user who is signed in when it is made, and not to the one at its `resume()`.
   @Test func taskThatIsResumedLaterIsNotSentAsAnotherUser() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let script = NetworkScript([.ok("x")])
     let authentication = Authentication(for: url, BearerToken("first"))
     let client = NetworkClient(baseURL: url, on: script, middleware: [authentication])
-    let outcome: Outcome = await withCheckedContinuation { continuation in
-      let task = client.networkDataTask(with: url) { data, response, error in
-        continuation.resume(returning: Outcome(data, response, error))
-      }
+    let outcome = await handlerValue { end in
+      let task = client.networkDataTask(with: url) { end(Outcome($0, $1, $2)) }
       authentication.signIn(BearerToken("second"))
       task.resume()
     }
@@ -169,10 +159,8 @@ extension NetworkDataTests {
     var request = URLRequest(url: server.url())
     // Otherwise a call that is not canceled would never end.
     request.timeoutInterval = 3
-    let outcome: Outcome = await withCheckedContinuation { continuation in
-      let task = performer.networkDataTask(with: request, policy: .never) { data, response, error in
-        continuation.resume(returning: Outcome(data, response, error))
-      }
+    let outcome = await handlerValue { end in
+      let task = performer.networkDataTask(with: request, policy: .never) { end(Outcome($0, $1, $2)) }
       performer.task.value = task
       task.resume()
     }

@@ -10,7 +10,7 @@ import WyndLoopbackServer
 /// `networkData` and `networkDataTask` give what `data(for:)` and `dataTask(with:)` give, after the retries.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkDataTests {
   let session = URLSession(configuration: .ephemeral)
-  static let quick = RetryPolicy(maxRetries: 2, backoff: .immediate, budget: .unlimited)
+  static let quick = RetryPolicy.quick(maxRetries: 2)
 
   /// What a caller gets.
   enum Outcome: Equatable, Sendable {
@@ -22,7 +22,7 @@ import WyndLoopbackServer
     init(_ data: Data?, _ response: URLResponse?, _ error: (any Error)?) {
       switch (data, response, error) {
       case (let data?, let response as HTTPURLResponse, nil):
-        self = .response(response.statusCode, String(decoding: data, as: UTF8.self))
+        self = .response(response.statusCode, data.text)
       case (nil, nil, let error as URLError): self = .urlError(error.code)
       case (nil, nil, let error as NetworkError):
         if case .invalidRequest = error { self = .invalidRequest } else { self = .other("\(error)") }
@@ -115,10 +115,8 @@ import WyndLoopbackServer
     #expect(outcome == row.expected && first.requests.count == row.requests)
 
     let second = try server()
-    outcome = await withCheckedContinuation { continuation in
-      let task = session.networkDataTask(with: request(to: second), policy: Self.quick) { data, response, error in
-        continuation.resume(returning: Outcome(data, response, error))
-      }
+    outcome = await handlerValue { end in
+      let task = session.networkDataTask(with: request(to: second), policy: Self.quick) { end(Outcome($0, $1, $2)) }
       #expect(second.requests.isEmpty)
       task.resume()
     }
@@ -126,10 +124,10 @@ import WyndLoopbackServer
 
     if !row.isComparable { return }
     let third = try server()
-    outcome = await withCheckedContinuation { continuation in
+    outcome = await handlerValue { end in
       session.dataTask(with: request(to: third)) { data, response, error in
         // With an error, URLSession may give the head of the response too.
-        continuation.resume(returning: error.map { Outcome(nil, nil, $0) } ?? Outcome(data, response, nil))
+        end(error.map { Outcome(nil, nil, $0) } ?? Outcome(data, response, nil))
       }.resume()
     }
     #expect(outcome == row.bare ?? row.expected)
@@ -159,7 +157,7 @@ import WyndLoopbackServer
   /// What a middleware throws in place of a response is not one.
   @Test func errorOfAMiddlewareIsThrown() async throws {
     struct Refused: Error {}
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     for status in [200, 404] {
       let script = NetworkScript([.status(status, "x")])
       let client = NetworkClient(on: script, middleware: Self.middleware(Refused()))
@@ -175,7 +173,7 @@ import WyndLoopbackServer
   }
 
   @Test func rejectionOfACredentialIsAResponse() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let script = NetworkScript([.status(401, "who?"), .status(400, "no")])
     let authentication = Authentication(for: url, BearerToken("old")) { _, client in
       try await client.load(.post("/token", as: BearerToken.self))
@@ -194,10 +192,8 @@ import WyndLoopbackServer
     let busy = try LoopbackServer(script: .status(503))
     let last = try await session.networkResponse(for: busy.url(), acceptsAnyStatus: true, policy: Self.quick)
     #expect(last.statusCode == 503 && last.attempts.map(\.number) == [1, 2, 3])
-    let handled: Result<NetworkResponse<Data>, NetworkError> = await withCheckedContinuation { continuation in
-      session.networkResponse(for: busy.url(), acceptsAnyStatus: true, policy: Self.quick) {
-        continuation.resume(returning: $0)
-      }
+    let handled = await handlerValue {
+      session.networkResponse(for: busy.url(), acceptsAnyStatus: true, policy: Self.quick, completionHandler: $0)
     }
     #expect(try handled.get().statusCode == 503)
     let error = await #expect(throws: NetworkError.self) {
@@ -219,9 +215,7 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .status(503), .status(422, [("X-One", "1")], body: "a\nb"))
     let bytes = try await session.networkBytes(for: server.url(), acceptsAnyStatus: true, policy: Self.quick)
     #expect(bytes.statusCode == 422 && bytes.headers["x-one"] == "1")
-    var lines: [String] = []
-    for try await line in bytes.lines { lines.append(line) }
-    #expect(lines == ["a", "b"])
+    #expect(try await bytes.lines.collected() == ["a", "b"])
     let empty = try LoopbackServer(script: .status(404))
     for try await _ in try await session.networkBytes(for: empty.url(), acceptsAnyStatus: true) {
       Issue.record("no body")

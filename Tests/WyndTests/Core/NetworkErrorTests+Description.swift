@@ -261,8 +261,7 @@ extension NetworkErrorTests {
 
   static func status(_ code: Int, headers: [String: String] = [:]) throws -> NetworkError {
     let url = try #require(URL(string: "https://u:pa55@a.example/x?q=S3CRET#T0KEN"))
-    return .endpointError(
-      try #require(HTTPURLResponse(url: url, statusCode: code, httpVersion: nil, headerFields: headers)), nil)
+    return try .endpointError(.made(code, headers, url: url), nil)
   }
 
   /// The name of a field or of a file could forge a line of a log, and turn a terminal's colors.

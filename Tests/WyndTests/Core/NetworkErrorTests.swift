@@ -18,9 +18,7 @@ import WyndLoopbackServer
 
   static func all() throws -> [NetworkError] {
     let url = try #require(URL(string: "https://user:pa55@example.com:8443/items?token=S3CRET&page=2&S3CRET#T0KEN"))
-    let response = try #require(
-      HTTPURLResponse(
-        url: url, statusCode: 503, httpVersion: nil, headerFields: ["Set-Cookie": "C00KIE", "X-Token": "T0KEN"]))
+    let response = try HTTPURLResponse.made(503, ["Set-Cookie": "C00KIE", "X-Token": "T0KEN"], url: url)
     let body = Data(#"{"token":"T0KEN","jwt":"T0KEN"}"#.utf8)
     let urlError = URLError(
       .timedOut,
@@ -60,7 +58,7 @@ import WyndLoopbackServer
 
   /// After retries, and at the deadline of a call whose attempts fail in another way.
   @Test func endedCallSaysWhetherAServerWasReachedAndWhetherTimeRanOut() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     func error(_ step: NetworkScript.Step, _ policy: RetryPolicy = .default) async -> NetworkError? {
       await #expect(throws: NetworkError.self) {
         try await NetworkScript([step]).performNetworkRequest(url, policy: policy)
@@ -122,7 +120,7 @@ import WyndLoopbackServer
     let url = server.url("/items?token=S3CRET")
     let policy = RetryPolicy(maxRetries: 2, backoff: .constant(.milliseconds(10)))
     let session = URLSession(configuration: .ephemeral)
-    let error = try #require(await session.result(of: URLRequest(url: url), policy: policy).error)
+    let error = try #require(await session.result(of: url, policy: policy).error)
     let lines = error.debugDescription.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(

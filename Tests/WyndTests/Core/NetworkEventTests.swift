@@ -107,10 +107,10 @@ import WyndLoopbackServer
   /// A line break in a method or a missing URL must not forge a line of the log.
   @Test func describesAnInvalidRequestInOneLine() async throws {
     let log = EventLog()
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "GET\r\nforged")
+    var request = URLRequest(url: .example, method: "GET\r\nforged")
     let session = URLSession(configuration: .ephemeral)
     _ = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
-    request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    request = URLRequest(url: .example)
     request.url = nil
     _ = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
     let lines = log.events.map(\.description)
@@ -125,7 +125,7 @@ import WyndLoopbackServer
     let script = NetworkScript { request, _ in request.timeoutInterval < 60 ? .status(503) : .ok("x") }
     let log = EventLog()
     let client = NetworkClient(on: script, policy: RetryPolicy(maxRetries: 2, onEvent: log.add))
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     await withTaskGroup(of: Void.self) { group in
       for number in 1...20 {
         group.addTask {
@@ -146,10 +146,9 @@ import WyndLoopbackServer
 
   @Test func responseHasEveryAttempt() async throws {
     let script = NetworkScript([.status(503), .silence, .refused, .ok("x", headers: ["X-Page": "7"])])
-    let url = try #require(URL(string: "https://a.example/items"))
+    let url = URL.example.appending(path: "items")
     let policy = RetryPolicy(backoff: .constant(.seconds(2)))
-    let response = try await NetworkClient(on: script).networkResponse(
-      for: URLRequest(url: url), policy: policy)
+    let response = try await NetworkClient(on: script).networkResponse(for: url, policy: policy)
     #expect(response.data == Data("x".utf8))
     #expect(response.response.value(forHTTPHeaderField: "X-Page") == "7")
     guard case .network = response.source else { Issue.record("\(response.source)"); return }
@@ -207,7 +206,7 @@ import WyndLoopbackServer
         mayGoOn.wait()
       })
     let url = server.url()
-    let held = Task { await session.result(of: URLRequest(url: url), policy: slow) }
+    let held = Task { await session.result(of: url, policy: slow) }
     await isInside.wait()
     let ended = Box<Bool>(false)
     let elsewhere = server.url("/other")

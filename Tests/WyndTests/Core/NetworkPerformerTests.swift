@@ -17,10 +17,10 @@ import WyndLoopbackServer
     func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
       var plan = plan
       plan.request.setValue("7", forHTTPHeaderField: "X-Trace")
-      plan.policy = plan.policy.inheriting(from: RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited))
-      log.update { $0.append("begin") }
+      plan.policy = plan.policy.inheriting(from: RetryPolicy.quick(maxRetries: 1))
+      log.append("begin")
       let result = await base.perform(plan)
-      log.update { $0.append("\((try? result.get())?.statusCode ?? 0)") }
+      log.append("\((try? result.get())?.statusCode ?? 0)")
       return result
     }
   }
@@ -47,17 +47,13 @@ import WyndLoopbackServer
     let request = URLRequest(url: server.url())
 
     #expect(try await decorator.performNetworkRequest(request) == Data("[1]".utf8))
-    let response: Result<NetworkResponse<Data>, NetworkError> = await withCheckedContinuation { end in
-      decorator.networkResponse(for: request) { end.resume(returning: $0) }
-    }
+    let response = await handlerValue { decorator.networkResponse(for: request, completionHandler: $0) }
     #expect(try response.get().statusCode == 200)
     #expect(try await decorator.load(Numbers(server: server)) == [1])
     try await decorator.performNetworkDownload(request, to: folder.file())
     #expect(try Data(contentsOf: folder.file()) == Data("[1]".utf8))
     try await decorator.performNetworkUpload(request, from: .text("body"))
-    var lines: [String] = []
-    for try await line in try await decorator.networkBytes(for: request).lines { lines.append(line) }
-    #expect(lines == ["[1]"])
+    #expect(try await decorator.networkBytes(for: request).lines.collected() == ["[1]"])
     for try await event in decorator.serverSentEvents(
       for: URLRequest(url: server.url("/events")), reconnects: false)
     {
@@ -75,9 +71,7 @@ import WyndLoopbackServer
   @Test func aPerformerOfTheAppNeedsNoSession() async throws {
     let request = URLRequest(url: URL(filePath: "/"))
     #expect(try await Fixed().performNetworkRequest(request) == Data("[1]".utf8))
-    let data: NetworkResult = await withCheckedContinuation { end in
-      Fixed().performNetworkRequest(request) { end.resume(returning: $0) }
-    }
+    let data = await handlerValue { Fixed().performNetworkRequest(request, completionHandler: $0) }
     #expect(try data.get() == Data("[1]".utf8))
   }
 
@@ -92,25 +86,12 @@ import WyndLoopbackServer
   }
 
   /// On Apple's platforms, creating a task on the session would raise an exception.
-  @Test(arguments: ["request", "client", "download", "upload", "stream"])
-  func aPerformerMayWaitWhileTheSessionEnds(_ kind: String) async throws {
+  @Test(arguments: CallKind.allCases)
+  func aPerformerMayWaitWhileTheSessionEnds(_ kind: CallKind) async throws {
     let server = try LoopbackServer(script: .ok("the response"))
     let performer = Waiting(session: URLSession(configuration: .ephemeral))
-    let request = URLRequest(url: server.url(), method: kind == "upload" ? "POST" : "GET")
-    let expected = Data("the response".utf8)
-    switch kind {
-    case "request": #expect(try await performer.performNetworkRequest(request) == expected)
-    case "client": #expect(try await NetworkClient(on: performer).performNetworkRequest(request) == expected)
-    case "download":
-      let folder = try Folder()
-      try await performer.performNetworkDownload(request, to: folder.file())
-      #expect(try Data(contentsOf: folder.file()) == expected)
-    case "upload": #expect(try await performer.performNetworkUpload(request, from: .text("a")).data == expected)
-    default:
-      var received = Data()
-      for try await data in try await performer.networkBytes(for: request) { received += data }
-      #expect(received == expected)
-    }
+    let request = URLRequest(url: server.url(), method: kind == .upload ? "POST" : "GET")
+    #expect(try await kind.response(to: request, on: performer).data == Data("the response".utf8))
   }
 
   /// The decorator sends the request after the public call has returned, and the app may have invalidated its session by
@@ -119,8 +100,8 @@ import WyndLoopbackServer
     let server = try LoopbackServer(script: .ok("a"))
     let session = URLSession(configuration: .ephemeral)
     let decorator = Decorator(base: session)
-    let result: NetworkResult = await withCheckedContinuation { end in
-      decorator.performNetworkRequest(server.url()) { end.resume(returning: $0) }
+    let result = await handlerValue { end in
+      decorator.performNetworkRequest(server.url(), completionHandler: end)
       session.finishTasksAndInvalidate()
     }
     #if canImport(FoundationNetworking)

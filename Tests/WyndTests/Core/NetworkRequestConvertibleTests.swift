@@ -12,9 +12,7 @@ import Wynd
     var url: URL
     func networkCallPlan(_ defaults: NetworkDefaults) throws(NetworkError) -> NetworkCallPlan {
       if url.scheme == nil { throw .invalidRequest(reason: "no scheme") }
-      var request = URLRequest(url: url)
-      request.httpMethod = "QUERY"
-      return request.networkCallPlan(defaults)
+      return URLRequest(url: url, method: "QUERY").networkCallPlan(defaults)
     }
   }
   struct Item: Endpoint {
@@ -30,13 +28,13 @@ import Wynd
     let before = script.requests.count
     _ = try? await script.performNetworkRequest(request)
     _ = try? await script.networkResponse(for: request)
-    _ = await withCheckedContinuation { end in script.performNetworkRequest(request) { end.resume(returning: $0) } }
+    await handlerValue { script.performNetworkRequest(request, completionHandler: $0) }
     _ = try? await script.performNetworkDownload(request, to: file)
     _ = try? await script.performNetworkUpload(request, from: .text("x"))
     _ = try? await script.networkBytes(for: request)
     do { for try await _ in script.serverSentEvents(for: request) {} } catch {}
     _ = try? await script.load(request, as: Int.self)
-    _ = await withCheckedContinuation { end in script.load(request, as: Int.self) { end.resume(returning: $0) } }
+    await handlerValue { script.load(request, as: Int.self, completionHandler: $0) }
     let sent = script.requests.dropFirst(before)
     #expect(sent.count == 9, "\(name)")
     #expect(sent.allSatisfy { $0.url?.absoluteString == "https://a.example/item" }, "\(name)")
@@ -45,7 +43,7 @@ import Wynd
   @Test func everyVerbTakesEachKindOfRequest() async throws {
     let script = NetworkScript([.status(404)])
     let folder = try Folder()
-    let url = try #require(URL(string: "https://a.example/item"))
+    let url = URL.example.appending(path: "item")
     try await Self.sends(url, "URL", on: script, folder.file())
     try await Self.sends(URLRequest(url: url), "URLRequest", on: script, folder.file())
     try await Self.sends(Item(), "endpoint", on: script, folder.file())
@@ -61,8 +59,7 @@ import Wynd
     let ping = Ping(url: try #require(URL(string: "/item")))
     let error = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(ping) }
     guard case .invalidRequest(reason: "no scheme")? = error else { Issue.record("\(error as Any)"); return }
-    let result = await withCheckedContinuation { end in script.performNetworkRequest(ping) { end.resume(returning: $0) }
-    }
+    let result = await handlerValue { script.performNetworkRequest(ping, completionHandler: $0) }
     guard case .failure(.invalidRequest(reason: "no scheme")) = result else { Issue.record("\(result)"); return }
     #expect(script.requests.isEmpty)
   }
@@ -82,11 +79,9 @@ import Wynd
 
   @Test func loadDecodesTheResponseToAnyRequest() async throws {
     let script = NetworkScript([.ok("[7]"), .ok("[8]"), .ok("x"), .status(404, #"{"code":1}"#)])
-    let url = try #require(URL(string: "https://a.example/item"))
+    let url = URL.example.appending(path: "item")
     #expect(try await script.load(url, as: [Int].self) == [7])
-    let eight = await withCheckedContinuation { end in
-      script.load(URLRequest(url: url), as: [Int].self) { end.resume(returning: $0) }
-    }
+    let eight = await handlerValue { end in script.load(URLRequest(url: url), as: [Int].self) { end($0) } }
     #expect(try eight.get() == [8])
     await #expect(throws: NetworkError.self) { try await script.load(url, as: [Int].self) }
     let error = await #expect(throws: NetworkError.self) { try await script.load(url, as: [Int].self) }
@@ -95,14 +90,10 @@ import Wynd
 
   @Test func loadDecodesTheResponseToAnyRequestWithTheDecoderOfTheClient() async throws {
     struct User: Decodable { var firstName: String }
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    let client = NetworkClient(on: NetworkScript([.ok(#"{"first_name":"B"}"#)]), decoder: decoder)
-    let url = try #require(URL(string: "https://a.example/"))
+    let client = NetworkClient(on: NetworkScript([.ok(#"{"first_name":"B"}"#)]), decoder: .snakeCase)
+    let url = URL.example
     #expect(try await client.load(url, as: User.self).firstName == "B")
-    let handled = await withCheckedContinuation { end in
-      client.load(url, as: User.self) { end.resume(returning: $0) }
-    }
+    let handled = await handlerValue { client.load(url, as: User.self, completionHandler: $0) }
     #expect(try handled.get().firstName == "B")
   }
 
@@ -120,9 +111,7 @@ import Wynd
     }
     let client = NetworkClient(on: NetworkScript([.ok(#"{"day":7}"#)]), decoder: JSONDecoder())
     #expect(try await client.load(Days(), as: Event.self).day == Date(timeIntervalSince1970: 7))
-    let handled = await withCheckedContinuation { end in
-      client.load(Days(), as: Event.self) { end.resume(returning: $0) }
-    }
+    let handled = await handlerValue { client.load(Days(), as: Event.self, completionHandler: $0) }
     #expect(try handled.get().day == Date(timeIntervalSince1970: 7))
   }
 
@@ -130,7 +119,7 @@ import Wynd
     let values = Box<[String]>([])
     let client = NetworkClient(
       on: NetworkScript([.ok("7")]), middleware: [EndpointTransferTests.Witness(values: values)])
-    #expect(try await client.load(try #require(URL(string: "https://a.example/")), as: Int.self) == 7)
+    #expect(try await client.load(.example, as: Int.self) == 7)
     #expect(values.value == ["7"])
   }
 }

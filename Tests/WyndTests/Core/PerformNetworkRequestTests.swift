@@ -40,17 +40,17 @@ import WyndLoopbackServer
   @Test func rejectsEmptyBodiesUnlessTheStatusForbidsABody() async throws {
     for status in [200, 201, 202, 203, 206] {
       let server = try LoopbackServer(script: .status(status))
-      let result = await session.result(of: URLRequest(url: server.url()))
+      let result = await session.result(of: server.url())
       guard case .failure(.noResponseData) = result else { Issue.record("\(status) \(result)"); return }
       #expect(server.requests.count == 1)
-      #expect(await session.result(of: URLRequest(url: server.url()), allowEmptyData: true).error == nil)
+      #expect(await session.result(of: server.url(), allowEmptyData: true).error == nil)
     }
     for status in [204, 205, 300, 304] {
       let server = try LoopbackServer(
         script: ScriptedResponse([
           .send(ScriptedResponse.head(status, status == 204 || status == 304 ? [] : [("Content-Length", "0")]))
         ]))
-      #expect(try await session.result(of: URLRequest(url: server.url())).get().isEmpty, "\(status)")
+      #expect(try await session.result(of: server.url()).get().isEmpty, "\(status)")
     }
     let server = try LoopbackServer(
       script: ScriptedResponse([.send(ScriptedResponse.head(200, [("Content-Length", "9")]))]))
@@ -68,8 +68,7 @@ import WyndLoopbackServer
         log.add(event)
         if case .willRetry = event.kind, event.attempt == 2 { server.listen() }
       })
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("order".utf8)
+    let request = URLRequest(url: server.url(), method: "POST", body: "order")
     let result = await session.result(of: request, policy: policy)
     #expect(try result.get() == Data("created".utf8))
     #expect(server.requests.map(\.text) == ["order"])
@@ -106,8 +105,7 @@ import WyndLoopbackServer
 
   @Test(arguments: ["", " ", "\t"]) func ignoresABlankIdempotencyKey(_ key: String) async throws {
     let server = try LoopbackServer(script: .status(503), .ok())
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("order".utf8)
+    var request = URLRequest(url: server.url(), method: "POST", body: "order")
     request.setValue(key, forHTTPHeaderField: "Idempotency-Key")
     #expect(await session.result(of: request).error?.statusCode == 503)
     #expect(server.requests.count == 1)
@@ -115,15 +113,8 @@ import WyndLoopbackServer
 
   @Test func returnsA404AfterARetryDirectly() async throws {
     let server = try LoopbackServer(script: .status(503), .status(404, body: "gone"))
-    let result = await session.result(of: URLRequest(url: server.url()), policy: .immediate)
+    let result = await session.result(of: server.url(), policy: .immediate)
     guard case .failure(.endpointError(let response, let data)) = result else { Issue.record("\(result)"); return }
     #expect(response.statusCode == 404 && data == Data("gone".utf8))
-  }
-}
-
-extension URLRequest {
-  init(url: URL, method: String) {
-    self.init(url: url)
-    httpMethod = method
   }
 }

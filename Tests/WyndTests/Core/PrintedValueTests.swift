@@ -26,11 +26,11 @@ import WyndLoopbackServer
     func respond(
       to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
-      values.update { $0.append(call) }
+      values.append(call)
       return try await next(request)
     }
     func perform(_ plan: NetworkCallPlan) async -> Result<NetworkResponse<Data>, NetworkError> {
-      values.update { $0.append(plan) }
+      values.append(plan)
       return await base.perform(plan)
     }
   }
@@ -103,9 +103,8 @@ import WyndLoopbackServer
     let download: AdHocEndpoint<String> = .get(url, headers: ["Authorization": "Bearer SECRET"], as: String.self)
     let credential = BearerToken("SECRET")
     let authentication = Authentication(for: url, credential, as: "SECRET")
-    let head = HTTPURLResponse(
-      url: url, statusCode: 200, httpVersion: nil, headerFields: ["Authorization": "Bearer SECRET"])
-    let headers = NetworkResponse(data: data, response: try #require(head)).headers
+    let head = try HTTPURLResponse.made(200, ["Authorization": "Bearer SECRET"], url: url)
+    let headers = NetworkResponse(data: data, response: head).headers
     let bodies: [RequestBody] = [
       .data(data, contentType: "a/b; c=SECRET"), .text("SECRET"), .file(url), .json(["a": "SECRET"]),
       .stream { InputStream(data: data) }, .form(["a": "SECRET"]), .multipart([.text("a", "SECRET")]),

@@ -53,9 +53,7 @@ import Testing
       // From http too, because a redirect from https may have preceded this one.
       let secure = try #require(URL(string: url))
       for domain in ["example.com", "other.example"] {
-        let response = try #require(
-          HTTPURLResponse(
-            url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
+        let response = try HTTPURLResponse.made(302, ["Location": "http://other.example/b"], url: secure)
         let configuration = URLSessionConfiguration.ephemeral
         var properties: [HTTPCookiePropertyKey: Any] = [
           .name: "sid", .value: "42", .domain: domain, .path: "/",
@@ -70,9 +68,7 @@ import Testing
     /// Neither a request without cookies nor a session without them would send it.
     @Test(arguments: [true, false]) func followsARedirectToHTTPWithoutCookies(isOfTheRequest: Bool) throws {
       let secure = try #require(URL(string: "https://example.com/a"))
-      let response = try #require(
-        HTTPURLResponse(
-          url: secure, statusCode: 302, httpVersion: nil, headerFields: ["Location": "http://other.example/b"]))
+      let response = try HTTPURLResponse.made(302, ["Location": "http://other.example/b"], url: secure)
       let configuration = URLSessionConfiguration.ephemeral
       let properties: [HTTPCookiePropertyKey: Any] = [
         .name: "sid", .value: "42", .domain: "other.example", .path: "/", .secure: "TRUE",

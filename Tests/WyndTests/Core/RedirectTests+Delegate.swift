@@ -34,7 +34,7 @@ extension RedirectTests {
       for change in changes {
         let session = URLSession(configuration: .ephemeral, delegate: OddDelegate(change), delegateQueue: nil)
         defer { session.invalidateAndCancel() }
-        #expect(await session.result(of: URLRequest(url: server.url("/a"))).error?.urlError?.code == .badURL)
+        #expect(await session.result(of: server.url("/a")).error?.urlError?.code == .badURL)
       }
       #expect(server.requests.map(\.target) == ["/a", "/a", "/a"])
     }
@@ -46,36 +46,23 @@ extension RedirectTests {
     defer { session.invalidateAndCancel() }
     let policy = RetryPolicy(deadline: .milliseconds(300))
     let began = ContinuousClock.now
-    let result = await session.result(of: URLRequest(url: server.url("/a")), policy: policy)
+    let result = await session.result(of: server.url("/a"), policy: policy)
     #expect(result.error?.urlError?.code == .timedOut)
     #expect((.milliseconds(300)...(.seconds(20))).contains(ContinuousClock.now - began))
   }
 
   @Test func sessionDelegateDecidesAboutRedirects() async throws {
-    let delegate = Delegate()
+    let delegate = RecordingDelegate(redirect: { _, response, request in
+      var request = request
+      request.setValue("by the delegate", forHTTPHeaderField: "X-Added")
+      return response.url?.path == "/refuse" ? nil : request
+    })
     let session = URLSession(configuration: .default, delegate: delegate, delegateQueue: nil)
     defer { session.invalidateAndCancel() }
     let server = try LoopbackServer { $0.target == "/b" ? .ok($0.value("X-Added") ?? "") : .redirect(to: "/b") }
     #expect(try await session.performNetworkRequest(server.url("/a")) == Data("by the delegate".utf8))
-    let refused = try await session.networkResponse(for: URLRequest(url: server.url("/refuse")))
+    let refused = try await session.networkResponse(for: server.url("/refuse"))
     #expect(refused.response.statusCode == 302)
-    #expect(delegate.redirects == 2)
-  }
-
-  final class Delegate: NSObject, URLSessionTaskDelegate, @unchecked Sendable {
-    private let lock = NSLock()
-    private var count = 0
-    var redirects: Int { lock.withLock { count } }
-
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
-      newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-      #expect(OperationQueue.current === session.delegateQueue)
-      lock.withLock { count += 1 }
-      var request = request
-      request.setValue("by the delegate", forHTTPHeaderField: "X-Added")
-      completionHandler(response.url?.path == "/refuse" ? nil : request)
-    }
+    #expect(delegate.calls.value == ["redirect", "redirect"])
   }
 }

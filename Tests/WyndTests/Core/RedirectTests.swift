@@ -61,9 +61,8 @@ import Wynd
       default: .ok("there")
       }
     }
-    var request = URLRequest(url: server.url("/a"), method: "PUT")
-    request.httpBody = Data("the body".utf8)
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let request = URLRequest(url: server.url("/a"), method: "PUT", body: "the body")
+    let policy = RetryPolicy.quick()
     let response = try await session.networkResponse(for: request, policy: policy)
     #expect(server.requests.map(\.target) == ["/a", "/b", "/a", "/b"])
     #expect(server.requests.map(\.text) == Array(repeating: "the body", count: 4))
@@ -84,7 +83,7 @@ import Wynd
   @Test(arguments: locations) func resolvesARelativeLocation(_ location: String, _ target: String) async throws {
     let server = try LoopbackServer { $0.index == 0 ? .redirect(to: location) : .ok() }
     let url = server.url("/b/c/d;p?q")
-    let result = await session.result(of: URLRequest(url: url), policy: .never)
+    let result = await session.result(of: url, policy: .never)
     #expect(result.error == nil)
     #expect(server.requests.map(\.target) == ["/b/c/d;p?q", target])
   }
@@ -92,7 +91,7 @@ import Wynd
   /// URLSession follows an empty Location on no platform: the 302 is the response, or its Location is not valid.
   @Test func doesNotFollowAnEmptyLocation() async throws {
     let server = try LoopbackServer(script: .redirect(to: ""))
-    let result = await session.result(of: URLRequest(url: server.url()), policy: .never)
+    let result = await session.result(of: server.url(), policy: .never)
     #expect(server.requests.count == 1)
     if let error = result.error { #expect(error.urlError?.code == .unsupportedURL) }
   }
@@ -112,7 +111,7 @@ import Wynd
         default: .ok()
         }
       }
-      _ = try await session.networkResponse(for: URLRequest(url: server.url("/start")))
+      _ = try await session.networkResponse(for: server.url("/start"))
       #expect(server.requests.map(\.target) == ["/start", target])
       if !location.hasPrefix("/") { return }
       var request = URLRequest(url: server.url("/absolute"))
@@ -128,7 +127,7 @@ import Wynd
       request.target == "/there" ? .ok() : .redirect(Int(request.target.dropFirst()) ?? 0, to: "/there")
     }
     for status in [300, 304] {
-      let response = try await session.networkResponse(for: URLRequest(url: server.url("/\(status)")))
+      let response = try await session.networkResponse(for: server.url("/\(status)"))
       #expect(response.statusCode == status)
     }
     #expect(!server.requests.contains { $0.target == "/there" })
@@ -140,7 +139,7 @@ import Wynd
   ])
   func rejectsALocationThatIsNotHTTP(_ location: String) async throws {
     let server = try LoopbackServer { $0.index == 0 ? .redirect(to: location) : .ok("passwd") }
-    let result = await session.result(of: URLRequest(url: server.url()), policy: .never)
+    let result = await session.result(of: server.url(), policy: .never)
     #expect(result.error != nil || server.requests.count == 2 && location == "http:foo", "\(location): \(result)")
     #if canImport(FoundationNetworking)
       // Nothing was tried.
@@ -150,7 +149,7 @@ import Wynd
 
   @Test func returnsARedirectWithoutLocation() async throws {
     let server = try LoopbackServer(script: .status(302, body: "nowhere"))
-    let response = try await session.networkResponse(for: URLRequest(url: server.url()))
+    let response = try await session.networkResponse(for: server.url())
     #expect(response.statusCode == 302)
     #if !canImport(FoundationNetworking)  // there URLSession itself throws the body of a 3xx away
       #expect(response.data == Data("nowhere".utf8))
@@ -162,8 +161,8 @@ import Wynd
       let hop = Int(request.target.dropFirst()) ?? 0
       return hop == 20 ? .ok("end") : .redirect(to: "/\(hop + 1)")
     }
-    #expect(await session.result(of: URLRequest(url: server.url("/0"))).error == nil)
-    let result = await session.result(of: URLRequest(url: server.url("/-5")))
+    #expect(await session.result(of: server.url("/0")).error == nil)
+    let result = await session.result(of: server.url("/-5"))
     #expect(result.error?.urlError?.code == .httpTooManyRedirects)
     #expect(server.requests.count == 21 + 21)
   }
@@ -184,9 +183,7 @@ import Wynd
     // The POST was applied; the GET it was turned into meets a closed port. Nothing proves that nothing was sent.
     let closed = try LoopbackServer(isListening: false) { _ in .ok() }
     let server = try LoopbackServer(script: .redirect(303, to: closed.url().absoluteString))
-    var request = URLRequest(url: server.url())
-    request.httpMethod = "POST"
-    request.httpBody = Data("order".utf8)
+    var request = URLRequest(url: server.url(), method: "POST", body: "order")
     let result = await session.result(of: request)
     #expect(result.error?.urlError?.code == .cannotConnectToHost)
     #expect(server.requests.count == 1)
@@ -205,7 +202,7 @@ import Wynd
     let policy = RetryPolicy(
       maxRetries: 60, backoff: .constant(.milliseconds(50)), maxUnreachableTime: .milliseconds(200), budget: .unlimited,
       onEvent: log.add)
-    _ = await session.result(of: URLRequest(url: server.url()), policy: policy)
+    _ = await session.result(of: server.url(), policy: policy)
     #expect(log.gaveUp == .maxUnreachableTime)
   }
 }

@@ -30,15 +30,13 @@ import Testing
     ("Content-Type", #"a/b; c="\", e/f"#, #"a/b; c="\", e/f"#), ("Content-Type", "json, json", "json"),
   ]
   @Test(arguments: values) func takesEqualValuesForOne(_ field: String, _ joined: String, _ value: String) throws {
-    let url = try #require(URL(string: "https://a.example/"))
-    let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [field: joined])
-    #expect(response?.networkValue(of: field) == value)
-    #expect(response?.networkValue(of: "X-Other") == nil)
+    let response = try HTTPURLResponse.made(200, [field: joined])
+    #expect(response.networkValue(of: field) == value)
+    #expect(response.networkValue(of: "X-Other") == nil)
   }
   @Test(arguments: types) func takesTheLastContentType(_ field: String, _ joined: String, _ value: String) throws {
-    let url = try #require(URL(string: "https://a.example/"))
-    let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: [field: joined])
-    #expect(response?.networkContentType == value)
+    let response = try HTTPURLResponse.made(200, [field: joined])
+    #expect(response.networkContentType == value)
   }
 
   #if canImport(FoundationNetworking)
@@ -49,7 +47,7 @@ import Testing
       let server = try LoopbackServer { request in
         request.target == "/start" ? .status(302, Self.twice("Location", location)) : .ok()
       }
-      _ = try await session.networkResponse(for: URLRequest(url: server.url("/start")))
+      _ = try await session.networkResponse(for: server.url("/start"))
       let encoded = location.replacingOccurrences(of: " ", with: "%20")
       #expect(server.requests.map(\.target) == ["/start", encoded.hasPrefix("/") ? encoded : "/" + encoded])
     }
@@ -68,9 +66,7 @@ import Testing
     let server = try LoopbackServer(
       script: ScriptedResponse([.send(head), ScriptedResponse.text("data: a\n\n"), .close]))
     var texts: [String] = []
-    for try await event in session.serverSentEvents(
-      for: URLRequest(url: server.url()), reconnects: false, policy: .never)
-    {
+    for try await event in session.serverSentEvents(for: server.url(), reconnects: false, policy: .never) {
       texts.append(event.data)
     }
     #expect(texts == ["a"])
@@ -80,9 +76,7 @@ import Testing
     let types = [("Content-Type", "text/event-stream"), ("Content-Type", "text/html; a=\"b, text/event-stream\"")]
     let server = try LoopbackServer(script: .status(200, types, body: "data: a\n\n"))
     await #expect(throws: NetworkError.self) {
-      for try await event in session.serverSentEvents(
-        for: URLRequest(url: server.url()), reconnects: false, policy: .never)
-      {
+      for try await event in session.serverSentEvents(for: server.url(), reconnects: false, policy: .never) {
         Issue.record("\(event)")
       }
     }
@@ -101,7 +95,7 @@ import Testing
     async throws
   {
     let server = try LoopbackServer(script: .status(status, fields))
-    let result = await session.result(of: URLRequest(url: server.url()))
+    let result = await session.result(of: server.url())
     #expect(result.error?.stopReason == .retryAfterTooLong(.seconds(3600)))
   }
 
@@ -123,12 +117,12 @@ import Testing
     let download = try await download(server, to: folder.file())
     #expect(try Data(contentsOf: download.value) == Data(bytes))
     #expect(download.response.statusCode == (sent == nil ? 200 : 206))
-    #expect(server.requests.map { $0.value("If-Range") } == [nil, sent])
+    #expect(server.values(of: "If-Range") == [nil, sent])
   }
 
   private func download(_ server: LoopbackServer, to file: URL) async throws -> NetworkResponse<URL> {
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-    return try await session.performNetworkDownload(URLRequest(url: server.url("/file")), to: file, policy: policy)
+    let policy = RetryPolicy.quick()
+    return try await session.performNetworkDownload(server.url("/file"), to: file, policy: policy)
   }
 
   // MARK: Cache
@@ -139,13 +133,13 @@ import Testing
     let server = try LoopbackServer(script: .status(200, fields, body: "one"), .status(500))
     let client = NetworkClient(on: ResponseCache(), policy: .never)
     for source in [NetworkResponseSource.network, .cache] {
-      #expect(try await client.networkResponse(for: URLRequest(url: server.url())).source == source)
+      #expect(try await client.networkResponse(for: server.url()).source == source)
     }
   }
 
   @Test func acceptsAContentTypeThatIsSentTwice() async throws {
     let server = try LoopbackServer(script: .status(200, Self.twice("Content-Type", "application/json"), body: "{}"))
-    let response = try await session.networkResponse(for: URLRequest(url: server.url()), policy: .never)
+    let response = try await session.networkResponse(for: server.url(), policy: .never)
     #expect(response.headers["Content-Type"] == "application/json, application/json")
     #expect(response.response.networkMediaType == "application/json")
   }
@@ -165,7 +159,7 @@ import Testing
 
   @Test func knowsTheLengthThatIsSentTwice() async throws {
     let server = try LoopbackServer(script: .status(200, [("Content-Length", "3")], body: "abc"))
-    let bytes = try await session.networkBytes(for: URLRequest(url: server.url()), policy: .never)
+    let bytes = try await session.networkBytes(for: server.url(), policy: .never)
     #expect(bytes.total == 3)
   }
 }

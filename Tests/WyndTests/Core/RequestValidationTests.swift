@@ -45,13 +45,13 @@ import Testing
     let url = try #require(URL(string: "\(scheme)://127.0.0.1:\(server.port)/x?token=SECRET"))
     let folder = try Folder()
     let errors = [
-      await session.result(of: URLRequest(url: url), policy: .never).error,
+      await session.result(of: url, policy: .never).error,
       await #expect(throws: NetworkError.self) { try await session.load(.get(url, as: Void.self), policy: .never) },
       await #expect(throws: NetworkError.self) {
-        try await session.performNetworkDownload(URLRequest(url: url), to: folder.file(), policy: .never)
+        try await session.performNetworkDownload(url, to: folder.file(), policy: .never)
       },
       await #expect(throws: NetworkError.self) {
-        try await session.networkBytes(for: URLRequest(url: url), policy: .never)
+        try await session.networkBytes(for: url, policy: .never)
       },
     ]
     for error in errors {
@@ -64,7 +64,7 @@ import Testing
   @Test func acceptsOnlyTokenCharactersInMethods() async throws {
     let script = NetworkScript([.ok("x")])
     let client = NetworkClient(on: script)
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     for byte in UInt8(0)..<128 {
       let character = Character(UnicodeScalar(byte))
       let before = script.requests.count
@@ -136,8 +136,7 @@ import Testing
 
   @Test func rejectsContentLengthAndTransferEncodingHeadersThatDoNotFit() throws {
     let transport = NetworkSessionTransport(session: URLSession(configuration: .ephemeral))
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
-    request.httpBody = Data("abc".utf8)
+    let request = URLRequest(url: .example, method: "POST", body: "abc")
     for (name, value, isValid) in [
       ("Content-Length", "3", true), ("Content-Length", "2", false), ("Content-Length", "4", false),
       ("Content-Length", "+3", false), ("Content-Length", "-3", false), ("Content-Length", "3 3", false),
@@ -148,7 +147,7 @@ import Testing
       #expect((transport.validationError(for: sent) == nil) == isValid, "\(name): \(value)")
     }
     // The server would wait for a body that never comes.
-    var empty = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    var empty = URLRequest(url: .example, method: "POST")
     for (length, isValid) in [("0", true), ("5", false)] {
       empty.setValue(length, forHTTPHeaderField: "Content-Length")
       #expect((transport.validationError(for: empty) == nil) == isValid, "\(length)")

@@ -9,26 +9,16 @@ import Wynd
 
 /// Each kind of call respects the properties of the request.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValueTests {
-  static let kinds = ["call", "client", "upload", "download", "stream"]
-
   static func run(
-    _ kind: String, _ request: URLRequest, _ session: URLSession = URLSession(configuration: .ephemeral)
-  ) async throws(NetworkError) {
-    let network: any NetworkPerformer = kind == "client" ? NetworkClient(on: session) : session
-    switch kind {
-    case "upload": _ = try await network.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .never)
-    case "download":
-      guard let folder = try? Folder() else { return }
-      _ = try await network.performNetworkDownload(request, to: folder.file(), policy: .never)
-    case "stream": _ = try await network.networkBytes(for: request, policy: .never)
-    default: _ = try await network.performNetworkRequest(request, policy: .never)
-    }
+    _ kind: CallKind, _ request: URLRequest, _ session: URLSession = URLSession(configuration: .ephemeral)
+  ) async throws {
+    try await kind.response(to: request, on: session, policy: .never, uploading: .text("x"))
   }
 
   // MARK: Time-outs
 
   /// URLSession on Linux uses the time-out of a request only if it was set as a property.
-  @Test(arguments: kinds) func respectsTheTimeoutOfTheRequestInitializer(_ kind: String) async throws {
+  @Test(arguments: CallKind.allCases) func respectsTheTimeoutOfTheRequestInitializer(_ kind: CallKind) async throws {
     let server = try LoopbackServer(script: .hang)
     for request in [
       URLRequest(url: server.url(), timeoutInterval: 1),
@@ -46,17 +36,15 @@ import Wynd
       usleep(1_500_000)
       return .ok("x")
     }
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.timeoutIntervalForRequest = 1
-    let session = URLSession(configuration: configuration)
-    try await Self.run("call", URLRequest(url: server.url(), timeoutInterval: 30), session)
+    let session = URLSession.ephemeral { $0.timeoutIntervalForRequest = 1 }
+    try await Self.run(.request, URLRequest(url: server.url(), timeoutInterval: 30), session)
   }
 
   // MARK: Cookies
 
   /// The jar has a cookie, and the server sets another one with every response.
-  @Test(arguments: kinds, ["GET", "POST"])
-  func aRequestWithoutCookiesSendsAndStoresNone(_ kind: String, _ method: String) async throws {
+  @Test(arguments: CallKind.allCases, ["GET", "POST"])
+  func aRequestWithoutCookiesSendsAndStoresNone(_ kind: CallKind, _ method: String) async throws {
     let server = try LoopbackServer { request in
       let fields = [("Set-Cookie", "new=1; Path=/")]
       return request.target == "/hop" ? .redirect(307, to: "/there", fields) : .status(200, fields, body: "x")
@@ -80,8 +68,8 @@ import Wynd
     #expect(Set(jar.cookies?.map(\.name) ?? []) == ["jar", "new"])
   }
 
-  @Test(arguments: kinds, ["GET", "POST"])
-  func aSessionCanSendNoCookiesOrStoreNone(_ kind: String, _ method: String) async throws {
+  @Test(arguments: CallKind.allCases, ["GET", "POST"])
+  func aSessionCanSendNoCookiesOrStoreNone(_ kind: CallKind, _ method: String) async throws {
     for sends in [true, false] {
       let server = try LoopbackServer { _ in .status(200, [("Set-Cookie", "new=1; Path=/")], body: "x") }
       let configuration = URLSessionConfiguration.ephemeral
@@ -93,15 +81,15 @@ import Wynd
       var request = URLRequest(url: server.url(), method: method)
       if !sends { request.setValue("own=1", forHTTPHeaderField: "Cookie") }
       try await Self.run(kind, request, URLSession(configuration: configuration))
-      #expect(server.requests.map { $0.value("Cookie") } == [sends ? "jar=1" : "own=1"])
+      #expect(server.values(of: "Cookie") == [sends ? "jar=1" : "own=1"])
       #expect(Set(jar.cookies?.map(\.name) ?? []) == (sends ? ["jar"] : ["jar", "new"]))
     }
   }
 
   // MARK: Bodies
 
-  @Test(arguments: ["GET", "HEAD", "get"], kinds)
-  func aGETOrHEADWithABodyIsInvalid(_ method: String, _ kind: String) async throws {
+  @Test(arguments: ["GET", "HEAD", "get"], CallKind.allCases)
+  func aGETOrHEADWithABodyIsInvalid(_ method: String, _ kind: CallKind) async throws {
     let server = try LoopbackServer(script: .ok("x"))
     for isStream in [true, false] {
       var request = URLRequest(url: server.url(), method: method)
@@ -111,7 +99,7 @@ import Wynd
         request.httpBody = Data("x".utf8)
       }
       // An upload has a body of its own, and sends a PUT in place of a GET.
-      if kind == "upload", method != "HEAD" { continue }
+      if kind == .upload, method != "HEAD" { continue }
       let error = await #expect(throws: NetworkError.self) { try await Self.run(kind, request) }
       guard case .invalidRequest(let reason) = error else { Issue.record("\(String(describing: error))"); continue }
       #expect(reason.contains(method.uppercased()))
@@ -123,7 +111,7 @@ import Wynd
     let server = try LoopbackServer(script: .ok("x"))
     var request = URLRequest(url: server.url(), method: method)
     request.httpBody = Data()
-    try await Self.run("call", request)
+    try await Self.run(.request, request)
     #expect(server.requests.count == 1)
   }
 

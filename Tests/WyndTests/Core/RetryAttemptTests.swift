@@ -9,19 +9,13 @@ import Testing
 
 /// Attempts and calls on a transport that the test controls.
 @Suite struct RetryAttemptTests {
-  private func response(_ status: Int, _ fields: [String: String] = [:]) throws -> HTTPURLResponse {
-    let url = try #require(URL(string: "https://a.example/"))
-    return try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: fields))
-  }
-
   // MARK: An attempt that ends at once
 
   /// Ends each attempt before `begin` returns.
   struct Hasty: NetworkTransport {
     func validationError(for request: URLRequest) -> String? { nil }
     func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
-      guard let url = URL(string: "https://a.example/") else { return }
-      let response = HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil)
+      let response = HTTPURLResponse(url: .example, statusCode: 200, httpVersion: nil, headerFields: nil)
       completion.end(NetworkOutcome(data: Data("x".utf8), response: response))
     }
   }
@@ -29,28 +23,24 @@ import Testing
   @Test func reportsAnImmediateAttemptInOrderOnTheQueue() async throws {
     let queue = OperationQueue()
     let log = EventLog()
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let plan = NetworkCallPlan(request, policy: RetryPolicy(onEvent: log.add))
-    let isOnQueue = await withCheckedContinuation { continuation in
-      _ = RetryLoop(plan, on: Hasty()).start(on: queue) { result in
-        continuation.resume(returning: OperationQueue.current === queue && (try? result.get()) != nil)
-      }
+    let (current, result) = await handlerValue { end in
+      RetryLoop(plan, on: Hasty()).start(on: queue) { end((OperationQueue.current, $0)) }
     }
-    #expect(isOnQueue)
+    #expect(current === queue && result.error == nil)
     #expect(try await RetryLoop(plan, on: Hasty()).run().get().data == Data("x".utf8))
     let names = log.events.map { "\($0.kind)".prefix(9) }
     #expect(names == ["attemptSt", "succeeded", "attemptSt", "succeeded"])
     let plain = NetworkCallPlan(request)
-    await withCheckedContinuation { continuation in
-      _ = RetryLoop(plain, on: Hasty()).start(on: queue) { _ in
-        #expect(OperationQueue.current === queue)
-        continuation.resume()
-      }
+    let ofPlain = await handlerValue { end in
+      RetryLoop(plain, on: Hasty()).start(on: queue) { _ in end(OperationQueue.current) }
     }
+    #expect(ofPlain === queue)
   }
 
   @Test func attemptCanceledBeforeItsStartSendsNothing() async throws {
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let outgoing = NetworkOutgoing(request: request)
     let outcome = await Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -74,7 +64,7 @@ import Testing
   /// On Apple's platforms a prepared attempt is a task, and a session that was invalidated meanwhile cannot create one.
   @Test(arguments: [true, false]) func canceledCallPreparesNoAttempt(_ verdict: Bool) async throws {
     let transport = Scripted(outcomes: [NetworkOutcome(error: URLError(.networkConnectionLost))])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let (mayStart, isAsked, mayAnswer) = (Gate(), Gate(), DispatchSemaphore(value: 0))
     let early = Task {
       await mayStart.wait()
@@ -82,7 +72,7 @@ import Testing
     }
     early.cancel()
     mayStart.open()
-    guard case .failure(.cancelled) = await early.value else { Issue.record("not canceled"); return }
+    #expect(await early.value.isCancelled)
     #expect(transport.prepared.value == 0)
     let policy = RetryPolicy(shouldRetry: { _ in
       isAsked.open()
@@ -93,7 +83,7 @@ import Testing
     await isAsked.wait()
     late.cancel()
     mayAnswer.signal()
-    guard case .failure(.cancelled) = await late.value else { Issue.record("not canceled"); return }
+    #expect(await late.value.isCancelled)
     #expect(transport.prepared.value == 1)
   }
 
@@ -101,10 +91,7 @@ import Testing
     for _ in 0..<2000 {
       let task = NetworkTask()
       task.cancel()
-      let isCanceled = await withCheckedContinuation { continuation in
-        task.run { continuation.resume(returning: Task.isCancelled) }
-      }
-      #expect(isCanceled)
+      #expect(await handlerValue { end in task.run { end(Task.isCancelled) } })
     }
   }
 
@@ -121,10 +108,10 @@ import Testing
   }
 
   @Test func cancellationWhileARequestBeginsEndsIt() async throws {
-    let transport = Interrupted(response: try response(200))
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let transport = Interrupted(response: try HTTPURLResponse.made(200))
+    let request = URLRequest(url: .example)
     let result = await Task { await RetryLoop(NetworkCallPlan(request), on: transport).run() }.value
-    guard case .failure(.cancelled) = result else { Issue.record("\(result)"); return }
+    #expect(result.isCancelled)
     #expect(transport.cancellations.value == 1)
   }
 
@@ -141,10 +128,10 @@ import Testing
     // So that a handler that is called before the cancellation of the request remains in the queue, and is counted.
     queue.isSuspended = true
     let waitingHandlers = Box<[Int]>([])
-    let transport = Silent { waitingHandlers.update { $0.append(queue.operationCount) } }
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-    await withCheckedContinuation { continuation in
-      let task = RetryLoop(NetworkCallPlan(request), on: transport).start(on: queue) { _ in continuation.resume() }
+    let transport = Silent { waitingHandlers.append(queue.operationCount) }
+    let request = URLRequest(url: .example)
+    await handlerValue { end in
+      let task = RetryLoop(NetworkCallPlan(request), on: transport).start(on: queue, completion: end)
       task.cancel()
       queue.isSuspended = false
     }
@@ -156,11 +143,13 @@ import Testing
   func retriesAConflictAfterARefusedAttemptThatMayHaveSent(mayHaveSent: Bool, hasFollowedRedirect: Bool) async throws {
     var refused = NetworkOutcome(error: URLError(.cannotConnectToHost))
     refused.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: hasFollowedRedirect)
-    let conflict = NetworkOutcome(data: Data(), response: try response(409))
-    let transport = Scripted(outcomes: [refused, conflict, NetworkOutcome(data: Data(), response: try response(200))])
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/")), method: "POST")
+    let conflict = NetworkOutcome(data: Data(), response: try HTTPURLResponse.made(409))
+    let transport = Scripted(outcomes: [
+      refused, conflict, NetworkOutcome(data: Data(), response: try HTTPURLResponse.made(200)),
+    ])
+    var request = URLRequest(url: .example, method: "POST")
     request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
-    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .immediate, budget: .unlimited))
+    let plan = NetworkCallPlan(request, policy: .quick())
     let result = await RetryLoop(plan, on: transport).run()
     #expect((try? result.get())?.response.statusCode == (mayHaveSent || hasFollowedRedirect ? 200 : nil))
     #expect(transport.prepared.value == (mayHaveSent || hasFollowedRedirect ? 3 : 2))
@@ -169,16 +158,15 @@ import Testing
   /// An attempt that was refused before it was processed is not in progress, so the conflict is a real one.
   @Test(arguments: [413, 421, 425, 429, 503])
   func retriesAConflictOnlyAfterAnAttemptThatMayHaveBeenProcessed(_ status: Int) async throws {
-    let url = try #require(URL(string: "https://a.example/"))
-    let refusal = HTTPURLResponse(
-      url: url, statusCode: status, httpVersion: nil, headerFields: ["Retry-After": "0"])
+    let refusal = try HTTPURLResponse.made(status, ["Retry-After": "0"])
     let transport = Scripted(outcomes: [
-      NetworkOutcome(data: Data(), response: refusal), NetworkOutcome(data: Data(), response: try response(409)),
-      NetworkOutcome(data: Data(), response: try response(200)),
+      NetworkOutcome(data: Data(), response: refusal),
+      NetworkOutcome(data: Data(), response: try HTTPURLResponse.made(409)),
+      NetworkOutcome(data: Data(), response: try HTTPURLResponse.made(200)),
     ])
-    var request = URLRequest(url: url, method: "POST")
+    var request = URLRequest(url: .example, method: "POST")
     request.setValue("k", forHTTPHeaderField: "Idempotency-Key")
-    let plan = NetworkCallPlan(request, policy: RetryPolicy(backoff: .immediate, budget: .unlimited))
+    let plan = NetworkCallPlan(request, policy: .quick())
     let result = await RetryLoop(plan, on: transport).run()
     #expect(transport.prepared.value == (status == 503 ? 3 : 2))
     #expect(result.error?.statusCode == (status == 503 ? nil : 409))

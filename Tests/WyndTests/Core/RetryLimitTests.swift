@@ -87,7 +87,7 @@ import Wynd
   /// Also the time of the first attempt: the system may need long to report that a host cannot be reached.
   @Test func theTimeWithoutAServerIncludesTheFirstAttempt() async throws {
     let attempts = Counter()
-    let slow = NetworkMiddlewareTests.Closure { _, _ in
+    let slow: NetworkClosureMiddleware = .around { _, _ in
       attempts.add()
       try await Task.sleep(for: .milliseconds(60))
       throw URLError(.cannotConnectToHost)
@@ -97,7 +97,7 @@ import Wynd
     let policy = RetryPolicy(
       backoff: .immediate, maxUnreachableTime: .milliseconds(50), budget: .unlimited, shouldRetry: { _ in true },
       onEvent: log.add)
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/items")))
+    let request = URLRequest(url: .example.appending(path: "items"))
     await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(request, policy: policy) }
     #expect(attempts.value == 1 && log.gaveUp == .maxUnreachableTime)
   }

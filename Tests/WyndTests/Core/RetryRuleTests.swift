@@ -9,7 +9,7 @@ import WyndLoopbackServer
 
 /// Which failures are retried and which requests are repeated, measured by how often a request is sent.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryRuleTests {
-  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)
+  static let quick = RetryPolicy.quick(maxRetries: 3)
 
   /// Sends a request to a server that follows a script, until the call ends.
   static func run(
@@ -17,7 +17,7 @@ import WyndLoopbackServer
     policy: RetryPolicy = quick
   ) async throws -> ScriptedCall {
     let script = NetworkScript(steps)
-    var request = URLRequest(url: try #require(URL(string: "https://a.example/items")), method: method)
+    var request = URLRequest(url: .example.appending(path: "items"), method: method)
     if method != "GET", method != "HEAD" { request.httpBody = Data("order".utf8) }
     for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
     let log = EventLog()
@@ -126,8 +126,7 @@ import WyndLoopbackServer
   @Test(arguments: ["Idempotency-Key", "X-Idempotency-Key", "idempotency-key", "x-idempotency-key"])
   func repeatsAPOSTWithTheSameIdempotencyKey(_ name: String) async throws {
     let server = try LoopbackServer(script: .reset, .status(503), .ok())
-    var request = URLRequest(url: server.url(), method: "POST")
-    request.httpBody = Data("order".utf8)
+    var request = URLRequest(url: server.url(), method: "POST", body: "order")
     request.setValue("k-1", forHTTPHeaderField: name)
     let log = EventLog()
     var policy = Self.quick

@@ -23,7 +23,7 @@ import WyndLoopbackServer
     let policy = RetryPolicy(
       maxRetries: 2, backoff: .constant(.milliseconds(20)), budget: budget, onEvent: log.add)
     for path in ["/busy", "/fine", "/busy"] {
-      _ = await session.result(of: URLRequest(url: server.url(path)), policy: policy)
+      _ = await session.result(of: server.url(path), policy: policy)
     }
     // Each retry went at once: none had to wait for other calls.
     #expect(log.sources == [.backoff, .backoff, .backoff, .backoff])
@@ -41,13 +41,12 @@ import WyndLoopbackServer
       maxRetries: 1, backoff: .constant(.milliseconds(20)), budget: budget, onEvent: log.add)
     // Two failed calls, a redirect that succeeds, and a third call, whose retry would be skipped without it.
     for path in ["/busy", "/busy", "/moved"] {
-      _ = await session.result(of: URLRequest(url: server.url(path)), policy: policy)
+      _ = await session.result(of: server.url(path), policy: policy)
     }
     let before = server.requests.count
     let later = EventLog()
-    let patient = RetryPolicy(
-      maxRetries: 2, backoff: .constant(.milliseconds(20)), budget: budget, onEvent: later.add)
-    _ = await session.result(of: URLRequest(url: server.url("/busy")), policy: patient)
+    let patient = RetryPolicy(maxRetries: 2, backoff: .constant(.milliseconds(20)), budget: budget, onEvent: later.add)
+    _ = await session.result(of: server.url("/busy"), policy: patient)
     #expect(later.sources == [.backoff, .backoff] && server.requests.count == before + 3)
   }
 
@@ -60,7 +59,7 @@ import WyndLoopbackServer
     let policy = RetryPolicy(
       maxRetries: 3, backoff: .constant(.milliseconds(200)), budget: RetryBudget(), onEvent: log.add)
     for _ in 0..<50 where !log.sources.contains(.budget) {
-      _ = await all(10) { await session.result(of: URLRequest(url: server.url()), policy: policy).error }
+      _ = await all(10) { await session.result(of: server.url(), policy: policy).error }
     }
     #expect(log.sources.contains(.budget))
   }

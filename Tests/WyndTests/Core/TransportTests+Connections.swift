@@ -22,10 +22,9 @@ extension TransportTests {
       let url = server.url()
       if isWarm { _ = try await session.performNetworkRequest(url) }
       server.stop()
-      var request = URLRequest(url: url, method: "POST")
-      request.httpBody = Data("order".utf8)
+      let request = URLRequest(url: url, method: "POST", body: "order")
       let log = EventLog()
-      let policy = RetryPolicy(maxRetries: 1, backoff: .immediate, budget: .unlimited, onEvent: log.add)
+      let policy = RetryPolicy.quick(maxRetries: 1, onEvent: log.add)
       let own = isWarm ? session : URLSession(configuration: .ephemeral)
       let error = await own.result(of: request, policy: policy).error
       #expect(error?.urlError?.code == .cannotConnectToHost)

@@ -65,7 +65,7 @@ extension TransportTests {
       began = .now
       result = await session.result(of: request, policy: .never)
     }
-    #expect(try String(decoding: result.get(), as: UTF8.self) == "0123456789")
+    #expect(try result.get().text == "0123456789")
     #expect(ContinuousClock.now - began > .seconds(3))
   }
 
@@ -125,7 +125,7 @@ extension TransportTests {
     let server = try LoopbackServer(script: .hang, .hang, .hang, .ok("x"))
     var request = URLRequest(url: server.url())
     request.timeoutInterval = 0.5
-    let policy = RetryPolicy(maxRetries: 2, backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick(maxRetries: 2)
     let error = await session.result(of: request, policy: policy).error
     #expect(error?.attempts.count == 3)
     for attempt in error?.attempts ?? [] {

@@ -52,17 +52,17 @@ import WyndLoopbackServer
 
   @Test func reportsRefusedConnectionsAndUnknownHosts() async throws {
     let server = try LoopbackServer(isListening: false) { _ in .ok() }
-    let refused = await session.result(of: URLRequest(url: server.url()), policy: .never)
+    let refused = await session.result(of: server.url(), policy: .never)
     #expect(refused.error?.urlError?.code == .cannotConnectToHost)
     let url = try #require(URL(string: "http://no-such-host.invalid/"))
-    let unknown = await session.result(of: URLRequest(url: url), policy: .never)
+    let unknown = await session.result(of: url, policy: .never)
     #expect(unknown.error?.urlError?.code == .cannotFindHost)
   }
 
   @Test func reportsAFailedTLSHandshake() async throws {
     let server = try LoopbackServer(onConnect: { _ in .garbage }, respond: { _ in .ok() })
     let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
-    let result = await session.result(of: URLRequest(url: url), policy: .never)
+    let result = await session.result(of: url, policy: .never)
     #expect(result.error?.urlError?.code == .secureConnectionFailed)
   }
 
@@ -71,7 +71,7 @@ import WyndLoopbackServer
       let configuration = URLSessionConfiguration.ephemeral
       configuration.timeoutIntervalForRequest = .infinity
       let server = try LoopbackServer(script: .ok())
-      let result = await URLSession(configuration: configuration).result(of: URLRequest(url: server.url()))
+      let result = await URLSession(configuration: configuration).result(of: server.url())
       guard case .failure(.invalidRequest) = result else { Issue.record("\(result)"); return }
       #expect(server.requests.isEmpty)
     }
@@ -113,8 +113,7 @@ import WyndLoopbackServer
             return request.target == "/first" || isRepeated ? .ok() : end
           }
           _ = try await session.performNetworkRequest(server.url("/first"))
-          var request = URLRequest(url: server.url("/second"), method: method)
-          request.httpBody = Data("the body".utf8)
+          let request = URLRequest(url: server.url("/second"), method: method, body: "the body")
           let policy = RetryPolicy(backoff: .immediate)
           let began = ContinuousClock.now
           let result = await session.result(of: request, maxRetries: method == "PUT" ? 1 : 10, policy: policy)
@@ -157,7 +156,7 @@ import WyndLoopbackServer
     _ text: String
   ) async throws {
     let url = try #require(URL(string: text))
-    let result = await session.result(of: URLRequest(url: url), maxRetries: 1)
+    let result = await session.result(of: url, maxRetries: 1)
     #expect(result.error != nil)
     #expect(result.error?.stopReason == nil, "an URL that is wrong stays wrong: \(result)")
   }
@@ -167,8 +166,7 @@ import WyndLoopbackServer
   /// Foundation's own error is kept as the underlying error.
   @Test func normalizedErrorKeepsTheOriginal() async throws {
     let server = try LoopbackServer(script: .truncated)
-    let error = try #require(
-      await session.result(of: URLRequest(url: server.url("/x?q=1")), policy: .never).error?.urlError)
+    let error = try #require(await session.result(of: server.url("/x?q=1"), policy: .never).error?.urlError)
     #expect(error.code == .networkConnectionLost)
     #expect((error.userInfo[NSURLErrorFailingURLErrorKey] as? URL)?.path == "/x")
     #if canImport(FoundationNetworking)

@@ -46,7 +46,7 @@ import Wynd
     for body in [RequestBody.json(values), .json(other), .json(NetworkObject(other)), .json(other, encoder: nil)] {
       try await client.load(.post("/x", body: body))
     }
-    #expect(script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) } == [text, text, text, text])
+    #expect(script.requests.map(\.text) == [text, text, text, text])
 
     // An encoder of the caller or the client is used as it is.
     let encoder = JSONEncoder()
@@ -56,7 +56,7 @@ import Wynd
     own.encoder = encoder
     try await own.load(.post("/x", body: .json(["a": "1"] as [String: String])))
     for request in script.requests.suffix(2) {
-      #expect(String(decoding: request.httpBody ?? Data(), as: UTF8.self).contains("\n"))
+      #expect(request.text.contains("\n"))
     }
     #expect(encoder.outputFormatting == [.prettyPrinted])
   }
@@ -71,7 +71,7 @@ import Wynd
       .post("/x", body: .json(["firstName": name, "age": age], encoder: encoder)))
     let values = ["pet": User(firstName: "B"), "age": age] as NetworkValues
     try await EndpointTests.client(script).load(.post("/x", body: .json(values, encoder: encoder)))
-    let bodies = script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
+    let bodies = script.requests.map(\.text)
     #expect(bodies.last == #"{"age":3,"pet":{"first_name":"B"}}"#)
     #expect(bodies.first?.contains(#""age":3"#) == true)
   }
@@ -87,7 +87,7 @@ import Wynd
       .delete("/x", policy: .never, timeout: 7),
     ]
     for call in calls { await #expect(throws: NetworkError.self) { try await script.load(call) } }
-    let keys = script.requests.map { $0.value(forHTTPHeaderField: "Idempotency-Key") }
+    let keys = script.values(of: "Idempotency-Key")
     let text = "\"\(key.uuidString)\""
     #expect(keys == [text, text, text, nil, nil, nil])
     // None is retried.

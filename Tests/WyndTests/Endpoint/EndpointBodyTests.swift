@@ -10,7 +10,6 @@ import WyndLoopbackServer
 /// Bodies of endpoints that are not in memory.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointBodyTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   struct Call: LocalEndpoint {
     typealias Response = String
@@ -33,13 +32,13 @@ import WyndLoopbackServer
     ]
     for (body, type, length) in rows {
       let server = try LoopbackServer(script: .status(503), .ok("done"))
-      let response = try await session.loadResponse(Call(server: server, body: body), policy: Self.policy)
+      let response = try await session.loadResponse(Call(server: server, body: body), policy: .quick())
       #expect(response.value == "done" && response.attempts.count == 2)
       #expect(server.requests.count == 2 && server.requests.allSatisfy { $0.body == bytes && $0.method == "PUT" })
       for request in server.requests {
         #expect(request.value("Content-Type") == type && request.value("Content-Length") == length)
       }
-      let client = NetworkClient(headers: ["User-Agent": "App/1"], policy: Self.policy)
+      let client = NetworkClient(headers: ["User-Agent": "App/1"], policy: .quick())
       #expect(try await client.load(Call(server: server, headers: ["Content-Type": "a/b"], body: body)) == "done")
       let request = try #require(server.requests.last)
       #expect(request.body == bytes && request.value("Content-Type") == "a/b" && request.value("User-Agent") == "App/1")
@@ -48,9 +47,7 @@ import WyndLoopbackServer
 
   /// A request for JSON names what the session accepts, even if a client is made on it that names nothing.
   @Test(arguments: [false, true]) func acceptsWhatTheSessionAccepts(_ isClient: Bool) async throws {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpAdditionalHeaders = ["accept": "application/vnd.shop.v2+json"]
-    let session = URLSession(configuration: configuration)
+    let session = URLSession.ephemeral { $0.httpAdditionalHeaders = ["accept": "application/vnd.shop.v2+json"] }
     let performer: any NetworkPerformer = isClient ? NetworkClient(on: session) : session
     let server = try LoopbackServer(script: .ok("[1]"))
     #expect(try await performer.load(.get(server.url(), as: [Int].self)) == [1])
@@ -60,9 +57,7 @@ import WyndLoopbackServer
 
   /// The same if the fields are those of a client that another client is made on.
   @Test(arguments: [false, true]) func acceptOfTheClientPrecedesThatOfTheSession(_ isInner: Bool) async throws {
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpAdditionalHeaders = ["Accept": "application/vnd.session+json"]
-    let session = URLSession(configuration: configuration)
+    let session = URLSession.ephemeral { $0.httpAdditionalHeaders = ["Accept": "application/vnd.session+json"] }
     let named = NetworkClient(on: session, headers: ["accept": "application/vnd.client+json"])
     let client = isInner ? NetworkClient(on: named) : named
     let server = try LoopbackServer(script: .ok("[1]"))
@@ -78,9 +73,7 @@ import WyndLoopbackServer
   @Test(arguments: [false, true]) func bodyWithoutATypeHasThatOfTheSession(_ isClient: Bool) async throws {
     let folder = try Folder()
     try Data("x".utf8).write(to: folder.file())
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpAdditionalHeaders = ["content-type": "a/b"]
-    let session = URLSession(configuration: configuration)
+    let session = URLSession.ephemeral { $0.httpAdditionalHeaders = ["content-type": "a/b"] }
     let performer: any NetworkPerformer =
       isClient ? NetworkClient(on: NetworkClient(on: session, headers: ["User-Agent": "App/1"])) : session
     let bodies: [RequestBody] = [

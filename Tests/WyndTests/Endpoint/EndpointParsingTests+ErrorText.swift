@@ -11,7 +11,7 @@ extension EndpointParsingTests {
   @Test func describesUndecodableBodyInOneShortLine() throws {
     enum Color: String, Decodable { case red }
     let url = try #require(URL(string: "http://127.0.0.1/"))
-    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let response = try HTTPURLResponse.made(200, url: url)
     func text<Value: Decodable>(_ type: Value.Type, _ body: String) -> String {
       switch Result(catching: { try JSONDecoder().decode(type, from: Data(body.utf8)) }) {
       case .success: "decoded"
@@ -72,7 +72,7 @@ extension EndpointParsingTests {
       init?(intValue _: Int) { nil }
     }
     let url = try #require(URL(string: "http://127.0.0.1/"))
-    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let response = try HTTPURLResponse.made(200, url: url)
     let cause = DecodingError.dataCorrupted(.init(codingPath: [Key.name("SECRET")], debugDescription: ""))
     #expect("\(NetworkError.undecodable(cause, response, Data()))".hasPrefix("…: is not valid: 200"))
   }
@@ -80,7 +80,7 @@ extension EndpointParsingTests {
   /// An index is printed. A key of the body is not, even if it is a number.
   @Test func hidesNumericKeysOfTheBody() throws {
     let url = try #require(URL(string: "http://127.0.0.1/"))
-    let response = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let response = try HTTPURLResponse.made(200, url: url)
     let body = Data(#"[{"4111111111111111":"x"}]"#.utf8)
     let cause = #expect(throws: DecodingError.self) { try JSONDecoder().decode([[Int: Int]].self, from: body) }
     let text = "\(NetworkError.undecodable(try #require(cause), response, body))"

@@ -168,9 +168,7 @@ extension LocalEndpoint {
     typealias Response = Data
     let path = "/names"
     var decoder: JSONDecoder {
-      let decoder = JSONDecoder()
-      decoder.keyDecodingStrategy = .convertFromSnakeCase
-      return decoder
+      .snakeCase
     }
   }
 

@@ -25,17 +25,14 @@ import Wynd
   ]
   /// In each form, it replaces that of the policy.
   @Test func loadTakesANumberOfRetries() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let request = URLRequest(url: url)
-    let policy = RetryPolicy(maxRetries: 5, backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick(maxRetries: 5)
     let script = NetworkScript([.status(503)])
     func attempts(_ call: () async throws -> Void) async -> Int {
       let before = script.requests.count
       try? await call()
       return script.requests.count - before
-    }
-    func handled(_ call: (@escaping @Sendable () -> Void) -> Void) async {
-      await withCheckedContinuation { continuation in call { continuation.resume() } }
     }
     let endpoint = AdHocEndpoint<Int>.get(url, as: Int.self)
     let counts = [
@@ -44,12 +41,16 @@ import Wynd
       await attempts { let _: Int = try await script.load(url, maxRetries: 2, policy: policy) },
       await attempts { let _: Int = try await script.load(request, maxRetries: 2, policy: policy) },
       await attempts { _ = try await script.load(endpoint, as: Int.self, maxRetries: 2, policy: policy) },
-      await attempts { await handled { end in script.load(endpoint, maxRetries: 2, policy: policy) { _ in end() } } },
       await attempts {
-        await handled { end in script.loadResponse(endpoint, maxRetries: 2, policy: policy) { _ in end() } }
+        await handlerValue { script.load(endpoint, maxRetries: 2, policy: policy, completionHandler: $0) }
       },
       await attempts {
-        await handled { end in script.load(request, as: Int.self, maxRetries: 2, policy: policy) { _ in end() } }
+        await handlerValue { script.loadResponse(endpoint, maxRetries: 2, policy: policy, completionHandler: $0) }
+      },
+      await attempts {
+        await handlerValue {
+          script.load(request, as: Int.self, maxRetries: 2, policy: policy, completionHandler: $0)
+        }
       },
     ]
     #expect(counts == Array(repeating: 3, count: 8))
@@ -100,28 +101,23 @@ import Wynd
     }
     let session = URLSession(configuration: .ephemeral)
     let call = Call<Int>(scheme: "http", host: "127.0.0.1", port: Int(server.port))
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick()
     #expect(try await session.load(call, policy: policy) == 7)
     let response = try await session.loadResponse(call, policy: policy)
     #expect(response.value == 7 && response.data == Data("7".utf8) && response.attempts.count == 2)
     #expect(response.statusCode == 201 && response.source == .network)
-    let result: Result<NetworkResponse<Int>, NetworkError> = await withCheckedContinuation { continuation in
-      session.loadResponse(call, policy: policy) { continuation.resume(returning: $0) }
-    }
+    let result = await handlerValue { session.loadResponse(call, policy: policy, completionHandler: $0) }
     #expect(try result.get().value == 7 && result.get().attempts.count == 2)
-    let once: Result<Int, NetworkError> = await withCheckedContinuation { continuation in
-      session.load(call, policy: .never) { continuation.resume(returning: $0) }
-    }
+    let once = await handlerValue { session.load(call, policy: .never, completionHandler: $0) }
     guard case .failure(let error) = once else { Issue.record("retried"); return }
     #expect(error.statusCode == 503 && server.requests.count == 7)
   }
 
   @Test func responseInitializerHasDefaults() throws {
-    let head = HTTPURLResponse(
-      url: try #require(URL(string: "https://a.example")), statusCode: 203, httpVersion: nil, headerFields: nil)
-    let response = NetworkResponse(value: 1, response: try #require(head))
+    let head = try HTTPURLResponse.made(203)
+    let response = NetworkResponse(value: 1, response: head)
     #expect(response.value == 1 && response.data.isEmpty && response.attempts.isEmpty && response.source == .network)
-    let cached = NetworkResponse(value: 2, response: try #require(head), data: Data([1]), source: .cache)
+    let cached = NetworkResponse(value: 2, response: head, data: Data([1]), source: .cache)
     #expect(cached.data == Data([1]) && cached.source == .cache && cached.response.statusCode == 203)
   }
 }

@@ -67,7 +67,7 @@ import Wynd
     let path = "/x"
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> HTTPURLResponse {
       let url = try #require(response.url)
-      return try #require(HTTPURLResponse(url: url, statusCode: 299, httpVersion: nil, headerFields: nil))
+      return try HTTPURLResponse.made(299, url: url)
     }
   }
   @Test func customParseReplacesTheDefaultOfEachResponseType() async throws {
@@ -87,7 +87,7 @@ import Wynd
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> String {
       if data.isEmpty { throw Other() }
       if let error = try? decoder.decode(Failure.self, from: data) { throw error }
-      return String(decoding: data, as: UTF8.self)
+      return data.text
     }
   }
 

@@ -177,7 +177,7 @@ import Wynd
     }
 
     @Test func propertyWithAnEffectIsNoMistake() async throws {
-      let url = try #require(URL(string: "https://a.example/"))
+      let url = URL.example
       let endpoints: [any Endpoint] = [
         Prepared(), Whole(baseURL: url), Filtered(query: ["a": "b"]),
         Search(query: "x", parameters: ["a": "b"], retryPolicy: .never), Right(), Unset(),

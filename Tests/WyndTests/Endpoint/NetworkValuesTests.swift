@@ -21,7 +21,7 @@ import Wynd
     let script = NetworkScript([.ok("")])
     try await script.load(.post("/x", query: values, body: .form(values)))
     try await script.load(.put("/x", body: .json(values)))
-    let bodies = script.requests.map { String(decoding: $0.httpBody ?? Data(), as: UTF8.self) }
+    let bodies = script.requests.map(\.text)
     return Texts(query: script.requests[0].url?.query(percentEncoded: false), form: bodies[0], json: bodies[1])
   }
 

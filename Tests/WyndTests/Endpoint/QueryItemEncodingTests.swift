@@ -97,7 +97,7 @@ import Wynd
     #expect(script.requests[0].url?.query(percentEncoded: false) == text)
     #expect(try await Self.text(.encoding(NetworkObject(values))) == text)
     try await script.load(.post("/x", body: .form(values)))
-    let form = String(decoding: script.requests[1].httpBody ?? Data(), as: UTF8.self)
+    let form = script.requests[1].text
     #expect(form.removingPercentEncoding == text)
   }
 

@@ -22,7 +22,7 @@ import WyndLoopbackServer
     var body: RequestBody { .json(["query": "query($s: String) { films(search: $s) { title } }", "s": search]) }
   }
   static let filmsText = #"{"data":{"films":[{"title":"Heat"}]}}"#
-  static let quick = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)
+  static let quick = RetryPolicy.quick(maxRetries: 3)
 
   /// Even if the server has read the first request.
   @Test func readOnlyPOSTIsRepeatedAfterAnyFailure() async throws {
@@ -66,8 +66,7 @@ import WyndLoopbackServer
     for (method, safety) in Self.plans {
       let log = EventLog()
       let script = NetworkScript([.dropped, .silence, .ok("x")])
-      var request = URLRequest(url: try #require(URL(string: "https://a.example/")))
-      request.httpMethod = method
+      let request = URLRequest(url: .example, method: method)
       let policy = RetryPolicy(onEvent: log.add)
       let result = await script.perform(NetworkCallPlan(request, policy: policy, isReadOnly: true))
       #expect(try result.get().data == Data("x".utf8) && script.requests.count == 3)
@@ -77,9 +76,8 @@ import WyndLoopbackServer
 
   /// A request whose effect is the opposite of what its method says.
   @Test func declaredRequestIsRepeatedByWhatItDoes() async throws {
-    var search = URLRequest(url: try #require(URL(string: "https://a.example/search")))
-    search.httpMethod = "POST"
-    let clear = URLRequest(url: try #require(URL(string: "https://a.example/clear")))
+    let search = URLRequest(url: .example.appending(path: "search"), method: "POST")
+    let clear = URLRequest(url: .example.appending(path: "clear"))
     let added: any NetworkMiddleware = .around { request, next in
       var request = request
       request.setValue("1", forHTTPHeaderField: "X-Added")
@@ -167,7 +165,7 @@ import WyndLoopbackServer
   /// Each is a call of its own.
   @Test func declaredRequestHasANewNumberInEachCall() async throws {
     let (log, script) = (EventLog(), NetworkScript([.ok("x")]))
-    let call = URLRequest(url: try #require(URL(string: "https://a.example/"))).declared(isReadOnly: true)
+    let call = URLRequest(url: .example).declared(isReadOnly: true)
     for _ in 1...2 { _ = try await script.networkData(for: call, policy: RetryPolicy(onEvent: log.add)) }
     #expect(Set(log.events.map(\.callID)).count == 2)
   }
@@ -184,7 +182,7 @@ import WyndLoopbackServer
 
   /// A GET that changes something, as an endpoint, ad hoc, and with a cache.
   @Test func endpointWhoseGETChangesSomethingIsNotRepeated() async throws {
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     func requests(_ call: (NetworkClient) async throws -> Void) async -> Int {
       let script = NetworkScript([.dropped, .ok("")])
       try? await call(NetworkClient(baseURL: url, on: script, policy: Self.quick))

@@ -18,7 +18,7 @@ import Wynd
     let path = "/order"
     func parse(data: Data, response: HTTPURLResponse, decoder: JSONDecoder) throws -> String {
       if let problem = try? decoder.decode(Problem.self, from: data) { throw problem }
-      return String(decoding: data, as: UTF8.self)
+      return data.text
     }
   }
   static let body = #"{"title":"Sold out."}"#
@@ -45,8 +45,7 @@ import Wynd
     let client = Self.client([.status(409, #"{"due_date":"2026-11-21T16:00:00Z","dueDate":0}"#)])
     let error = try #require(await #expect(throws: NetworkError.self) { try await client.load(.post("/a")) })
     #expect(error.serviceError(as: Late.self) == nil)
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
+    let decoder = JSONDecoder.snakeCase
     decoder.dateDecodingStrategy = .iso8601
     #expect(error.serviceError(as: Late.self, decoder: decoder)?.dueDate.timeIntervalSince1970 == 1_795_276_800)
   }

@@ -67,8 +67,7 @@
 
     /// The kernel refuses to connect, as in a process without a network: nothing was sent.
     @Test func missingRouteProvesThatNothingWasSent() async throws {
-      var request = URLRequest(url: try #require(URL(string: "http://255.255.255.255:9/")))
-      request.httpMethod = "POST"
+      let request = URLRequest(url: try #require(URL(string: "http://255.255.255.255:9/")), method: "POST")
       let policy = RetryPolicy(maxRetries: 1, backoff: .immediate)
       let result = await URLSession(configuration: .ephemeral).result(of: request, policy: policy)
       #expect(result.error?.urlError?.code == .cannotConnectToHost)

@@ -27,7 +27,7 @@ import WyndLoopbackServer
         let log = EventLog()
         var request = URLRequest(url: server.url("/order"), method: "POST")
         if kind == .body { request.httpBody = Data(repeating: 65, count: size) }
-        let policy = RetryPolicy(maxRetries: 2, backoff: .immediate, budget: .unlimited, onEvent: log.add)
+        let policy = RetryPolicy.quick(maxRetries: 2, onEvent: log.add)
         switch kind {
         case .empty, .body: _ = await session.result(of: request, policy: policy)
         case .download, .bytes: _ = try? await session.networkBytes(for: request, policy: policy)
@@ -54,7 +54,7 @@ import WyndLoopbackServer
       var request = URLRequest(url: server.url("/order"), method: "POST")
       request.httpBody = Data(repeating: 65, count: size)
       let log = EventLog()
-      let policy = RetryPolicy(maxRetries: 2, backoff: .immediate, budget: .unlimited, onEvent: log.add)
+      let policy = RetryPolicy.quick(maxRetries: 2, onEvent: log.add)
       let session = LinuxSentOnceTests.session()
       #expect(await session.result(of: request, policy: policy).error?.urlError?.code == .cannotConnectToHost)
       #expect(log.safeties == [.nothingSent, .nothingSent, .nothingSent])

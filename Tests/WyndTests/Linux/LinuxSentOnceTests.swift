@@ -11,8 +11,7 @@ import Wynd
     enum Kind: String, CaseIterable { case empty, body, data, file, stream, streamOfUnknownLength, download, bytes }
 
     static func session(_ delegate: (any URLSessionDelegate)? = nil) -> URLSession {
-      let queue = OperationQueue()
-      queue.maxConcurrentOperationCount = 1
+      let queue = OperationQueue.serial()
       return URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
     }
 
@@ -129,8 +128,7 @@ import Wynd
           group.addTask {
             var lost = 0
             for _ in 0..<eachAfterAnother {
-              var request = URLRequest(url: server.url(), method: "POST")
-              request.httpBody = Data("order".utf8)
+              let request = URLRequest(url: server.url(), method: "POST", body: "order")
               if await session.result(of: request).error != nil { lost += 1 }
             }
             return lost
@@ -146,8 +144,7 @@ import Wynd
     @Test func redirectedPOSTsDoNotDelayLaterOnes() async throws {
       let server = try LoopbackServer { $0.target == "/hop" ? .redirect(307, to: "/order") : .ok("x") }
       let session = Self.session()
-      var request = URLRequest(url: server.url("/hop"), method: "POST")
-      request.httpBody = Data("order".utf8)
+      var request = URLRequest(url: server.url("/hop"), method: "POST", body: "order")
       request.timeoutInterval = 20
       let more = session.configuration.httpMaximumConnectionsPerHost + 1
       for _ in 0..<more { _ = try await session.performNetworkRequest(request, policy: .never) }
@@ -224,15 +221,15 @@ import Wynd
       let server = try LoopbackServer { request in
         .status(200, [("Set-Cookie", "from=\(request.target.dropFirst()); Path=/")], body: "x")
       }
-      let configuration = URLSessionConfiguration.ephemeral
-      configuration.httpAdditionalHeaders = ["X-App": "ours", "content-type": "application/json"]
-      let session = URLSession(configuration: configuration)
+      let session = URLSession.ephemeral {
+        $0.httpAdditionalHeaders = ["X-App": "ours", "content-type": "application/json"]
+      }
       for path in ["/get", "/post", "/last"] {
         var request = URLRequest(url: server.url(path), method: path == "/post" ? "POST" : "GET")
         if path == "/post" { request.httpBody = Data("{}".utf8) }
         _ = try await session.performNetworkRequest(request)
       }
-      #expect(server.requests.map { $0.value("Cookie") } == [nil, "from=get", "from=post"])
+      #expect(server.values(of: "Cookie") == [nil, "from=get", "from=post"])
       #expect(server.requests.allSatisfy { $0.value("X-App") == "ours" })
       let types = server.requests[1].headers.filter { $0.name.lowercased() == "content-type" }.map(\.value)
       #expect(types == ["application/json"])

@@ -11,8 +11,7 @@ import Wynd
   static func request(_ method: String, _ url: String, _ fields: [String: String] = [:], _ body: Data? = nil) throws
     -> URLRequest
   {
-    var request = URLRequest(url: try #require(URL(string: url)))
-    request.httpMethod = method
+    var request = URLRequest(url: try #require(URL(string: url)), method: method)
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
     request.httpBody = body
     return request

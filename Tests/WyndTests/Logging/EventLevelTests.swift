@@ -15,8 +15,7 @@ import Testing
     let log = EventLog()
     var policy = policy
     policy.onEvent = log.add
-    _ = try? await NetworkScript(steps).performNetworkRequest(
-      try #require(URL(string: "https://a.example/")), policy: policy)
+    _ = try? await NetworkScript(steps).performNetworkRequest(URL.example, policy: policy)
     return log.events.map(\.level.rawValue)
   }
 
@@ -24,7 +23,7 @@ import Testing
     #expect(try await Self.names([.ok("x")]) == ["debug", "debug"])
     #expect(try await Self.names([.status(503), .ok("x")]) == ["debug", "notice", "notice", "debug", "debug"])
     #expect(try await Self.names([.status(404)]) == ["debug", "notice", "error"])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let cancelled = NetworkEvent(callID: 1, request: request, attempt: 1, elapsed: .zero, kind: .gaveUp(.cancelled))
     #expect(cancelled.level == .info)
   }
@@ -32,7 +31,6 @@ import Testing
   @Test func logCanBeUsedAsOnEvent() async throws {
     var policy = RetryPolicy.never
     policy.onEvent = NetworkEvent.log
-    _ = try await NetworkScript([.ok("x")]).performNetworkRequest(
-      try #require(URL(string: "https://a.example/")), policy: policy)
+    _ = try await NetworkScript([.ok("x")]).performNetworkRequest(URL.example, policy: policy)
   }
 }

@@ -36,7 +36,7 @@ extension URLSession {
   /// The async form, with its error as a value. It never shares a budget with the process: a server of another test may have
   /// failed on the same port a moment ago.
   func result(
-    of request: URLRequest, maxRetries: Int? = nil, allowEmptyData: Bool = false,
+    of request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default
   ) async -> NetworkResult {
     var policy = policy
@@ -66,5 +66,7 @@ extension NetworkError {
 #endif
 
 extension Result {
+  /// The caller cancelled.
+  var isCancelled: Bool { (error as? NetworkError)?.isCancelled == true }
   var error: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

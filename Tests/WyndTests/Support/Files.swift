@@ -34,6 +34,11 @@ func someBytes(_ count: Int, seed: Int = 1) -> [UInt8] {
 private let pattern = (0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
 
 extension ScriptedResponse {
+  /// A chunk of a body with `Transfer-Encoding: chunked`.
+  static func chunk(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    Array("\(String(bytes.count, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8)
+  }
+
   /// A body that is sent in chunks of this size.
   static func pieces(
     _ bytes: [UInt8], of size: Int, _ headers: [(String, String)] = []

@@ -40,6 +40,8 @@ final class Box<Value: Sendable>: @unchecked Sendable {
     get { lock.withLock { stored } }
     set { lock.withLock { stored = newValue } }
   }
+  /// The value, which is nil from then on.
+  func take() -> Value? { lock.withLock { stored.take() } }
   func update(_ change: (inout Value) -> Void) {
     lock.withLock {
       guard var value = stored else { return }
@@ -49,6 +51,13 @@ final class Box<Value: Sendable>: @unchecked Sendable {
     }
   }
 }
+
+extension Box where Value: RangeReplaceableCollection, Value.Element: Sendable {
+  @Sendable func append(_ element: Value.Element) { update { $0.append(element) } }
+}
+
+/// An object that a call retains.
+final class Held: Sendable {}
 
 /// A gate that opens once. Waiting for it cannot be canceled.
 final class Gate: Sendable {

@@ -44,9 +44,7 @@ extension NetworkScriptTests {
     let performer: any NetworkPerformer =
       if let base { NetworkClient(baseURL: URL(string: base), on: script) } else { script }
     #expect(try await performer.performNetworkRequest(request) == Data("x".utf8))
-    let result: NetworkResult = await withCheckedContinuation { continuation in
-      performer.performNetworkRequest(request) { continuation.resume(returning: $0) }
-    }
+    let result = await handlerValue { performer.performNetworkRequest(request, completionHandler: $0) }
     #expect(try result.get() == Data("x".utf8))
     #expect(script.requests.map { $0.url?.absoluteString } == [sent, sent])
   }
@@ -54,8 +52,8 @@ extension NetworkScriptTests {
   @Test func endpointWithoutAHostLoadsInBothForms() async throws {
     let script = NetworkScript([.ok("x")])
     #expect(try await script.load(.get("/items", query: ["page": 2], as: String.self)) == "x")
-    let handled: Result<String, NetworkError> = await withCheckedContinuation { continuation in
-      script.load(.get("/items", query: ["page": 2], as: String.self)) { continuation.resume(returning: $0) }
+    let handled = await handlerValue {
+      script.load(.get("/items", query: ["page": 2], as: String.self), completionHandler: $0)
     }
     #expect(try handled.get() == "x")
     #expect(script.requests.map { $0.url?.absoluteString } == ["/items?page=2", "/items?page=2"])
@@ -102,7 +100,7 @@ extension NetworkScriptTests {
     }
     let count = try await script.load(.post("/photos", body: body, as: Int.self))
     let request = try #require(script.requests.first)
-    let text = String(decoding: try #require(request.httpBody), as: UTF8.self)
+    let text = try #require(request.httpBody).text
     #expect(text.utf8.count == count)
     #expect(text.contains("name=\"title\"\r\n\r\nBella\r\n") && text.contains("a photo"))
     #expect(request.value(forHTTPHeaderField: "Content-Type")?.hasPrefix("multipart/form-data; boundary=") == true)

@@ -9,7 +9,7 @@ import Wynd
 /// A script tests an app without network and without real time.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkScriptTests {
   static func request(_ timeout: TimeInterval = 60) throws -> URLRequest {
-    URLRequest(url: try #require(URL(string: "https://a.example/")), timeoutInterval: timeout)
+    URLRequest(url: .example, timeoutInterval: timeout)
   }
 
   @Test func runsACallWithRetriesInThreeLines() async throws {
@@ -63,8 +63,7 @@ import Wynd
   static func texts(_ client: NetworkClient, _ count: Int) async throws -> [String] {
     var texts: [String] = []
     for _ in 0..<count {
-      do { texts.append(String(decoding: try await client.performNetworkRequest(try request()), as: UTF8.self)) } catch
-      {
+      do { texts.append(try await client.performNetworkRequest(try request()).text) } catch {
         texts.append("\((error as? NetworkError)?.statusCode ?? 0)")
       }
     }
@@ -138,17 +137,13 @@ import Wynd
   }
 
   @Test func recordsRequestsAfterMiddleware() async throws {
-    struct Mark: NetworkMiddleware {
-      func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
-      ) async throws -> NetworkResponse<Data> {
-        var request = request
-        request.addValue("x", forHTTPHeaderField: "X-Mark")
-        return try await next(request)
-      }
+    let marking: NetworkClosureMiddleware = .around { request, next in
+      var request = request
+      request.addValue("x", forHTTPHeaderField: "X-Mark")
+      return try await next(request)
     }
     let script = NetworkScript([.ok("x")])
-    let client = NetworkClient(on: script, middleware: [Mark(), Mark()])
+    let client = NetworkClient(on: script, middleware: [marking, marking])
     _ = try await client.performNetworkRequest(try Self.request())
     #expect(script.requests.first?.value(forHTTPHeaderField: "X-Mark") == "x,x")
   }
@@ -157,7 +152,7 @@ import Wynd
     struct Pet: Codable, Equatable { var name: String }
     let error = URLError(.cannotConnectToHost, userInfo: ["reason": "moved"])
     let script = NetworkScript([try .json([Pet(name: "Bella")]), .failure(error), .failure(.timedOut)])
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let response = try await script.loadResponse(.get(url, as: [Pet].self))
     #expect(response.value == [Pet(name: "Bella")] && response.headers["content-type"] == "application/json")
     let failed = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url, maxRetries: 0) }
@@ -171,7 +166,7 @@ import Wynd
 
   @Test func respondsWithTheStatusAndTheFieldsOfAJSONStep() async throws {
     let script = NetworkScript([try .json(["code": 1], status: 409, headers: ["X-A": "1"])])
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let error = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(url) }
     #expect(error?.statusCode == 409 && error?.data == Data(#"{"code":1}"#.utf8))
     #expect(error?.response?.value(forHTTPHeaderField: "X-A") == "1")
@@ -179,7 +174,7 @@ import Wynd
 
   @Test func scriptWithoutStepsFailsEachCallAndRecordsNothing() async throws {
     let script = NetworkScript([])
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     for method in ["GET", "POST"] {
       let request = URLRequest(url: url, method: method)
       let error = await #expect(throws: NetworkError.self) { try await script.performNetworkRequest(request) }

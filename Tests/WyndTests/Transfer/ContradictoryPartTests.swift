@@ -47,9 +47,8 @@ import WyndLoopbackServer
       )
     }
     let head = ScriptedResponse.head(206, fields + [("Transfer-Encoding", "chunked")])
-    let chunk = Array("\(String(body.count, radix: 16))\r\n".utf8) + body + Array("\r\n".utf8)
     let end: [ScriptedResponse.Step] = lie.framing == .chunked ? [ScriptedResponse.text("0\r\n\r\n")] : [.close]
-    return ScriptedResponse([.send(head + chunk)] + end)
+    return ScriptedResponse([.send(head + ScriptedResponse.chunk(body))] + end)
   }
 
   /// Whether the response is right, as far as anybody can tell: the bytes that it adds are those of its range.
@@ -70,7 +69,7 @@ import WyndLoopbackServer
       return isLie ? Self.response(lie) : .file(Self.file, for: request)
     }
     let folder = try Folder()
-    let policy = RetryPolicy(maxRetries: 3, backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick(maxRetries: 3)
     let session = URLSession(configuration: .ephemeral)
     do {
       try await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
@@ -91,7 +90,7 @@ import WyndLoopbackServer
       return ScriptedResponse([.send(ScriptedResponse.head(206, fields) + chunk), .hang])
     }
     let folder = try Folder()
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick()
     let session = URLSession(configuration: .ephemeral)
     let done = try await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
     #expect(try Data(contentsOf: folder.file()) == Data(Self.file))
@@ -108,11 +107,12 @@ import WyndLoopbackServer
       if request.index == 0 { return .file(Self.file, for: request, cut: Self.half) }
       if request.index > 1 { return .file(Self.file, for: request) }
       let head = ScriptedResponse.head(200, [("ETag", "\"1\""), ("Transfer-Encoding", "chunked")])
-      let chunk = Array("\(String(rest.count, radix: 16))\r\n".utf8) + rest + Array("\r\n".utf8)
-      return ScriptedResponse([.send(head + chunk), isCut ? .close : ScriptedResponse.text("0\r\n\r\n")])
+      return ScriptedResponse([
+        .send(head + ScriptedResponse.chunk(rest)), isCut ? .close : ScriptedResponse.text("0\r\n\r\n"),
+      ])
     }
     let folder = try Folder()
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick()
     let session = URLSession(configuration: .ephemeral)
     try await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
     #expect(try Data(contentsOf: folder.file()) == Data(Self.file))
@@ -129,13 +129,12 @@ import WyndLoopbackServer
     }
     let folder = try Folder()
     let reports = Box<[TransferProgress]>([])
-    let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
+    let policy = RetryPolicy.quick()
     let session = URLSession(configuration: .ephemeral)
-    try await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy) { progress in
-      reports.update { $0.append(progress) }
-    }
+    try await session.performNetworkDownload(
+      server.url("/file"), to: folder.file(), policy: policy, onProgress: reports.append)
     #expect(try Data(contentsOf: folder.file()) == Data(Self.file))
-    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=10240-", "bytes=10240-"])
+    #expect(server.values(of: "Range") == [nil, "bytes=10240-", "bytes=10240-"])
     let amounts = try #require(reports.value).map(\.completed)
     #expect(amounts == amounts.sorted())
   }

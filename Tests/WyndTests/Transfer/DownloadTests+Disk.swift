@@ -14,11 +14,10 @@ extension DownloadTests {
   @Test func handlerFormReplacesAnExistingFileOnRequest() async throws {
     let folder = try Folder()
     try Data("old".utf8).write(to: folder.file())
-    let url = try #require(URL(string: "https://a.example/file"))
-    let result = await withCheckedContinuation { continuation in
-      NetworkScript([.ok("new")]).performNetworkDownload(url, to: folder.file(), overwrites: true) {
-        continuation.resume(returning: $0)
-      }
+    let url = URL.example.appending(path: "file")
+    let result = await handlerValue {
+      NetworkScript([.ok("new")]).performNetworkDownload(
+        url, to: folder.file(), overwrites: true, completionHandler: $0)
     }
     #expect(try result.get().value == folder.file() && folder.text() == "new")
   }
@@ -123,7 +122,7 @@ extension DownloadTests {
     let folder = try Folder()
     _ = try await download(server, to: folder.file(), resumes: true).get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
-    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=20000-", nil])
+    #expect(server.values(of: "Range") == [nil, "bytes=20000-", nil])
   }
 
   /// The version changed between two calls, and the new one was cut off too.
@@ -208,7 +207,7 @@ extension DownloadTests {
       #expect((result.error == nil) == isWhole)
     }
     #expect(try Data(contentsOf: folder.file()) == Data(Self.new))
-    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+    #expect(server.values(of: "Range") == [nil, nil])
   }
 
   /// A download is canceled and started again at once.
@@ -264,10 +263,10 @@ extension DownloadTests {
     let folder = try Folder()
     let script = NetworkScript([.ok("x")])
     let download = NetworkDownloadCall(to: folder.file(), overwrites: false, resumes: true, validate: nil, nil)
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let plan = download.added(to: NetworkCallPlan(request))
     let end = download.finish(.failure(.cancelled))
-    guard case .failure(.cancelled) = end else { Issue.record("not canceled"); return }
+    #expect(end.isCancelled)
     guard case .failure(let error) = await script.perform(plan) else { Issue.record("not canceled"); return }
     #expect(error.isCancellation && script.requests.isEmpty)
     #expect(folder.names.isEmpty)
@@ -275,12 +274,11 @@ extension DownloadTests {
 
   @Test func handlerFormValidatesTheFile() async throws {
     let folder = try Folder()
-    let url = try #require(URL(string: "https://a.example/film"))
+    let url = URL.example.appending(path: "film")
     let script = NetworkScript([.ok("hello")])
-    let result = await withCheckedContinuation { continuation in
+    let result = await handlerValue {
       script.performNetworkDownload(
-        url, to: folder.file(), validate: { _ in throw CocoaError(.fileReadCorruptFile) },
-        completionHandler: { continuation.resume(returning: $0) })
+        url, to: folder.file(), validate: { _ in throw CocoaError(.fileReadCorruptFile) }, completionHandler: $0)
     }
     guard case .invalidFile? = transferError(result) else { Issue.record("\(result)"); return }
     #expect(folder.names.isEmpty)

@@ -169,8 +169,7 @@ extension DownloadTests {
     #expect(try Data(contentsOf: done.value) == Data(someBytes(200_000)))
     // Each part is an attempt that made progress.
     #expect(server.requests.count == 3 && done.attempts.count == 3)
-    var policy = Self.policy
-    policy.maxRetries = 1
+    let policy = RetryPolicy.quick(maxRetries: 1)
     _ = try await download(server, to: folder.file("b"), policy: policy).get()
     let never = await download(server, to: folder.file("c"), policy: .never)
     #expect(never.error?.urlError?.code == .networkConnectionLost && folder.names == ["b", "file.bin"])

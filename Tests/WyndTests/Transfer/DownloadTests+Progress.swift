@@ -16,7 +16,7 @@ extension DownloadTests {
     let bytes = someBytes(size)
     let server = try LoopbackServer { _ in
       if hasLength { return .ok(bytes) }
-      let chunk = size > 0 ? Array("\(String(size, radix: 16))\r\n".utf8) + bytes + Array("\r\n".utf8) : []
+      let chunk = size > 0 ? ScriptedResponse.chunk(bytes) : []
       return ScriptedResponse([
         .send(ScriptedResponse.head(200, [("Transfer-Encoding", "chunked")]) + chunk),
         ScriptedResponse.text("0\r\n\r\n"),
@@ -24,18 +24,13 @@ extension DownloadTests {
     }
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
-    let atTheEnd = Box<[TransferProgress]>()
-    let result = Box<Result<NetworkResponse<URL>, NetworkError>>()
-    session.performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(),
-      policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } },
-      completionHandler: {
-        atTheEnd.value = reported.value
-        result.value = $0
-      })
-    await until { result.value != nil }
-    #expect(result.value?.error == nil)
-    let all = try #require(atTheEnd.value)
+    let (result, atTheEnd) = await handlerValue { end in
+      session.performNetworkDownload(
+        server.url(), to: folder.file(), policy: .quick(), onProgress: reported.append,
+        completionHandler: { end(($0, reported.value)) })
+    }
+    #expect(result.error == nil)
+    let all = try #require(atTheEnd)
     #expect(all.last?.completed == Int64(size) && all.last?.total == Int64(size) && all.last?.fraction == 1)
     #expect(all.dropLast().allSatisfy { $0.total == (hasLength ? Int64(size) : nil) || $0.completed == size })
   }
@@ -56,10 +51,8 @@ extension DownloadTests {
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
     #expect(await download(server, to: folder.file(), resumes: true, policy: .never).error != nil)
-    _ = try await download(
-      server, to: folder.file(), resumes: true, onProgress: { now in reported.update { $0.append(now) } }
-    )
-    .get()
+    _ = try await download(server, to: folder.file(), resumes: true, onProgress: reported.append)
+      .get()
     let all = try #require(reported.value)
     #expect(all.allSatisfy { $0.completed > 200_000 && $0.total == 300_000 } && all.last?.completed == 300_000)
   }
@@ -67,14 +60,13 @@ extension DownloadTests {
   @Test func doesNotReportAFailedDownloadAsComplete() async throws {
     let server = try LoopbackServer { .file(Self.old, for: $0, cut: 20_000) }
     let folder = try Folder()
-    let result = Box<Result<NetworkResponse<URL>, NetworkError>>()
     let reported = Box<[TransferProgress]>([])
-    session.performNetworkDownload(
-      URLRequest(url: server.url()), to: folder.file(),
-      policy: .never, onProgress: { now in reported.update { $0.append(now) } },
-      completionHandler: { result.value = $0 })
-    await until { result.value != nil }
-    #expect(result.value?.error != nil)
+    let result = await handlerValue {
+      session.performNetworkDownload(
+        server.url(), to: folder.file(), policy: .never, onProgress: reported.append,
+        completionHandler: $0)
+    }
+    #expect(result.error != nil)
     #expect(reported.value?.allSatisfy { $0.completed <= 20_000 && $0.total == 40_000 } == true)
   }
 
@@ -94,7 +86,7 @@ extension DownloadTests {
     let twice = try LoopbackServer(script: .status(503, body: "not now"), .status(404, body: "never"))
     #expect(await download(twice, to: folder.file()).error?.data == Data("never".utf8))
     let other = await #expect(throws: NetworkError.self) {
-      try await session.networkBytes(for: URLRequest(url: server.url()), policy: Self.policy)
+      try await session.networkBytes(for: server.url(), policy: .quick())
     }
     #expect(other?.data == Data(body[..<1_048_576]) && other?.statusCode == 422)
   }
@@ -109,7 +101,7 @@ extension DownloadTests {
       $0.setValue("1", forHTTPHeaderField: "Idempotency-Key")
     }.get()
     #expect(try Data(contentsOf: folder.file()) == Data(Self.old))
-    #expect(server.requests.map { $0.value("Range") } == [nil, nil])
+    #expect(server.values(of: "Range") == [nil, nil])
     #expect(server.requests.map(\.text) == ["query", "query"] && server.requests.allSatisfy { $0.method == "POST" })
   }
 
@@ -130,7 +122,7 @@ extension DownloadTests {
       }
     }
     let folder = try Folder()
-    _ = try await download(server, to: folder.file(), onProgress: { now in reported.update { $0.append(now) } })
+    _ = try await download(server, to: folder.file(), onProgress: reported.append)
       .get()
     #expect(hasRestarted())
   }
@@ -139,9 +131,9 @@ extension DownloadTests {
   @Test func countsPersistentFailuresSinceTheLastProgress() async throws {
     let bytes = Data(someBytes(100_000))
     let script = Self.sendingParts(of: bytes) { number in !number.isMultiple(of: 2) }
-    let url = try #require(URL(string: "https://a.example/film"))
+    let url = URL.example.appending(path: "film")
     let folder = try Folder()
-    let done = try await script.performNetworkDownload(URLRequest(url: url), to: folder.file())
+    let done = try await script.performNetworkDownload(url, to: folder.file())
     #expect(try Data(contentsOf: done.value) == bytes && done.attempts.count == 9)
   }
 

@@ -10,11 +10,10 @@ import WyndLoopbackServer
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DownloadTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
   func download(
     _ server: LoopbackServer, to file: URL, overwrites: Bool = false, resumes: Bool = false,
-    _ change: (inout URLRequest) -> Void = { _ in }, policy: RetryPolicy = policy,
+    _ change: (inout URLRequest) -> Void = { _ in }, policy: RetryPolicy = .quick(),
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil, validate: (@Sendable (URL) throws -> Void)? = nil
   ) async -> Result<NetworkResponse<URL>, NetworkError> {
     var request = URLRequest(url: server.url("/file"))
@@ -41,12 +40,10 @@ import WyndLoopbackServer
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 100_000) }
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
-    let done = try await download(
-      server, to: folder.file(), onProgress: { p in reported.update { $0.append(p) } }
-    ).get()
+    let done = try await download(server, to: folder.file(), onProgress: reported.append).get()
     #expect(try Data(contentsOf: done.value) == Data(bytes))
     #expect(done.attempts.count == 10 && done.response.statusCode == 206)
-    #expect(server.requests.map { $0.value("Range") } == [nil] + (1...9).map { "bytes=\($0)00000-" })
+    #expect(server.values(of: "Range") == [nil] + (1...9).map { "bytes=\($0)00000-" })
     #expect(server.requests.dropFirst().allSatisfy { $0.value("If-Range") == "\"1\"" })
     #expect(folder.names == ["file.bin"])
     let amounts = try #require(reported.value).map(\.completed)
@@ -59,8 +56,7 @@ import WyndLoopbackServer
     let bytes = someBytes(1_000_000)
     let server = try LoopbackServer { .file(bytes, for: $0, cut: 50_000) }
     let folder = try Folder()
-    var policy = Self.policy
-    policy.maxRetries = 3
+    let policy = RetryPolicy.quick(maxRetries: 3)
     _ = try await download(server, to: folder.file(), policy: policy).get()
     #expect(server.requests.count == 20)
     // A server that sends a hundred bytes each time gets four requests.
@@ -84,7 +80,7 @@ import WyndLoopbackServer
     let folder = try Folder()
     let done = try await download(server, to: folder.file()).get()
     #expect(try Data(contentsOf: done.value) == Data(bytes))
-    #expect(server.requests.map { $0.value("Range") } == [nil, "bytes=100000-", "bytes=100000-", "bytes=100000-"])
+    #expect(server.values(of: "Range") == [nil, "bytes=100000-", "bytes=100000-", "bytes=100000-"])
     let missing = try LoopbackServer(script: .status(404, body: "no such file"))
     let error = await download(missing, to: folder.file("b")).error
     #expect(error?.statusCode == 404 && error?.data == Data("no such file".utf8))

@@ -30,14 +30,8 @@ import WyndLoopbackServer
   }
 
   static func client(_ server: LoopbackServer) -> NetworkClient {
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    return NetworkClient(
-      baseURL: server.url("/v1"), headers: ["X-App": "1"],
-      policy: RetryPolicy(backoff: .immediate, budget: .unlimited),
-      encoder: encoder, decoder: decoder,
+    NetworkClient(
+      baseURL: server.url("/v1"), headers: ["X-App": "1"], policy: .quick(), encoder: .snakeCase, decoder: .snakeCase,
       middleware: [TransferClientTests.authentication(server, Counter())])
   }
 
@@ -49,13 +43,10 @@ import WyndLoopbackServer
     let folder = try Folder()
     let reported = Box<[TransferProgress]>([])
     let done = try await Self.client(server)
-      .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file()) { now in reported.update { $0.append(now) }
-      }
+      .performNetworkDownload(Film<Data>(path: "/film"), to: folder.file(), onProgress: reported.append)
     #expect(try Data(contentsOf: done.value) == Data(bytes) && reported.value?.last?.completed == 100_000)
-    let handled = await withCheckedContinuation { continuation in
-      _ = Self.client(server).performNetworkDownload(Film<Data>(path: "/film"), to: folder.file("b")) {
-        continuation.resume(returning: $0)
-      }
+    let handled = await handlerValue {
+      Self.client(server).performNetworkDownload(Film<Data>(path: "/film"), to: folder.file("b"), completionHandler: $0)
     }
     #expect(try Data(contentsOf: handled.get().value) == Data(bytes))
     #expect(server.requests.allSatisfy { $0.target == "/v1/film?q=a%20b" })
@@ -76,16 +67,15 @@ import WyndLoopbackServer
     let body = try Self.bodies(folder)[number]
     let reported = Box<[TransferProgress]>([])
     let film = Film<Upload>(path: "/film", method: .put, body: body)
-    let response = try await Self.client(server).loadResponse(
-      film, onProgress: { now in reported.update { $0.append(now) } })
+    let response = try await Self.client(server).loadResponse(film, onProgress: reported.append)
     let sent = Int64(try #require(server.requests.last?.body.count))
     #expect(response.value == Upload(fileSize: Int(sent)) && sent >= 200_000)
     #expect(response.attempts.count == 1 && response.statusCode == 200)
     #expect(reported.value?.last == TransferProgress(completed: sent, total: sent))
     #expect(server.requests.last?.value("Content-Type")?.isEmpty == false)
 
-    let handled = await withCheckedContinuation { continuation in
-      _ = Self.client(server).loadResponse(film, onProgress: { _ in }) { continuation.resume(returning: $0) }
+    let handled = await handlerValue {
+      Self.client(server).loadResponse(film, onProgress: { _ in }, completionHandler: $0)
     }
     #expect(try handled.get().value.fileSize >= 200_000)
   }
@@ -103,14 +93,11 @@ import WyndLoopbackServer
   @Test func loadReportsTheProgressOfTheBodyInBothForms() async throws {
     let script = NetworkScript([.ok("x")])
     let reported = Box<[TransferProgress]>([])
-    let onProgress: @Sendable (TransferProgress) -> Void = { now in reported.update { $0.append(now) } }
     let call = AdHocEndpoint.put("/film", body: .text("body"), as: String.self)
-    #expect(try await script.load(call, onProgress: onProgress) == "x")
+    #expect(try await script.load(call, onProgress: reported.append) == "x")
     #expect(reported.value?.last == TransferProgress(completed: 4, total: 4))
     reported.value = []
-    let handled = await withCheckedContinuation { continuation in
-      script.load(call, onProgress: onProgress) { continuation.resume(returning: $0) }
-    }
+    let handled = await handlerValue { script.load(call, onProgress: reported.append, completionHandler: $0) }
     #expect(try handled.get() == "x")
     #expect(reported.value?.last == TransferProgress(completed: 4, total: 4))
   }
@@ -145,9 +132,7 @@ import WyndLoopbackServer
     let film = Film<Upload>(path: "/film", method: .put, body: .text("x"))
     _ = try await client.load(film, onProgress: { _ in })
     #expect(values.value == ["Upload(fileSize: 1)"])
-    let handled = await withCheckedContinuation { continuation in
-      _ = client.loadResponse(film, onProgress: { _ in }) { continuation.resume(returning: $0) }
-    }
+    let handled = await handlerValue { client.loadResponse(film, onProgress: { _ in }, completionHandler: $0) }
     #expect(try handled.get().value.fileSize == 1 && values.value?.count == 2)
   }
   struct Witness: NetworkMiddleware {
@@ -156,7 +141,7 @@ import WyndLoopbackServer
       to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> { try await next(request) }
     func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkCall) -> Value {
-      values.update { $0.append("\(value)") }
+      values.append("\(value)")
       return value
     }
   }
@@ -167,10 +152,8 @@ import WyndLoopbackServer
         ? ServerSentEventsTests.stream("id: 4\ndata: a\n\n") : .ok("one\n\(request.text)\n")
     }
     let client = Self.client(server)
-    var lines: [String] = []
     let chat = Film<String>(path: "/chat", method: .post, body: .text("two"))
-    for try await line in try await client.networkBytes(for: chat).lines { lines.append(line) }
-    #expect(lines == ["one", "two"])
+    #expect(try await client.networkBytes(for: chat).lines.collected() == ["one", "two"])
     var events: [String] = []
     for try await event in client.serverSentEvents(for: Film<String>(path: "/events")) {
       events.append(event.data)
@@ -216,9 +199,7 @@ import WyndLoopbackServer
       let error = await #expect(throws: NetworkError.self) { try await call() }
       #expect(error?.serviceError(as: ShopError.self)?.code == "film.gone" && error?.statusCode == 422)
     }
-    let handled = await withCheckedContinuation { continuation in
-      _ = client.performNetworkDownload(film, to: folder.file()) { continuation.resume(returning: $0) }
-    }
+    let handled = await handlerValue { client.performNetworkDownload(film, to: folder.file(), completionHandler: $0) }
     #expect(throws: NetworkError.self) { try handled.get() }
   }
 
@@ -252,15 +233,11 @@ import WyndLoopbackServer
   /// The forms with a completion handler.
   enum NetworkTransfers {
     static func download(_ endpoint: some Endpoint, _ performer: any NetworkPerformer, _ file: URL) async throws {
-      let result = await withCheckedContinuation { continuation in
-        _ = performer.performNetworkDownload(endpoint, to: file) { continuation.resume(returning: $0) }
-      }
+      let result = await handlerValue { performer.performNetworkDownload(endpoint, to: file, completionHandler: $0) }
       _ = try result.get()
     }
     static func upload(_ endpoint: Film<Data>, _ performer: any NetworkPerformer) async throws {
-      let result = await withCheckedContinuation { continuation in
-        _ = performer.load(endpoint, onProgress: { _ in }) { continuation.resume(returning: $0) }
-      }
+      let result = await handlerValue { performer.load(endpoint, onProgress: { _ in }, completionHandler: $0) }
       _ = try result.get()
     }
   }
@@ -280,7 +257,7 @@ import WyndLoopbackServer
       try await client.load(.post("/photos", headers: ["Content-Type": "image/gif"], body: photo))
     }
     try await NetworkClient(baseURL: baseURL, on: script).load(.post("/photos", body: photo))
-    let types = script.requests.map { $0.value(forHTTPHeaderField: "Content-Type") }
+    let types = script.values(of: "Content-Type")
     let ofClient = ["image/png", "image/png", "image/png", "application/json", "image/gif"]
     #expect(types == ofClient + ofClient + ["application/octet-stream"])
   }

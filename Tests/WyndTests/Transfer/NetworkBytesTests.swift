@@ -10,10 +10,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkBytesTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
 
-  func bytes(_ server: LoopbackServer, policy: RetryPolicy = policy) async throws -> NetworkBytes {
-    try await session.networkBytes(for: URLRequest(url: server.url()), policy: policy)
+  func bytes(_ server: LoopbackServer, policy: RetryPolicy = .quick()) async throws -> NetworkBytes {
+    try await session.networkBytes(for: server.url(), policy: policy)
   }
 
   static let url = URL(fileURLWithPath: "/")
@@ -23,9 +22,7 @@ import Testing
       script: .reset, .status(503), .status(200, [("X-One", "1")], body: "the bytes"))
     let bytes = try await bytes(server)
     #expect(bytes.statusCode == 200 && bytes.headers["x-one"] == "1")
-    var data = Data()
-    for try await chunk in bytes { data += chunk }
-    #expect(data == Data("the bytes".utf8) && server.requests.count == 3)
+    #expect(try await Data(bytes.collected().joined()) == Data("the bytes".utf8) && server.requests.count == 3)
   }
 
   /// The reader may have acted on the head already.
@@ -58,9 +55,7 @@ import Testing
     let error = await #expect(throws: NetworkError.self) { try await bytes(server) }
     #expect(error?.statusCode == 404 && error?.data == Data("not here".utf8))
     let empty = try LoopbackServer(script: .status(204))
-    var count = 0
-    for try await _ in try await bytes(empty) { count += 1 }
-    #expect(count == 0)
+    #expect(try await bytes(empty).collected().isEmpty)
   }
 
   /// Even if the rest never comes.
@@ -84,7 +79,7 @@ import Testing
   @Test func keepsOneMegabyteOfTheBodyOfAnError() async throws {
     let chunk = Data(count: 700_000)
     let script = NetworkScript([.chunks(404, headers: [:], [chunk, chunk], isCut: false)])
-    let url = try #require(URL(string: "https://a.example/"))
+    let url = URL.example
     let error = await #expect(throws: NetworkError.self) { try await script.networkBytes(for: url) }
     #expect(error?.data?.count == 1_048_576)
   }
@@ -136,7 +131,7 @@ import Testing
   @Test func readerThatKeepsUpReceivesMoreThan64MB() async throws {
     // Not through a socket, because nothing makes a server wait for a reader on Linux.
     let started = NetworkLock<NetworkBytes?>(nil)
-    let head = try #require(HTTPURLResponse(url: Self.url, statusCode: 200, httpVersion: nil, headerFields: nil))
+    let head = try HTTPURLResponse.made(200, url: Self.url)
     let hasRead = Gate()
     let outcome = await NetworkByteStream.attempt(NetworkOutgoing(request: URLRequest(url: Self.url)), started) {
       outgoing in
@@ -161,7 +156,7 @@ import Testing
   @Test func deliversUnreadDataBeforeTheError() async throws {
     let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }
     let script = NetworkScript([.chunks(200, headers: [:], chunks, isCut: true)])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     var data = Data()
     do {
       for try await chunk in try await script.networkBytes(for: request) { data += chunk }
@@ -181,7 +176,7 @@ import Testing
       var request = URLRequest(url: server.url())
       request.timeoutInterval = 20
       let response = try await session.performNetworkUpload(request, from: .data(chunk))
-      size += Int(String(decoding: response.data, as: UTF8.self)) ?? 0
+      size += Int(response.data.text) ?? 0
     }
     #expect(size == film.count)
   }
@@ -205,7 +200,7 @@ import Testing
     let server = try LoopbackServer(script: Self.firstByteOnly)
     let (_, reader) = try await waitingReader(server)
     reader.cancel()
-    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("not cancelled"); return }
+    #expect(await reader.result.isCancelled)
   }
 
   // MARK: Lines
@@ -223,18 +218,14 @@ import Testing
       .pieces(Array(text.utf8), of: request.target.last?.wholeNumberValue ?? 1)
     }
     for size in 1...3 {
-      let bytes = try await session.networkBytes(for: URLRequest(url: server.url("/\(size)")), policy: Self.policy)
-      var lines: [String] = []
-      for try await line in bytes.lines { lines.append(line) }
-      #expect(lines == expected, "in pieces of \(size)")
+      let bytes = try await session.networkBytes(for: server.url("/\(size)"), policy: .quick())
+      #expect(try await bytes.lines.collected() == expected, "in pieces of \(size)")
     }
   }
 
   @Test func replacesInvalidUTF8() async throws {
     let server = try LoopbackServer(script: .ok([0xff, 10, 0xc3, 10, 0x61, 0xe2, 0x82]))
-    var lines: [String] = []
-    for try await line in try await bytes(server).lines { lines.append(line) }
-    #expect(lines == ["\u{FFFD}", "\u{FFFD}", "a\u{FFFD}"])
+    #expect(try await bytes(server).lines.collected() == ["\u{FFFD}", "\u{FFFD}", "a\u{FFFD}"])
   }
 
   @Test func doesNotDeliverALineCutOffByALostConnection() async throws {
@@ -265,7 +256,7 @@ import Testing
   @Test(arguments: [true, false]) func canceledReaderGetsNoBufferedData(readsLines: Bool) async throws {
     let chunks = readsLines ? [Data("a\nb\nc\n".utf8)] : [Data("a".utf8), Data("b".utf8), Data("c".utf8)]
     let script = NetworkScript([.chunks(200, headers: [:], chunks, isCut: false)])
-    let request = URLRequest(url: try #require(URL(string: "https://a.example/")))
+    let request = URLRequest(url: .example)
     let reader = Task {
       let bytes = try await script.networkBytes(for: request)
       var lines = bytes.lines.makeAsyncIterator()
@@ -273,6 +264,6 @@ import Testing
       withUnsafeCurrentTask { $0?.cancel() }
       if readsLines { _ = try await lines.next() } else { for try await _ in bytes {} }
     }
-    guard case .failure(NetworkError.cancelled) = await reader.result else { Issue.record("went on"); return }
+    #expect(await reader.result.isCancelled)
   }
 }

@@ -51,7 +51,7 @@ extension ServerSentEventsTests {
     var request = URLRequest(url: server.url())
     request.setValue("5", forHTTPHeaderField: "Last-Event-ID")
     #expect(try await events(request).map(\.id) == ["5", ""])
-    #expect(server.requests.map { $0.value("Last-Event-ID") } == ["5", "5", nil])
+    #expect(server.values(of: "Last-Event-ID") == ["5", "5", nil])
   }
 
   /// Repeating the POST could deliver the same events again, so it needs the consent of the caller.
@@ -59,15 +59,14 @@ extension ServerSentEventsTests {
   {
     let server = try LoopbackServer(
       script: Self.stream("retry: 1\nid: 1\ndata: a\n\n"), Self.stream("data: b\n\n"), .status(204))
-    var request = URLRequest(url: server.url())
-    request.httpMethod = "POST"
+    var request = URLRequest(url: server.url(), method: "POST")
     request.setValue("\"1\"", forHTTPHeaderField: "Idempotency-Key")
     var got: [String] = []
     for try await event in session.serverSentEvents(for: request, reconnects: reconnects) {
       got.append(event.data)
     }
     #expect(got == (reconnects == true ? ["a", "b"] : ["a"]))
-    let keys = server.requests.map { $0.value("Idempotency-Key") }
+    let keys = server.values(of: "Idempotency-Key")
     #expect(keys == Array(repeating: "\"1\"", count: reconnects == true ? 3 : 1))
   }
 
@@ -91,7 +90,7 @@ extension ServerSentEventsTests {
     }
     var count = 0
     let url = try #require(URL(string: "https://example.com/events"))
-    for try await _ in script.serverSentEvents(for: URLRequest(url: url)) { count += 1 }
+    for try await _ in script.serverSentEvents(for: url) { count += 1 }
     #expect(count == streams)
     return script.elapsed
   }
@@ -106,9 +105,7 @@ extension ServerSentEventsTests {
   @Test func doesNotReconnectIfDisabled() async throws {
     for more in [ScriptedResponse.Step.close, .reset] {
       let server = try LoopbackServer { _ in Self.stream("retry: 1\ndata: a\n\n", [.pause(milliseconds: 20), more]) }
-      var iterator = session.serverSentEvents(
-        for: URLRequest(url: server.url()), reconnects: false, policy: .never
-      ).makeAsyncIterator()
+      var iterator = session.serverSentEvents(for: server.url(), reconnects: false, policy: .never).makeAsyncIterator()
       #expect(iterator.response == nil)
       #expect(try await iterator.next()?.data == "a" && iterator.response?.statusCode == 200)
       _ = try? await iterator.next()
@@ -118,7 +115,7 @@ extension ServerSentEventsTests {
 
   @Test func throwsWhenReconnectingFails() async throws {
     let server = try LoopbackServer(script: Self.stream("retry: 1\ndata: a\n\n"), .status(404))
-    var iterator = session.serverSentEvents(for: URLRequest(url: server.url())).makeAsyncIterator()
+    var iterator = session.serverSentEvents(for: server.url()).makeAsyncIterator()
     #expect(try await iterator.next()?.data == "a")
     let error = await #expect(throws: NetworkError.self) { try await iterator.next() }
     #expect(error?.statusCode == 404 && server.requests.count == 2)

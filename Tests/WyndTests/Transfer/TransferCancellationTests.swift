@@ -38,11 +38,8 @@ import WyndLoopbackServer
   }
 
   func expectFree(_ server: LoopbackServer) async throws {
-    var data = Data()
-    for try await chunk in try await session.networkBytes(for: request(server.url("/free"), 20), policy: .never) {
-      data += chunk
-    }
-    #expect(data == Data("free".utf8))
+    let bytes = try await session.networkBytes(for: request(server.url("/free"), 20), policy: .never)
+    #expect(try await Data(bytes.collected().joined()) == Data("free".utf8))
   }
 
   @Test(arguments: ["download", "upload", "start of a stream", "stream", "lines", "events"], ["/", "/silent"])
@@ -129,8 +126,7 @@ import WyndLoopbackServer
       hasRestarted.value = Gate()
       let request = request(server.url("/\(round)"))
       let task = Task {
-        try await session.performNetworkDownload(
-          request, to: folder.file(), policy: RetryPolicy(backoff: .immediate, budget: .unlimited))
+        try await session.performNetworkDownload(request, to: folder.file(), policy: .quick())
       }
       await hasRestarted.value?.wait()
       let end = ContinuousClock.now + .microseconds(.random(in: 0...2_000))
@@ -160,7 +156,7 @@ import WyndLoopbackServer
         }
       }
       handle.value = session.performNetworkDownload(
-        URLRequest(url: server.url("/file")), to: folder.file(), resumes: true, policy: .never,
+        server.url("/file"), to: folder.file(), resumes: true, policy: .never,
         onProgress: onProgress, completionHandler: { result.value = $0 })
       await until { result.value != nil }
       if case .failure(let error)? = result.value {
@@ -169,8 +165,7 @@ import WyndLoopbackServer
       // Canceled after the move, the file is complete. Canceled before, the destination is free, even if the canceled
       // download is still ending.
       if !folder.names.contains("file.bin") {
-        try await session.performNetworkDownload(
-          URLRequest(url: server.url("/file")), to: folder.file(), resumes: true, policy: .never)
+        try await session.performNetworkDownload(server.url("/file"), to: folder.file(), resumes: true, policy: .never)
       }
       #expect(try Data(contentsOf: folder.file()) == Data(bytes) && folder.names == ["file.bin"])
     }

@@ -9,8 +9,6 @@ import WyndLoopbackServer
 
 /// A client's transfers use its base URL, headers, middleware, policy and script, like any call.
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferClientTests {
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
-
   static func authentication(_ server: LoopbackServer, _ renewals: Counter) -> Authentication<BearerToken> {
     Authentication(for: server.url(), BearerToken("old")) { _, _ in
       renewals.add()
@@ -19,9 +17,7 @@ import WyndLoopbackServer
   }
 
   static func request(_ path: String, _ method: String = "GET") throws -> URLRequest {
-    var request = URLRequest(url: try #require(URL(string: path)))
-    request.httpMethod = method
-    return request
+    URLRequest(url: try #require(URL(string: path)), method: method)
   }
 
   static func isSigned(_ request: LoopbackServer.Request) -> Bool { request.value("Authorization") == "Bearer new" }
@@ -37,21 +33,15 @@ import WyndLoopbackServer
     }
     let renewals = Counter()
     let client = NetworkClient(
-      baseURL: server.url("/v1"), headers: ["X-App": "1"], policy: Self.policy,
+      baseURL: server.url("/v1"), headers: ["X-App": "1"], policy: .quick(),
       middleware: [Self.authentication(server, renewals)])
     let folder = try Folder()
 
-    let upload = try await client.performNetworkUpload(
-      Self.request("/up", "POST"), from: .multipart([.text("a", "b")]))
-    #expect(String(decoding: upload.data, as: UTF8.self).contains("\r\n\r\nb\r\n"))
-    var stream = Data()
-    for try await chunk in try await client.networkBytes(for: Self.request("/bytes")) { stream += chunk }
-    #expect(stream.isEmpty)
-    var events: [String] = []
-    for try await event in client.serverSentEvents(for: try Self.request("/events"), reconnects: false) {
-      events.append(event.data)
-    }
-    #expect(events == ["a"])
+    let upload = try await client.performNetworkUpload(Self.request("/up", "POST"), from: .multipart([.text("a", "b")]))
+    #expect(upload.data.text.contains("\r\n\r\nb\r\n"))
+    #expect(try await client.networkBytes(for: Self.request("/bytes")).collected().isEmpty)
+    let events = try await client.serverSentEvents(for: try Self.request("/events"), reconnects: false).collected()
+    #expect(events.map(\.data) == ["a"])
     let done = try await client.performNetworkDownload(Self.request("/file"), to: folder.file())
     #expect(try Data(contentsOf: done.value) == Data(someBytes(100_000)))
     #expect(renewals.value == 1 && server.requests.allSatisfy { $0.value("X-App") == "1" })
@@ -97,9 +87,9 @@ import WyndLoopbackServer
     let reported = Box<[TransferProgress]>([])
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
-      onProgress: { now in reported.update { $0.append(now) } })
+      onProgress: reported.append)
     #expect(try Data(contentsOf: done.value) == Data(bytes) && done.attempts.count == 3)
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "Range") } == [nil, nil, "bytes=40000-"])
+    #expect(script.values(of: "Range") == [nil, nil, "bytes=40000-"])
     #expect(
       script.elapsed >= .seconds(40) && reported.value?.last == TransferProgress(completed: 60_000, total: 60_000))
   }
@@ -135,8 +125,7 @@ import WyndLoopbackServer
     let whole = ["ETag": "\"1\"", "Content-Length": "100000"]
     let steps = [.chunks(200, headers: whole, [Data(bytes[..<20_000])], isCut: true)] + (1..<5).map(part)
     let script = NetworkScript(steps)
-    let middleware = NetworkMiddlewareTests.Closure { request, next in try await next(request) }
-    let client = NetworkClient(on: script, middleware: [middleware])
+    let client = NetworkClient(on: script, middleware: [.around { request, next in try await next(request) }])
     let folder = try Folder()
     let done = try await client.performNetworkDownload(
       Self.request("https://example.com/file"), to: folder.file(),
@@ -160,7 +149,7 @@ import WyndLoopbackServer
     let response = try await script.performNetworkUpload(
       Self.request("https://example.com/up", "PUT"),
       from: .stream(length: 4) { InputStream(data: Data("body".utf8)) },
-      onProgress: { now in reported.update { $0.append(now) } })
+      onProgress: reported.append)
     #expect(response.data == Data("thanks".utf8) && reported.value?.last == TransferProgress(completed: 4, total: 4))
     var lines: [String] = []
     await #expect(throws: NetworkError.self) {
@@ -172,12 +161,9 @@ import WyndLoopbackServer
     // The waits between connections pass in the time of the script.
     let began = ContinuousClock.now
     let before = script.elapsed
-    var data: [String] = []
-    for try await event in script.serverSentEvents(for: try Self.request("https://example.com/events")) {
-      data.append(event.data)
-    }
-    #expect(data == ["a", "b"] && script.elapsed - before >= .seconds(200))
-    #expect(script.requests.map { $0.value(forHTTPHeaderField: "Last-Event-ID") }.suffix(3) == [nil, "1", "1"])
+    let got = try await script.serverSentEvents(for: try Self.request("https://example.com/events")).collected()
+    #expect(got.map(\.data) == ["a", "b"] && script.elapsed - before >= .seconds(200))
+    #expect(script.values(of: "Last-Event-ID").suffix(3) == [nil, "1", "1"])
     #expect(ContinuousClock.now - began < .seconds(60))
   }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct TransferProgressTests {
   @Test func reportsProgressThatStartsAgainWithTheSameTotal() async {
     let reported = Box<[Int64]>([])
-    let reporter = NetworkProgressReporter { progress in reported.update { $0.append(progress.completed) } }
+    let reporter = NetworkProgressReporter { progress in reported.append(progress.completed) }
     for completed in [Int64(0), 900_000, 0, 1, 1_000_000, 1_000_000] {
       reporter.report(completed, of: 1_000_000)
       await reporter.waitForReports()
@@ -24,7 +24,7 @@ import Testing
   @Test(arguments: [(1_000_000_000, 101), (1_000_000, 17), (nil, 620)] as [(Int64?, Int)])
   func limitsTheNumberOfReports(_ total: Int64?, _ limit: Int) async {
     let reported = Box<[Int64]>([])
-    let reporter = NetworkProgressReporter { progress in reported.update { $0.append(progress.completed) } }
+    let reporter = NetworkProgressReporter { progress in reported.append(progress.completed) }
     let end = total ?? 1_000_000_000
     for completed in stride(from: 0, through: end, by: 10_000) {
       reporter.report(completed, of: total)
@@ -40,7 +40,7 @@ import Testing
     let (reported, isRunning) = (Box<[Int64]>([]), Gate())
     let mayEnd = DispatchSemaphore(value: 0)
     let reporter = NetworkProgressReporter { progress in
-      reported.update { $0.append(progress.completed) }
+      reported.append(progress.completed)
       isRunning.open()
       // Not forever: a mistake must not stop the whole run.
       #expect(mayEnd.wait(timeout: .now() + 30) == .success)

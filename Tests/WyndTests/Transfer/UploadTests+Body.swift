@@ -137,13 +137,11 @@ extension UploadTests {
     for (name, body) in bodies {
       let server = try LoopbackServer { _ in .ok() }
       let reported = Box<[TransferProgress]>([])
-      let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
-      var request = URLRequest(url: server.url())
-      request.httpMethod = "PUT"
-      session.performNetworkUpload(
-        request, from: body, policy: Self.policy, onProgress: { now in reported.update { $0.append(now) } }
-      ) { result.value = $0 }
-      await until { result.value != nil }
+      let request = URLRequest(url: server.url(), method: "PUT")
+      await handlerValue {
+        session.performNetworkUpload(
+          request, from: body, policy: .quick(), onProgress: reported.append, completionHandler: $0)
+      }
       let all = try #require(reported.value)
       let expected: Int64? = name == "stream" ? nil : 1_000_000
       #expect(all.dropLast().allSatisfy { $0.total == expected || $0.completed == 1_000_000 }, "\(name)")

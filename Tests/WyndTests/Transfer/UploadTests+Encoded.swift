@@ -14,9 +14,7 @@ extension UploadTests {
 
   @Test func encodesAnUploadWithTheEncoderOfTheClient() async throws {
     let server = try LoopbackServer(script: .ok())
-    let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
-    let client = NetworkClient(baseURL: server.url(), encoder: encoder)
+    let client = NetworkClient(baseURL: server.url(), encoder: .snakeCase)
     let request = URLRequest(url: server.url("/notes"), method: "POST")
     try await client.performNetworkUpload(request, from: .json(Note()))
     #expect(server.requests.first?.text == #"{"first_name":"B"}"#)

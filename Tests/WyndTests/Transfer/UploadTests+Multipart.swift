@@ -40,9 +40,7 @@ extension UploadTests {
       .text("title", mark),
       .file("film", folder.file("film.mp4"), contentType: "video/mp4"),
     ])
-    let response = try await upload(
-      server.url(), from: body, [:], { now in reported.update { $0.append(now) } }
-    ).get()
+    let response = try await upload(server.url(), from: body, [:], { now in reported.append(now) }).get()
     #expect(response.data == Data("thanks".utf8) && server.requests.count == 2)
     for request in server.requests {
       let type = try #require(request.value("Content-Type"))
@@ -100,8 +98,7 @@ extension UploadTests {
     let body = RequestBody.multipart([.file("a", folder.file())])
     let (url, session) = (server.url(), session)
     let task = Task {
-      try await session.performNetworkUpload(
-        URLRequest(url: url), from: body, policy: .never)
+      try await session.performNetworkUpload(url, from: body, policy: .never)
     }
     await until { !server.requests.isEmpty }
     #expect(Self.temporaryFiles(with: mark) == [true])
@@ -124,10 +121,8 @@ extension UploadTests {
       try Data(mark.utf8).write(to: folder.file())
       let body = RequestBody.multipart([.file("a", folder.file())])
       if usesHandler {
-        let left: [Bool] = await withCheckedContinuation { continuation in
-          URLSession.shared.performNetworkUpload(request, from: body) { _ in
-            continuation.resume(returning: Self.temporaryFiles(with: mark))
-          }
+        let left = await handlerValue { end in
+          URLSession.shared.performNetworkUpload(request, from: body) { _ in end(Self.temporaryFiles(with: mark)) }
         }
         #expect(left.isEmpty)
       } else {

@@ -9,15 +9,13 @@ import WyndLoopbackServer
 
 @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct UploadTests {
   let session = URLSession(configuration: .ephemeral)
-  static let policy = RetryPolicy(backoff: .immediate, budget: .unlimited)
   static let bytes = someBytes(1_000_000)
 
   func upload(
     _ url: URL, _ method: String = "PUT", from body: RequestBody, _ fields: [String: String] = [:],
-    _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil, policy: RetryPolicy = policy
+    _ onProgress: (@Sendable (TransferProgress) -> Void)? = nil, policy: RetryPolicy = .quick()
   ) async -> Result<NetworkResponse<Data>, NetworkError> {
-    var request = URLRequest(url: url)
-    request.httpMethod = method
+    var request = URLRequest(url: url, method: method)
     for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
     do throws(NetworkError) {
       return .success(
@@ -53,15 +51,11 @@ import WyndLoopbackServer
     _ = try await session.performNetworkUpload(request, from: file) { _ in log.add() }
     _ = try await session.performNetworkUpload(request, from: data) { _ in log.add() }
     let results: [Result<NetworkResponse<Data>, NetworkError>] = [
-      await withCheckedContinuation { continuation in
-        session.performNetworkUpload(
-          request, from: file, onProgress: { _ in log.add() }, completionHandler: { continuation.resume(returning: $0) }
-        )
+      await handlerValue {
+        session.performNetworkUpload(request, from: file, onProgress: { _ in log.add() }, completionHandler: $0)
       },
-      await withCheckedContinuation { continuation in
-        session.performNetworkUpload(
-          request, from: data, onProgress: { _ in log.add() }, completionHandler: { continuation.resume(returning: $0) }
-        )
+      await handlerValue {
+        session.performNetworkUpload(request, from: data, onProgress: { _ in log.add() }, completionHandler: $0)
       },
     ]
     #expect(results.allSatisfy { $0.error == nil } && log.value >= 4)
@@ -96,12 +90,11 @@ import WyndLoopbackServer
   /// A stream could be sent only once.
   @Test func ignoresTheBodyStreamOfTheRequest() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("thanks"))
-    var request = URLRequest(url: server.url())
-    request.httpMethod = "PUT"
+    var request = URLRequest(url: server.url(), method: "PUT")
     request.httpBodyStream = InputStream(data: Data("own".utf8))
     let script = NetworkScript([.status(503), .ok("thanks")])
     for performer in [session, script] as [any NetworkPerformer] {
-      let response = try await performer.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: Self.policy)
+      let response = try await performer.performNetworkUpload(request, from: .data(Data("x".utf8)), policy: .quick())
       #expect(response.attempts.count == 2)
     }
     #expect(server.requests.map(\.body) == [Array("x".utf8), Array("x".utf8)])
@@ -141,16 +134,13 @@ import WyndLoopbackServer
     for (name, body) in bodies + bodies + bodies + bodies where mostReports[name] ?? 0 <= 3 {
       let server = try LoopbackServer(script: .reset, .ok())
       let reported = Box<[TransferProgress]>([])
-      let onProgress: @Sendable (TransferProgress) -> Void = { progress in reported.update { $0.append(progress) } }
-      let result = Box<Result<NetworkResponse<Data>, NetworkError>>()
-      var request = URLRequest(url: server.url())
-      request.httpMethod = "PUT"
-      session.performNetworkUpload(request, from: body, policy: Self.policy, onProgress: onProgress) {
-        result.value = $0
+      let request = URLRequest(url: server.url(), method: "PUT")
+      let result = await handlerValue {
+        session.performNetworkUpload(
+          request, from: body, policy: .quick(), onProgress: reported.append, completionHandler: $0)
       }
-      await until { result.value != nil }
       let amounts = try #require(reported.value).map(\.completed)
-      #expect(amounts.last == 1_000_000 && result.value?.error == nil, "\(name): \(amounts)")
+      #expect(amounts.last == 1_000_000 && result.error == nil, "\(name): \(amounts)")
       // Progress falls at most once; not to 0 if newer progress replaces that report.
       let falls = zip(amounts, amounts.dropFirst()).filter { $0 > $1 }
       #expect(falls.count <= 1, "\(name): \(amounts)")
@@ -213,10 +203,9 @@ import WyndLoopbackServer
   @Test func doesNotSendAConsumedStreamAsAnEmptyBody() async throws {
     let server = try LoopbackServer(script: .ok(), .reset, .ok(), .ok())
     for _ in 0..<2 {
-      var request = URLRequest(url: server.url())
-      request.httpMethod = "POST"
+      var request = URLRequest(url: server.url(), method: "POST")
       request.httpBodyStream = InputStream(data: Data("a body".utf8))
-      _ = await session.result(of: request, policy: Self.policy)
+      _ = await session.result(of: request, policy: .quick())
     }
     let whole = server.requests.filter(\.isComplete)
     #expect(whole.count == 2 && whole.allSatisfy { $0.text == "a body" })
@@ -236,21 +225,17 @@ import WyndLoopbackServer
       (
         "file { }",
         { report in
-          let result = await withCheckedContinuation { continuation in
-            _ = self.session.performNetworkUpload(
-              url, from: file, onProgress: report, completionHandler: { continuation.resume(returning: $0) })
-          }
-          _ = try result.get()
+          _ = try await handlerValue {
+            self.session.performNetworkUpload(url, from: file, onProgress: report, completionHandler: $0)
+          }.get()
         }
       ),
       (
         "data { }",
         { report in
-          let result = await withCheckedContinuation { continuation in
-            _ = self.session.performNetworkUpload(
-              url, from: data, onProgress: report, completionHandler: { continuation.resume(returning: $0) })
-          }
-          _ = try result.get()
+          _ = try await handlerValue {
+            self.session.performNetworkUpload(url, from: data, onProgress: report, completionHandler: $0)
+          }.get()
         }
       ),
     ]
