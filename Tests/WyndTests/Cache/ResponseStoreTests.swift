@@ -120,10 +120,3 @@ import Testing
     return try Data(contentsOf: folder.file(try #require(folder.names.first))).count
   }
 }
-
-extension ResponseKey: ExpressibleByStringLiteral {
-  /// A key for a URL.
-  public init(stringLiteral url: String) { self.init(url: url) }
-
-  init(url: String) { self.init(url: url, scope: "") }
-}

@@ -1,0 +1,8 @@
+@testable import Wynd
+
+extension ResponseKey: ExpressibleByStringLiteral {
+  /// A key for a URL.
+  public init(stringLiteral url: String) { self.init(url: url) }
+
+  init(url: String) { self.init(url: url, scope: "") }
+}
