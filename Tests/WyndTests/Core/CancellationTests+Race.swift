@@ -69,7 +69,7 @@ extension CancellationTests {
       configuration.protocolClasses = [CompletingProtocol.self]
       let queue = OperationQueue()
       let session = URLSession(configuration: configuration, delegate: nil, delegateQueue: queue)
-      for round in 1...60 {
+      for round in 1...150 {
         queue.isSuspended = true
         let ended = Counter()
         let tasks = (0..<50).map { _ in

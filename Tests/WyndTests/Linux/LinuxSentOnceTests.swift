@@ -211,7 +211,9 @@ import Wynd
       for _ in 0..<6 {
         streams.append(try await session.networkBytes(for: URLRequest(url: server.url("/stream"), method: "POST")))
       }
-      let data = try await session.performNetworkRequest(URLRequest(url: server.url("/order"), method: "POST"))
+      // After 60 s without data, the streams would end.
+      let data = try await session.performNetworkRequest(
+        URLRequest(url: server.url("/order"), method: "POST"), policy: RetryPolicy(deadline: .seconds(30)))
       #expect(data == Data("x".utf8) && streams.count == 6)
     }
 
