@@ -258,6 +258,17 @@ extension DownloadTests {
     #expect(try Data(contentsOf: folder.file()) == expected && folder.names == ["file.bin"])
   }
 
+  /// Another process may begin between the two.
+  @Test func keepsThePartialFileOfAnotherProcessAfterItsOwnWasMoved() throws {
+    let folder = try Folder()
+    let request = URLRequest(url: try #require(URL(string: "https://a.example/file")))
+    let partial = try NetworkPartialFile(for: folder.file(), from: request, overwrites: false, resumes: false)
+    try partial.move(overwrites: false)
+    try Data("other".utf8).write(to: partial.url)
+    partial.close()
+    #expect(folder.hidden == [partial.url])
+  }
+
   /// Its call ends between the moment when an attempt begins and the one when it opens the file.
   @Test func downloadThatEndedBeforeItsAttemptOpensNoFile() async throws {
     let folder = try Folder()
