@@ -113,11 +113,13 @@ func contentRange(_ text: String) {
     for total in [nil, Int64(20)] {
       let known = NetworkDownloadState(source: "s", validator: "\"1\"", total: offset == 0 ? nil : total)
       switch NetworkDownloadDecision(status: status, offset: offset, known: known, field: { fields[$0] ?? nil }) {
-      case .write(let start, let end, let state) where status == 206:
-        require(start <= offset && end ?? 0 > offset && end ?? .max <= state.total ?? .max, "\(end ?? 0)")
+      case .write(let body, let state) where status == 206:
+        require(body.start <= offset && body.kept <= offset, "\(body)")
+        require(body.end ?? 0 > body.start && body.end ?? .max <= state.total ?? .max, "\(body)")
         require(known.total == nil || state.total == known.total, "another length")
-      case .write(let start, let end, let state):
-        require(start == 0 && end == state.total && state.validator?.hasPrefix("W/") != true, "\(state)")
+      case .write(let body, let state):
+        require(body.start == 0 && body.end == state.total, "\(body) \(state)")
+        require(state.validator?.hasPrefix("W/") != true, "\(state)")
         require(state.total ?? 0 >= 0, "\(state)")
       case .complete: require(status == 416, "whole without a word")
       default: break

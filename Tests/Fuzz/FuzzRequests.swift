@@ -43,7 +43,8 @@ private struct Address: Endpoint {
 
 func url(_ text: String) {
   let field = parts(text)
-  if let url = try? Address(host: field[0]).url {
+  // Without a host, it is relative to the base URL of a client.
+  if !field[0].isEmpty, let url = try? Address(host: field[0]).url {
     require(url.host?.isEmpty == false && url.absoluteString.hasSuffix("/") && url.query == nil, url.absoluteString)
     require(url.absoluteString.utf8.allSatisfy { 33..<127 ~= $0 }, url.absoluteString)
   }
@@ -56,9 +57,9 @@ func url(_ text: String) {
     require(url.query == nil && url.fragment == nil, url.absoluteString)
   }
   let service = URL(string: field.count > 1 ? field[1] : "http://h/v1")
-  if let relative = try? Address(host: "", path: text).url,
-    let whole = try? NetworkEndpointURL.url(completing: relative, with: service)
-  {
+  if let service, let relative = try? Address(host: "", path: text).url {
+    var request = URLRequest(url: relative)
+    guard (try? NetworkBaseURL(service).complete(&request)) == true, let whole = request.url else { return }
     require(NetworkOrigin(whole) == NetworkOrigin(service), "\(whole)")
   }
   let item = URLQueryItem(name: field[0], value: field.count > 1 ? field[1] : nil)
