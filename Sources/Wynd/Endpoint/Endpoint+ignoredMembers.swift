@@ -11,7 +11,8 @@
 
   nonisolated extension Endpoint {
     /// Throws if a stored property has the name of a requirement, or one that other libraries use for it, and a value
-    /// that could be meant for it, but has no effect: its type is another one, and the request has nothing of its value.
+    /// that could be meant for it, but has no effect: its type is another one, and the request has nothing of its
+    /// value.
     func checkMembers(_ request: URLRequest, _ body: RequestBody) throws(NetworkError) {
       let mirror = Mirror(reflecting: self)
       // The children of an enumeration are the labels of its cases.

@@ -10,9 +10,9 @@
     ///
     /// The first one belongs to the caller's session as a `dataTask` would: a stub of `URLProtocol.registerClass` sees
     /// it (with `URLSession.shared`), `getAllTasks` lists it, `invalidateAndCancel()` cancels it, and it shares the
-    /// connections of the app's own tasks. The app is inside the call, so the session is valid. Later, creating a task
-    /// on it would raise an exception if the app has invalidated it meanwhile. Nobody can invalidate
-    /// `URLSession.shared`, so all attempts run on that.
+    /// connections of the app's own tasks. The app is inside the call, so the session is valid, or this raises an
+    /// exception, as `dataTask` does. Later, creating a task on it would raise an exception if the app has invalidated
+    /// it meanwhile. Nobody can invalidate `URLSession.shared`, so all attempts run on that.
     func startOnApple(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       // A canceled call must not create a task.
       if completion.hasEnded { return }

@@ -6,7 +6,7 @@
   // Unchecked: URLSession calls the methods for one task serially, even on a concurrent delegate queue. What the app's
   // delegate may decide on any thread has a lock.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    /// The body of the response, unless the closures of a transfer receive it.
+    /// The whole body of the response, without a limit of its size, unless the closures of a transfer receive it.
     private var data = Data()
     /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
     private var failure: (any Swift.Error)?

@@ -54,6 +54,9 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// first one that is a ``NetworkError`` says why the renewal of an ``Authentication`` was refused.
   indirect case middlewareError(any Swift.Error, NetworkError)
 
+  // For a new case, the compiler asks only in `logText`. Look also at `received`, `thrown`, `cause`, `delivery`,
+  // `ofStatus` (networkData), `summary` and `ownText` (LocalizedError).
+
   /// Whether a retry may help. Whether the request is safe to repeat is a separate decision (``RepeatSafety``).
   public var shouldRetry: Bool {
     switch self {

@@ -4,7 +4,8 @@
   import Foundation
 #endif
 
-/// Decides which header fields the request after a redirect has.
+/// Decides which header fields the request after a redirect has, on both platforms. URLSession decides its method and
+/// body on Apple's, LinuxRedirect.swift on Linux.
 ///
 /// URLSession sends custom header fields (X-Api-Key) to any host that a redirect names. On Apple's platforms it drops
 /// `Authorization` even if the host stays the same.

@@ -72,6 +72,7 @@
     /// Sends the first request, or the one after a redirect.
     private func sendRequest() {
       let (current, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
+      // Only for what libcurl repeats itself. The retry loop judges the request of the call.
       let isRepeatable = RepeatSafety(of: current, isReadOnly: outgoing.isReadOnly).isSafe
       var request = current
       request.setTimeout(from: session.configuration)
@@ -87,7 +88,8 @@
       }
       if !outgoing.request.httpShouldHandleCookies { kind.insert(.handlesNoCookies) }
       if outgoing.bodies != nil { kind.insert(.isForTransfers) }
-      // Not over TLS, where a connection is expensive, unless no body shows whether libcurl has sent the request before.
+      // Not over TLS, where a connection is expensive, unless no body shows whether libcurl has sent the request
+      // before.
       let isWorthIt = request.url?.scheme?.lowercased() == "http" || ["GET", "HEAD"].contains(request.networkMethod)
       let isAlone = kind.contains(.closesConnections) && isWorthIt
       if isAlone { sendAlone(request, hop, kind) } else { send(request, hop, on: kind.sharedSession(of: session)) }

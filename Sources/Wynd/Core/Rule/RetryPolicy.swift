@@ -41,7 +41,7 @@ nonisolated public struct RetryPolicy: Sendable {
   public var maxUnreachableTime: Swift.Duration?
 
   /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight, with
-  /// `URLError.timedOut`. The default is `.noLimit`.
+  /// `URLError.timedOut`; the `timeoutInterval` of its request is not shortened. The default is `.noLimit`.
   public var deadline: Swift.Duration?
 
   /// Skips retries while an origin fails for several calls. The default is ``RetryBudget/shared``;

@@ -14,8 +14,9 @@ nonisolated enum RetryDecision: Sendable, Equatable {
 nonisolated extension RetryRule {
   /// What follows this failure.
   ///
-  /// `request` is the request of the call. After a redirect, the last request may be a GET, although a POST before it
-  /// was applied. `verdict` is the result of the app's `shouldRetry`, nil without it. `random` is uniform in 0 ..< 1.
+  /// `request` is the request of the call: a retry starts from it again, not from the target of a redirect. After a
+  /// redirect, the last request may be a GET, although a POST before it was applied. `verdict` is the result of the
+  /// app's `shouldRetry`, nil without it. `random` is uniform in 0 ..< 1.
   func decision(
     _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, verdict: Bool?, now: Foundation.Date,
     random: Double

@@ -1,4 +1,5 @@
-/// A policy as a call follows it: every limit has a value.
+/// A policy as a call follows it: every limit has a value. The comments of `RetryPolicy` repeat these defaults,
+/// `RetryPolicy.patient` has its own, and `RetryBudget.longestGap` is the cap of the backoff.
 nonisolated struct RetryRule: Sendable {
   private let policy: RetryPolicy
   init(_ policy: RetryPolicy) { self.policy = policy }
