@@ -49,7 +49,7 @@ nonisolated extension NetworkPerformer {
     let bytes = started.withLock { $0.take() }
     let response = try (acceptsAnyStatus ? result.acceptingAnyStatus : result).get()
     // An error response, or one that a middleware has returned without sending the request.
-    guard let bytes, response.statusCode < 400 || !acceptsAnyStatus else {
+    guard let bytes, response.statusCode < 400 else {
       return NetworkByteStream.ofArrived(response)
     }
     return NetworkBytes(response: response.response, chunks: bytes.chunks, stream: bytes.stream)

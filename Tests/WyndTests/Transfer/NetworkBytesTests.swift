@@ -58,6 +58,25 @@ import Testing
     #expect(try await bytes(empty).collected().isEmpty)
   }
 
+  /// Without sending the request, or in place of its response.
+  @Test(arguments: [true, false]) func aMiddlewareMayRespondItself(_ sendsRequest: Bool) async throws {
+    let server = try LoopbackServer(script: .ok("of the server"))
+    let url = server.url()
+    for status in sendsRequest ? [404] : [200, 404] {
+      let own = try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil))
+      let middleware: any NetworkMiddleware = .around { request, next in
+        if sendsRequest { _ = try await next(request) }
+        return NetworkResponse(data: Data("own".utf8), response: own)
+      }
+      let client = NetworkClient(on: session, middleware: [middleware])
+      var data = Data()
+      let bytes = try await client.networkBytes(for: url)
+      for try await chunk in bytes { data += chunk }
+      #expect(bytes.statusCode == status && data == Data("own".utf8))
+    }
+    #expect(server.requests.count == (sendsRequest ? 1 : 0))
+  }
+
   /// Even if the rest never comes.
   @Test(arguments: [true, false]) func returnsWithOneMegabyteOfTheBodyOfAnError(_ acceptsAnyStatus: Bool) async throws {
     let head = ScriptedResponse.head(404, [("Content-Length", "9000000")])
