@@ -119,7 +119,8 @@ nonisolated enum NetworkEndpointURL {
 
   private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
-    let hasDots = path.split(separator: "/").contains { dots.contains($0.lowercased()) }
+    let mayHaveDots = path.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "%")].contains($0) }
+    let hasDots = mayHaveDots && path.split(separator: "/").contains { dots.contains($0.lowercased()) }
     try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
     let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
     try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
