@@ -23,7 +23,7 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, Sequence, CustomS
 
   /// Iterates over names and values, sorted by name.
   public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
-    dictionary.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }.makeIterator()
+    dictionary.keys.sorted().map { (name: $0, value: dictionary[$0] ?? "") }.makeIterator()
   }
 
   /// The fields, with “…” in place of a sensitive value.

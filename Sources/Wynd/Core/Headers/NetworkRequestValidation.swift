@@ -45,10 +45,10 @@ nonisolated enum NetworkRequestValidation {
 
   /// Why a session with this configuration cannot send any request; nil if it can.
   static func invalidReason(of configuration: URLSessionConfiguration) -> String? {
-    for field in NetworkHeaders(configuration.httpAdditionalHeaders) {
-      if let reason = invalidReason(ofField: field.name, field.value) { return "of the session: \(reason)" }
-      let framesBody = ["content-length", "transfer-encoding"].contains(field.name.lowercased())
-      if framesBody { return "of the session: \(field.name) is set by URLSession" }
+    for (name, value) in NetworkHeaders(configuration.httpAdditionalHeaders).dictionary {
+      if let reason = invalidReason(ofField: name, value) { return "of the session: \(reason)" }
+      let framesBody = ["content-length", "transfer-encoding"].contains(name.lowercased())
+      if framesBody { return "of the session: \(name) is set by URLSession" }
     }
     #if canImport(FoundationNetworking)
       // URLSession converts the value to whole milliseconds for every task, even if the request has its own timeout,
