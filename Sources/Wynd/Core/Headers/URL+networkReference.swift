@@ -11,12 +11,14 @@ nonisolated extension URL {
     let scheme = all.prefix { !":/?#".utf8.contains($0) }
     let afterScheme = all.dropFirst(scheme.count)
     let rest = afterScheme.first == UInt8(ascii: ":") ? afterScheme.dropFirst() : all
-    let hasHost = rest.starts(with: "//".utf8)
+    let hasHost = Substring(rest).hasPrefix("//")
     // The host is left to Foundation, because an internationalized one is not percent-encoded.
     let path = hasHost ? rest.dropFirst(2).drop { !"/?#".utf8.contains($0) } : all
     // A later “#” belongs to the fragment, which cannot contain one.
-    let parts = path.split(separator: UInt8(ascii: "#"), maxSplits: 1, omittingEmptySubsequences: false)
-    let encoded = parts.map { networkEncoded(Substring($0)) }.joined(separator: "#")
+    let beforeFragment = path.prefix { $0 != UInt8(ascii: "#") }
+    let fragment = path[beforeFragment.endIndex...]
+    var encoded = networkEncoded(Substring(beforeFragment))
+    if !fragment.isEmpty { encoded += "#" + networkEncoded(Substring(fragment.dropFirst())) }
     return URL(string: Substring(all[..<path.startIndex]) + encoded, relativeTo: base)?.absoluteURL
   }
 

@@ -16,7 +16,7 @@
       let start: Start
     }
     private struct Host: Sendable {
-      var running: Set<ObjectIdentifier> = []
+      var running: [ObjectIdentifier] = []
       /// In the order of their calls.
       var waiting: [Waiting] = []
     }
@@ -40,7 +40,7 @@
         let isFree = hosts.withLock { hosts in
           let isFree = hosts[key, default: Host()].running.count < limit
           if isFree {
-            hosts[key, default: Host()].running.insert(ObjectIdentifier(self))
+            hosts[key, default: Host()].running.append(ObjectIdentifier(self))
           } else {
             hosts[key, default: Host()].waiting.append(Waiting(place: ObjectIdentifier(self), start: start))
           }
@@ -58,9 +58,11 @@
           let removed = host.waiting.filter { $0.place == id }
           host.waiting.removeAll { $0.place == id }
           var next: Start?
-          if host.running.remove(id) != nil, !host.waiting.isEmpty {
+          let place = host.running.firstIndex(of: id)
+          if let place { host.running.remove(at: place) }
+          if place != nil, !host.waiting.isEmpty {
             let first = host.waiting.removeFirst()
-            host.running.insert(first.place)
+            host.running.append(first.place)
             next = first.start
           }
           hosts[key] = host.running.isEmpty ? nil : host
