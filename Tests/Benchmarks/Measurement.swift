@@ -8,6 +8,11 @@ struct Cost {
   /// Seconds of processor time, all threads, user and system.
   var processor = 0.0
 
+  static func += (total: inout Cost, cost: Cost) {
+    total.wall += cost.wall
+    total.processor += cost.processor
+  }
+
   /// Measures `work`.
   static func of(_ work: () async -> Void) async -> Cost {
     let began = ContinuousClock.now

@@ -38,11 +38,7 @@ enum Overhead {
       (try? await session.performNetworkRequest(url)) != nil
     },
     Form(name: "dataTask, awaited, decoded", against: 4) { session, url in
-      // The request that `load` sends, so that the cost of the field is not taken for that of the layer.
-      var request = URLRequest(url: url)
-      request.setValue("application/json", forHTTPHeaderField: "Accept")
-      let data = await bareData(session, request)
-      return data.flatMap { try? JSONDecoder().decode(Item.self, from: $0) } != nil
+      await bareItem(session, url, ["Accept": "application/json"])
     },
     Form(name: "await load", against: 4) { session, url in
       (try? await session.load(ItemEndpoint(port: url.port))) != nil
@@ -50,13 +46,33 @@ enum Overhead {
     Form(name: "await load, ad hoc", against: 4) { session, url in
       (try? await session.load(.get(url, as: Item.self))) != nil
     },
+    Form(name: "dataTask with a field, awaited", against: 7) { session, url in
+      await bareData(session, request(url, fieldsOfClient)) != nil
+    },
     Form(
-      name: "await client.performNetworkRequest", against: 2,
+      name: "await client.performNetworkRequest", against: 7,
       performOnClient: { client, url in (try? await client.performNetworkRequest(url)) != nil }),
+    Form(name: "dataTask with a field, decoded", against: 9) { session, url in
+      await bareItem(session, url, ["Accept": "application/json"].merging(fieldsOfClient) { $1 })
+    },
     Form(
-      name: "await client.load, ad hoc", against: 4,
+      name: "await client.load, ad hoc", against: 9,
       performOnClient: { client, _ in (try? await client.load(.get("/40", as: Item.self))) != nil }),
   ]
+
+  static let fieldsOfClient = ["User-Agent": "Benchmarks/1.0"]
+
+  /// The request that the form sends, so that the cost of a field is not taken for that of the layer.
+  static func request(_ url: URL, _ fields: [String: String]) -> URLRequest {
+    var request = URLRequest(url: url)
+    for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
+    return request
+  }
+
+  static func bareItem(_ session: URLSession, _ url: URL, _ fields: [String: String]) async -> Bool {
+    let data = await bareData(session, request(url, fields))
+    return data.flatMap { try? JSONDecoder().decode(Item.self, from: $0) } != nil
+  }
 
   static func bare(_ session: URLSession, _ url: URL) async -> Bool {
     await bareData(session, URLRequest(url: url)) != nil
@@ -73,7 +89,7 @@ enum Overhead {
     print(
       "form, bytes, at once                            time (95 %)              processor (95 %)     allocations  locks"
     )
-    for (size, width, calls) in [(40, 1, 200), (40, 64, 640), (1_000_000, 1, 16), (1_000_000, 64, 128)] {
+    for (size, width, calls) in [(40, 1, 400), (40, 64, 640), (1_000_000, 1, 16), (1_000_000, 64, 128)] {
       let forms = size == 40 ? forms : Array(forms.prefix(4))
       var costs = forms.map { _ in [[Double]]() }
       let url = server.url.appendingPathComponent("\(size)").absoluteString
@@ -98,28 +114,34 @@ enum Overhead {
   }
 
   /// One round, in a process of its own: where its code and data happen to lie makes more of a difference than what it
-  /// does. Prints seconds, seconds of processor, allocations and locks a call for each form.
+  /// does. The forms take turns, twenty calls at a time, because the speed of a machine changes within a second. Prints
+  /// seconds, seconds of processor, allocations and locks a call for each form.
   static func round(_ arguments: [String]) async {
     let numbers = arguments.compactMap { Int($0) }
     guard numbers.count == 4, arguments.count == 5, let url = URL(string: arguments[2]) else { return }
     let (calls, width, count, round) = (numbers[0], numbers[1], numbers[2], numbers[3])
     let sessions = (0..<count).map { _ in session() }
-    var lines = [String](repeating: "", count: count)
-    for phase in 0..<3 {
-      for turn in 0..<count {
+    let clients = sessions.map {
+      NetworkClient(baseURL: url.deletingLastPathComponent(), on: $0, headers: fieldsOfClient)
+    }
+    func perform(_ form: Int, _ calls: Int) async {
+      await Self.perform(forms[form], sessions[form], clients[form], url, calls, width)
+    }
+    let slice = max(width, min(calls, 20))
+    var costs = [Cost](repeating: Cost(), count: count)
+    for turn in 0...calls / slice {
+      for position in 0..<count {
         // The order alternates, so that none is always measured first.
-        let form = (turn + round) % count
-        let work = { await perform(forms[form], sessions[form], url, calls, width) }
-        switch phase {
-        case 0: await work()
-        case 1:
-          let cost = await Cost.of(work)
-          lines[form] = "\(cost.wall) \(cost.processor)"
-        default:
-          let counts = await Cost.counts(per: calls, work)
-          lines[form] += " \(counts.allocations) \(counts.locks)"
-        }
+        let form = (position + turn + round) % count
+        let cost = await Cost.of { await perform(form, slice) }
+        // The first turn makes the connections.
+        if turn > 0 { costs[form] += cost }
       }
+    }
+    var lines: [String] = []
+    for form in 0..<count {
+      let counts = await Cost.counts(per: slice) { await perform(form, slice) }
+      lines.append("\(costs[form].wall) \(costs[form].processor) \(counts.allocations) \(counts.locks)")
     }
     print(lines.joined(separator: "\n"))
   }
@@ -130,9 +152,9 @@ enum Overhead {
     return URLSession(configuration: configuration)
   }
 
-  static func perform(_ form: Form, _ session: URLSession, _ url: URL, _ calls: Int, _ width: Int) async {
-    let client = NetworkClient(
-      baseURL: url.deletingLastPathComponent(), on: session, headers: ["User-Agent": "Benchmarks/1.0"])
+  private static func perform(
+    _ form: Form, _ session: URLSession, _ client: NetworkClient, _ url: URL, _ calls: Int, _ width: Int
+  ) async {
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<width {
         group.addTask {

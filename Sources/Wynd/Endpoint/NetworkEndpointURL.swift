@@ -30,11 +30,14 @@ nonisolated enum NetworkEndpointURL {
       let path = url.path(percentEncoded: true)
       return try self.url("", path.isEmpty ? "" : self.path(path, after: ""), query(url, adding: items))
     }
-    guard var parts = URLComponents(url: url.standardized, resolvingAgainstBaseURL: true), parts.host?.isEmpty == false
-    else { throw .invalidRequest(reason: "the URL has no host") }
-    let hasUser = parts.user != nil || parts.password != nil
+    try check(url.host?.isEmpty == false, "the URL has no host")
+    let hasUser = url.user != nil || url.password != nil
     try check(!hasUser, "the URL has a user; write `BasicCredential(user:password:).headers` as its `headers:`")
-    try check(["https", "http"].contains(parts.scheme?.lowercased()), "the scheme is not http or https")
+    try check(["https", "http"].contains(url.scheme?.lowercased()), "the scheme is not http or https")
+    // Most URLs are sent as they are written. Foundation takes microseconds to make one anew.
+    let path = url.path(percentEncoded: true)
+    if items.isEmpty, url.fragment == nil, !path.isEmpty, !hasDots(path) { return url }
+    guard var parts = URLComponents(url: url.standardized, resolvingAgainstBaseURL: true) else { return url }
     parts.percentEncodedQuery = query(url, adding: items)
     parts.fragment = nil
     if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
@@ -117,11 +120,15 @@ nonisolated enum NetworkEndpointURL {
     return digits.utf8.allSatisfy("0123456789".utf8.contains)
   }
 
-  private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
-  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+  /// Whether a segment of the path is “.” or “..”. Only some paths are split, because that takes a microsecond.
+  private static func hasDots(_ path: String) -> Bool {
     let mayHaveDots = path.utf8.contains { [UInt8(ascii: "."), UInt8(ascii: "%")].contains($0) }
-    let hasDots = mayHaveDots && path.split(separator: "/").contains { dots.contains($0.lowercased()) }
-    try check(!hasDots, "a segment of the path is “.” or “..” and would change the path")
+    return mayHaveDots && path.split(separator: "/").contains { dots.contains($0.lowercased()) }
+  }
+  private static let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
+
+  private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
+    try check(!hasDots(path), "a segment of the path is “.” or “..” and would change the path")
     let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
     try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
     try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
