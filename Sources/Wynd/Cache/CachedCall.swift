@@ -17,6 +17,8 @@ nonisolated struct NetworkCachedCall: Sendable {
   private let storedKey: ResponseKey
   /// The response that suits the request, if it is stored.
   private let stored: StoredResponse?
+  /// The number of this call in the store.
+  private let number: Int
 
   init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ permissions: NetworkCachePermissions) async {
     self.cache = cache
@@ -25,6 +27,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     self.plan = plan
     self.permissions = permissions
     key = cache.key(plan)
+    number = cache.store.startCall()
     let request = plan.request
     let found = await cache.store.response(for: key)
     if let found, found.isVariantIndex {
@@ -200,11 +203,11 @@ nonisolated struct NetworkCachedCall: Sendable {
       return
     }
     guard new.hasVariants else {
-      await cache.store.store(new, for: key)
+      await cache.store.store(new, for: key, of: number)
       return
     }
     let variant = await index(for: new).variant(of: request)
-    await cache.store.store(new, for: key.withVariant(variant))
+    await cache.store.store(new, for: key.withVariant(variant), of: number)
   }
 
   /// The index of the variants of which `new` is one. If the server now varies by other fields, or did not vary in
@@ -216,7 +219,7 @@ nonisolated struct NetworkCachedCall: Sendable {
       return found
     }
     let index = StoredResponse(indexOfVariants: new)
-    await cache.store.store(index, for: key)
+    await cache.store.store(index, for: key, of: number)
     return index
   }
 }

@@ -19,6 +19,25 @@ nonisolated final class ResponseStore: Sendable {
     var entries: Entries
     /// A folder whose files are not yet among the entries.
     var unread: URL?
+    /// Calls and removals are numbered in the order in which they start, which no change of the clock disturbs.
+    var lastNumber = 0
+    /// The number of the latest removal of all responses.
+    var removalOfAll = 0
+    /// The number of the latest removal of a URL, and of the latest call whose response was stored, by their names. Only
+    /// calls at the same time need them, so a thousand are enough.
+    var latest = NetworkLeastRecentlyUsed<String, Int>(capacity: 1000)
+
+    mutating func nextNumber() -> Int {
+      lastNumber += 1
+      return lastNumber
+    }
+
+    /// Whether the response of a call must not be stored: what is stored is of a later call, or was removed since this
+    /// one started. The server may have read the response before the change that was the reason.
+    func isOutdated(_ call: Int, for key: ResponseKey) -> Bool {
+      let names = [NetworkHash.text(of: key.url), ResponseStore.name(key)]
+      return removalOfAll > call || names.contains { latest.entries[$0].map { $0.value > call } ?? false }
+    }
   }
 
   /// nil for a store in memory.
@@ -42,11 +61,18 @@ nonisolated final class ResponseStore: Sendable {
   }
 
   func withEntries<Value: Sendable>(_ body: (inout Entries) -> Value) -> Value {
+    withState { state in body(&state.entries) }
+  }
+
+  private func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
     state.withLock { state in
       if let folder = state.unread.take() { Self.add(filesIn: folder, to: &state.entries) }
-      return body(&state.entries)
+      return body(&state)
     }
   }
+
+  /// The number of a call that starts now.
+  func startCall() -> Int { state.withLock { $0.nextNumber() } }
 
   private static func add(filesIn folder: URL, to entries: inout Entries) {
     for use in uses(in: folder).sorted(by: { $0.number < $1.number }) {
@@ -97,32 +123,37 @@ nonisolated final class ResponseStore: Sendable {
     return response
   }
 
-  /// Stores a response, unless it is larger than a quarter of the capacity.
-  func store(_ response: StoredResponse, for key: ResponseKey) async {
+  /// Stores a response, unless it is larger than a quarter of the capacity, or out of date since its call started.
+  func store(_ response: StoredResponse, for key: ResponseKey, of call: Int = .max) async {
     await inBackground { store in
-      if let folder = store.folder { return store.write(response, for: key, in: folder) }
-      store.withEntries { $0.insert(.memory(key, response), size: response.size, for: Self.name(key)) }
+      store.withState { state in
+        if state.isOutdated(call, for: key) { return }
+        let name = Self.name(key)
+        if call < .max { state.latest.insert(call, size: 1, for: name) }
+        if let folder = store.folder { return Self.write(response, for: key, in: folder, &state.entries) }
+        state.entries.insert(.memory(key, response), size: response.size, for: name)
+      }
     }
   }
 
-  private func write(_ response: StoredResponse, for key: ResponseKey, in folder: URL) {
-    let name = Self.name(key)
+  private static func write(
+    _ response: StoredResponse, for key: ResponseKey, in folder: URL, _ entries: inout Entries
+  ) {
+    let name = name(key)
     let content = (try? PropertyListEncoder().encode(response)) ?? Data()
-    let data = Self.checksum(content, key) + content
-    withEntries { entries in
-      let file = folder.appendingPathComponent("\(name).\(entries.lastUse + 1)")
-      do {
-        // The user or the system may have removed the folder, with other caches of the app.
-        try Self.create(folder)
-        // An incomplete file is deleted when it is read.
-        try data.write(to: file)
-      } catch {
-        entries.remove(name)
-        return Self.deleteFile(.file(file))
-      }
-      try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-      entries.insert(.file(file), size: data.count, for: name)
+    let data = checksum(content, key) + content
+    let file = folder.appendingPathComponent("\(name).\(entries.lastUse + 1)")
+    do {
+      // The user or the system may have removed the folder, with other caches of the app.
+      try create(folder)
+      // An incomplete file is deleted when it is read.
+      try data.write(to: file)
+    } catch {
+      entries.remove(name)
+      return deleteFile(.file(file))
     }
+    try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+    entries.insert(.file(file), size: data.count, for: name)
   }
 
   /// Removes the response for this key.
@@ -133,15 +164,21 @@ nonisolated final class ResponseStore: Sendable {
   /// Removes the responses for all keys with this URL.
   func removeAll(for url: String) async {
     let prefix = NetworkHash.text(of: url)
-    await inBackground { store in store.withEntries { $0.removeAll { $0.hasPrefix(prefix) } } }
+    await inBackground { store in
+      store.withState { state in
+        state.entries.removeAll { $0.hasPrefix(prefix) }
+        state.latest.insert(state.nextNumber(), size: 1, for: prefix)
+      }
+    }
   }
 
   /// Removes all responses, including those that another process, such as an app extension, has put into the folder
   /// since this store was made.
   func removeAll() async {
     await inBackground { store in
-      store.withEntries { entries in
-        entries.removeAll { _ in true }
+      store.withState { state in
+        state.entries.removeAll { _ in true }
+        state.removalOfAll = state.nextNumber()
         guard let folder = store.folder else { return }
         for use in Self.uses(in: folder) { Self.deleteFile(.file(use.file)) }
       }
