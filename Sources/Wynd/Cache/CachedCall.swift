@@ -27,7 +27,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     self.plan = plan
     self.permissions = permissions
     key = cache.key(plan)
-    number = cache.store.startCall()
+    number = await cache.store.startCall()
     let request = plan.request
     let found = await cache.store.response(for: key)
     if let found, found.isVariantIndex {

@@ -21,22 +21,32 @@ nonisolated final class ResponseStore: Sendable {
     var unread: URL?
     /// Calls and removals are numbered in the order in which they start, which no change of the clock disturbs.
     var lastNumber = 0
-    /// The number of the latest removal of all responses.
-    var removalOfAll = 0
-    /// The number of the latest removal of a URL, and of the latest call whose response was stored, by their names. Only
-    /// calls at the same time need them, so a thousand are enough.
-    var latest = NetworkLeastRecentlyUsed<String, Int>(capacity: 1000)
+    /// The number of the latest removal of a URL, and of the latest call whose response was stored, by their names.
+    var latest: [String: Int] = [:]
+    /// No response of a call with a smaller number is stored.
+    var firstStorable = 0
 
     mutating func nextNumber() -> Int {
       lastNumber += 1
       return lastNumber
     }
 
+    mutating func note(_ number: Int, for name: String) {
+      latest[name] = number
+      if latest.count > 1000 { forget() }
+    }
+
+    /// Forgets the numbers, so that no response of a call that is under way is stored.
+    mutating func forget() {
+      latest = [:]
+      firstStorable = nextNumber()
+    }
+
     /// Whether the response of a call must not be stored: what is stored is of a later call, or was removed since this
     /// one started. The server may have read the response before the change that was the reason.
     func isOutdated(_ call: Int, for key: ResponseKey) -> Bool {
       let names = [NetworkHash.text(of: key.url), ResponseStore.name(key)]
-      return removalOfAll > call || names.contains { latest.entries[$0].map { $0.value > call } ?? false }
+      return call < firstStorable || names.contains { latest[$0, default: 0] > call }
     }
   }
 
@@ -72,7 +82,7 @@ nonisolated final class ResponseStore: Sendable {
   }
 
   /// The number of a call that starts now.
-  func startCall() -> Int { state.withLock { $0.nextNumber() } }
+  func startCall() async -> Int { await inBackground { store in store.state.withLock { $0.nextNumber() } } }
 
   private static func add(filesIn folder: URL, to entries: inout Entries) {
     for use in uses(in: folder).sorted(by: { $0.number < $1.number }) {
@@ -129,7 +139,7 @@ nonisolated final class ResponseStore: Sendable {
       store.withState { state in
         if state.isOutdated(call, for: key) { return }
         let name = Self.name(key)
-        if call < .max { state.latest.insert(call, size: 1, for: name) }
+        if call < .max { state.note(call, for: name) }
         if let folder = store.folder { return Self.write(response, for: key, in: folder, &state.entries) }
         state.entries.insert(.memory(key, response), size: response.size, for: name)
       }
@@ -167,7 +177,7 @@ nonisolated final class ResponseStore: Sendable {
     await inBackground { store in
       store.withState { state in
         state.entries.removeAll { $0.hasPrefix(prefix) }
-        state.latest.insert(state.nextNumber(), size: 1, for: prefix)
+        state.note(state.nextNumber(), for: prefix)
       }
     }
   }
@@ -178,7 +188,7 @@ nonisolated final class ResponseStore: Sendable {
     await inBackground { store in
       store.withState { state in
         state.entries.removeAll { _ in true }
-        state.removalOfAll = state.nextNumber()
+        state.forget()
         guard let folder = store.folder else { return }
         for use in Self.uses(in: folder) { Self.deleteFile(.file(use.file)) }
       }

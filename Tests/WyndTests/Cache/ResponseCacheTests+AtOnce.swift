@@ -60,6 +60,17 @@ extension ResponseCacheTests {
     }
   }
 
+  /// The cache remembers a thousand of them, and does not grow without limit.
+  @Test func moreChangesThanTheCacheRemembersMakeTheResponseOld() async throws {
+    try await Self.withSlowGET([.status(204)]) { client, _ in
+      for number in 0...1000 {
+        _ = try await client.networkResponse(for: try Self.request(path: "/\(number)", method: "PUT"))
+      }
+    } then: { client in
+      try await Self.get(returns: "", .network, from: client)
+    }
+  }
+
   /// The user pulls to refresh while the list is loading.
   @Test func anOlderResponseDoesNotReplaceANewerOne() async throws {
     try await Self.withSlowGET([.ok("new", headers: Self.fresh)]) { client, _ in
