@@ -21,6 +21,9 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks", dependencies: ["AllocationCounter", "LoopbackServer", "Wynd"],
       path: "Benchmarks"),
+    .executableTarget(
+      name: "CacheSuite", dependencies: ["Wynd"], path: "CacheSuite",
+      exclude: ["check", "expected-failures.txt", "suite.mjs"]),
     .executableTarget(name: "Simulator", dependencies: ["Simulation"], path: "Simulator"),
   ]
 )
