@@ -76,21 +76,6 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// The body of the response, if there was one; of the last attempt if the call was retried.
   public var data: Data? { received?.data }
 
-  // MARK: Unwrapping `cause` is the error of the same request that this one wraps, `thrown` that of a middleware, a
-  // transfer or an endpoint, `inner` either of them, perhaps of another request. `failure` has all attempts, `received`
-  // is the response, and `unmapped` the error of the request in place of the one that a middleware made of it.
-
-  var received: (response: HTTPURLResponse, data: Data?)? {
-    switch self {
-    case .noResponseData(let response): return (response, nil)
-    case .endpointError(let response, let data): return (response, data)
-    case .undecodable(_, let response, let data): return (response, data)
-    default: break
-    }
-    // A `NetworkError` that was thrown may belong to another request.
-    return cause?.received
-  }
-
   /// Every attempt of the call, in order. An error that is not wrapped in a ``RetryFailure`` has none;
   /// ``RetryPolicy/onEvent`` receives them.
   public var attempts: [NetworkAttempt] { failure?.attempts ?? [] }
@@ -102,34 +87,6 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   public var urlError: URLError? {
     if case .urlError(let error) = self { return error }
     return thrown as? URLError ?? (thrown as? Self)?.urlError ?? cause?.urlError
-  }
-
-  var failure: RetryFailure? { if case .inaccessible(let failure) = self { failure } else { cause?.failure } }
-
-  /// The error of a middleware, a transfer or an endpoint.
-  var thrown: (any Swift.Error)? {
-    switch self {
-    case .generalError(let error), .middlewareError(let error, _): error
-    default: nil
-    }
-  }
-
-  /// The error of the same request that this one wraps.
-  var cause: Self? {
-    switch self {
-    case .middlewareError(_, let cause): cause
-    case .inaccessible(let failure): failure.lastError
-    default: nil
-    }
-  }
-
-  /// The error that this one wraps, perhaps that of another request.
-  var inner: Self? { cause ?? thrown as? Self ?? (thrown as? URLError).map { .urlError($0) } }
-
-  /// The error of the request, unwrapped from ``middlewareError(_:_:)``. After a refused renewal it remains wrapped, so
-  /// that the rejection has no further consequences.
-  var unmapped: Self {
-    if case .middlewareError(let error, let cause) = self, !(error is NetworkError) { cause.unmapped } else { self }
   }
 
   /// Whether the call was canceled, by the caller or by the system. Do not show this as a failure.
