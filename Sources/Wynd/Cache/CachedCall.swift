@@ -17,8 +17,8 @@ nonisolated struct NetworkCachedCall: Sendable {
   private let storedKey: ResponseKey
   /// The response that suits the request, if it is stored.
   private let stored: StoredResponse?
-  /// The number of this call in the store.
-  private let number: Int
+  /// When this call had looked into the store.
+  private let startedAt: Foundation.Date
 
   init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ permissions: NetworkCachePermissions) async {
     self.cache = cache
@@ -27,7 +27,6 @@ nonisolated struct NetworkCachedCall: Sendable {
     self.plan = plan
     self.permissions = permissions
     key = cache.key(plan)
-    number = await cache.store.startCall()
     let request = plan.request
     let found = await cache.store.response(for: key)
     if let found, found.isVariantIndex {
@@ -37,6 +36,7 @@ nonisolated struct NetworkCachedCall: Sendable {
       storedKey = key
       stored = found
     }
+    startedAt = Foundation.Date()
   }
 
   func respond() async throws(NetworkError) -> NetworkResponse<Data> {
@@ -116,7 +116,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     case .differs: return nil
     case .confirms: return stored
     case .updates:
-      let requestedAt = Self.requestedAt(notModified)
+      let requestedAt = requestedAt(notModified)
       let renewed = StoredResponse(notModified.response, renewing: stored, to: request, requestedAt: requestedAt)
       guard let renewed else { return nil }
       await save(renewed)
@@ -140,10 +140,9 @@ nonisolated struct NetworkCachedCall: Sendable {
   ) async throws(NetworkError) -> NetworkResponse<Data> {
     var plan = plan
     plan.request = request
-    let startedAt = Foundation.Date()
     do {
       let response = try await cache.base.perform(plan).get()
-      if response.statusCode != 304 { await keep(response, requestedAt: Self.requestedAt(response)) }
+      if response.statusCode != 304 { await keep(response, requestedAt: requestedAt(response)) }
       return response
     } catch {
       // The start of the last attempt is not known. With an earlier time, the response appears older.
@@ -152,10 +151,11 @@ nonisolated struct NetworkCachedCall: Sendable {
     }
   }
 
-  /// When the attempt that has just received this response started. Earlier attempts and waits do not make a response
+  /// When this response was requested, which has just arrived. Earlier attempts and the waits after them do not make it
   /// older.
-  private static func requestedAt(_ response: NetworkResponse<Data>) -> Foundation.Date {
-    response.success.map(start) ?? Foundation.Date()
+  private func requestedAt(_ response: NetworkResponse<Data>) -> Foundation.Date {
+    let attempt = response.success.map(Self.start) ?? Foundation.Date()
+    return response.failures.isEmpty ? min(startedAt, attempt) : attempt
   }
 
   /// The start of an attempt that has just ended.
@@ -184,30 +184,23 @@ nonisolated struct NetworkCachedCall: Sendable {
     // such as the renewal of a credential.
     let isClientError = 400..<500 ~= lastError.errorResponse?.statusCode ?? 0
     let isRefused = isClientError && !error.isOutage
-    if isRefused { await cache.store.remove(storedKey) }
+    if isRefused { await cache.store.remove(storedKey, requestedAt: requestedAt) }
   }
 
   /// Stores a response. One that cannot be stored shows that the stored one is out of date.
   private func keep(_ response: NetworkResponse<Data>, requestedAt: Foundation.Date) async {
     if !isOfSameUser { return }
     guard let new = StoredResponse(response, to: request, requestedAt: requestedAt) else {
-      await cache.store.remove(storedKey)
-      return
+      return await cache.store.remove(storedKey, requestedAt: requestedAt)
     }
     await save(new)
   }
 
   private func save(_ new: StoredResponse) async {
-    guard new.isStorable else {
-      await cache.store.remove(storedKey)
-      return
-    }
-    guard new.hasVariants else {
-      await cache.store.store(new, for: key, of: number)
-      return
-    }
+    guard new.isStorable else { return await cache.store.remove(storedKey, requestedAt: new.requestedAt) }
+    guard new.hasVariants else { return await cache.store.store(new, for: key) }
     let variant = await index(for: new).variant(of: request)
-    await cache.store.store(new, for: key.withVariant(variant), of: number)
+    await cache.store.store(new, for: key.withVariant(variant))
   }
 
   /// The index of the variants of which `new` is one. If the server now varies by other fields, or did not vary in
@@ -219,7 +212,7 @@ nonisolated struct NetworkCachedCall: Sendable {
       return found
     }
     let index = StoredResponse(indexOfVariants: new)
-    await cache.store.store(index, for: key, of: number)
+    await cache.store.store(index, for: key)
     return index
   }
 }

@@ -15,7 +15,7 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
   var entries: [Key: Entry] = [:]
   /// The keys in the order of their uses, the oldest first. A key that was used again or removed is still in its old
   /// place, with the number of that use.
-  private var order: ArraySlice<(key: Key, use: Int)> = []
+  private(set) var order: ArraySlice<(key: Key, use: Int)> = []
 
   init(capacity: Int, delete: @escaping @Sendable (Value) -> Void = { _ in }) {
     self.capacity = capacity

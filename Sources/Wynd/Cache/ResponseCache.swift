@@ -37,8 +37,8 @@ public import Foundation
 /// has added a credential: the cache does not know whose it is. A key of the app belongs in the client's header fields.
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless
-/// the server refused it with an error status, or it was not sent. One that is declared to only read
-/// (``Endpoint/isReadOnly``) removes nothing. The response of a call that started before such a removal is not stored,
+/// the server refused it with an error status other than 404, 409, 410 and 412, or it was not sent. One that is declared
+/// to only read (``Endpoint/isReadOnly``) removes nothing. The response of a call that started before such a removal is not stored,
 /// because the server may have read it before the change. Neither is one that arrives after that of a later call.
 nonisolated public struct ResponseCache: Sendable {
   let store: ResponseStore
@@ -65,8 +65,9 @@ nonisolated public struct ResponseCache: Sendable {
     base = performer
   }
 
-  /// Makes a cache in a folder, which only the user can read. Two processes, such as an app and its extension, may use
-  /// the same folder.
+  /// Makes a cache in a folder, which only the user can read. Other caches of the process on the same folder share what
+  /// is stored, and the capacity of the first of them. Two processes, such as an app and its extension, may use the same
+  /// folder too, but a change that one of them makes removes nothing that the other one has stored.
   ///
   /// - Parameters:
   ///   - folder: A folder in the app's caches directory, which must not be used for anything else. It is created if it
@@ -80,7 +81,7 @@ nonisolated public struct ResponseCache: Sendable {
     in folder: URL, capacity: Int = 50_000_000, servesStaleIfError: Bool = false,
     on performer: some NetworkSendingPerformer = URLSession.shared
   ) throws {
-    store = try ResponseStore(in: folder, capacity: capacity)
+    store = try ResponseStore.shared(in: folder, capacity: capacity)
     self.servesStaleIfError = servesStaleIfError
     base = performer
   }
@@ -118,6 +119,9 @@ nonisolated extension ResponseCache: NetworkPerformer {
     let isReadOnly = plan.isReadOnly ?? RepeatSafety.isReadOnly(plan.request.networkMethod)
     if isReadOnly, permissions.isCacheable {
       do throws(NetworkError) {
+        let url = Self.url(of: plan.request)
+        store.start(url)
+        defer { store.end(url) }
         return .success(try await NetworkCachedCall(self, plan, permissions).respond())
       } catch { return .failure(error) }
     }
@@ -129,13 +133,18 @@ nonisolated extension ResponseCache: NetworkPerformer {
 }
 
 nonisolated extension ResponseCache {
-  /// An unsafe request invalidates the stored responses, unless its response is an error status (RFC 9111 §4.4), or it
-  /// was not sent.
+  /// The error statuses that say that the resource is not what is stored. After a lost connection, they are often the
+  /// response to the repetition of a request that was carried out.
+  private static let statusesOfChangedResource: Set = [404, 409, 410, 412]
+
+  /// An unsafe request invalidates the stored responses, unless its response is another error status (RFC 9111 §4.4),
+  /// or it was not sent.
   private func invalidate(_ url: String, after result: Swift.Result<NetworkResponse<Data>, NetworkError>) async {
     if case .failure(let error) = result {
       if case .invalidRequest = error { return }
       let lastError = error.failure?.lastError ?? error
-      if lastError.errorResponse != nil || lastError.delivery == .notSent { return }
+      let isRefused = lastError.errorResponse.map { !Self.statusesOfChangedResource.contains($0.statusCode) } ?? false
+      if isRefused || lastError.delivery == .notSent { return }
     }
     await store.removeAll(for: url)
   }

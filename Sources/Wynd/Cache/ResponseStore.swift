@@ -5,7 +5,8 @@ import Foundation
 /// The process may end while a file is written, so an incomplete or modified file is deleted when it is read. File
 /// names contain the order of use, because reading file dates requires a privacy manifest.
 ///
-/// Two processes may share a folder. Each may lose a response that the other one replaces or evicts.
+/// Two processes may share a folder. Each may lose a response that the other one replaces or evicts. In one process, the
+/// caches on a folder share a store, because two of them would not notice each other's removals.
 nonisolated final class ResponseStore: Sendable {
   enum Entry: Sendable {
     case memory(ResponseKey, StoredResponse)
@@ -19,43 +20,37 @@ nonisolated final class ResponseStore: Sendable {
     var entries: Entries
     /// A folder whose files are not yet among the entries.
     var unread: URL?
-    /// Calls and removals are numbered in the order in which they start, which no change of the clock disturbs.
-    var lastNumber = 0
-    /// The number of the latest removal of a URL, and of the latest call whose response was stored, by their names.
-    var latest: [String: Int] = [:]
-    /// No response of a call with a smaller number is stored.
-    var firstStorable = 0
-
-    mutating func nextNumber() -> Int {
-      lastNumber += 1
-      return lastNumber
-    }
-
-    mutating func note(_ number: Int, for name: String) {
-      latest[name] = number
-      if latest.count > 1000 { forget() }
-    }
-
-    /// Forgets the numbers, so that no response of a call that is under way is stored.
-    mutating func forget() {
-      latest = [:]
-      firstStorable = nextNumber()
-    }
-
-    /// Whether the response of a call must not be stored: what is stored is of a later call, or was removed since this
-    /// one started. The server may have read the response before the change that was the reason.
-    func isOutdated(_ call: Int, for key: ResponseKey) -> Bool {
-      let names = [NetworkHash.text(of: key.url), ResponseStore.name(key)]
-      return call < firstStorable || names.contains { latest[$0, default: 0] > call }
-    }
   }
 
   /// nil for a store in memory.
   private let folder: URL?
   private let state: NetworkLock<State>
+  /// Not a part of the state, which is locked while a file is written: a call starts on a thread of Swift's tasks.
+  private let callsUnderWay = NetworkLock(NetworkCallsUnderWay())
   /// One thread for each store, because one piece of work waits for the one before. To list a folder with thousands of
   /// files takes a second.
   private let queue = DispatchQueue(label: "Wynd.ResponseStore", qos: .userInitiated)
+
+  private struct InUse: Sendable {
+    let path: String
+    weak var store: ResponseStore?
+  }
+  /// The stores of this process in folders.
+  private static let inUse = NetworkLock<[InUse]>([])
+
+  /// The store in a folder, or a new one if none is in use.
+  static func shared(in folder: URL, capacity: Int) throws -> ResponseStore {
+    // The path of a folder that does not exist yet can differ: its links are not resolved.
+    try create(folder)
+    let path = folder.resolvingSymlinksInPath().standardizedFileURL.path
+    return try inUse.withLock { inUse in
+      inUse.removeAll { $0.store == nil }
+      if let store = inUse.first(where: { $0.path == path })?.store { return store }
+      let store = try ResponseStore(in: folder, capacity: capacity)
+      inUse.append(InUse(path: path, store: store))
+      return store
+    }
+  }
 
   init(capacity: Int) {
     folder = nil
@@ -71,18 +66,15 @@ nonisolated final class ResponseStore: Sendable {
   }
 
   func withEntries<Value: Sendable>(_ body: (inout Entries) -> Value) -> Value {
-    withState { state in body(&state.entries) }
-  }
-
-  private func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
     state.withLock { state in
       if let folder = state.unread.take() { Self.add(filesIn: folder, to: &state.entries) }
-      return body(&state)
+      return body(&state.entries)
     }
   }
 
-  /// The number of a call that starts now.
-  func startCall() async -> Int { await inBackground { store in store.state.withLock { $0.nextNumber() } } }
+  /// Every call has to be ended with `end`.
+  func start(_ url: String) { callsUnderWay.withLock { $0.start(url) } }
+  func end(_ url: String) { callsUnderWay.withLock { $0.end(url) } }
 
   private static func add(filesIn folder: URL, to entries: inout Entries) {
     for use in uses(in: folder).sorted(by: { $0.number < $1.number }) {
@@ -133,17 +125,19 @@ nonisolated final class ResponseStore: Sendable {
     return response
   }
 
-  /// Stores a response, unless it is larger than a quarter of the capacity, or out of date since its call started.
-  func store(_ response: StoredResponse, for key: ResponseKey, of call: Int = .max) async {
+  /// Stores a response, unless it is larger than a quarter of the capacity, or not the newest.
+  func store(_ response: StoredResponse, for key: ResponseKey) async {
     await inBackground { store in
-      store.withState { state in
-        if state.isOutdated(call, for: key) { return }
-        let name = Self.name(key)
-        if call < .max { state.note(call, for: name) }
-        if let folder = store.folder { return Self.write(response, for: key, in: folder, &state.entries) }
-        state.entries.insert(.memory(key, response), size: response.size, for: name)
+      store.withEntries { entries in
+        guard store.takeNewest(key, response.requestedAt) else { return }
+        if let folder = store.folder { return Self.write(response, for: key, in: folder, &entries) }
+        entries.insert(.memory(key, response), size: response.size, for: Self.name(key))
       }
     }
+  }
+
+  private func takeNewest(_ key: ResponseKey, _ requestedAt: Foundation.Date) -> Bool {
+    callsUnderWay.withLock { $0.takeNewest(key, requestedAt: requestedAt) }
   }
 
   private static func write(
@@ -166,18 +160,22 @@ nonisolated final class ResponseStore: Sendable {
     entries.insert(.file(file), size: data.count, for: name)
   }
 
-  /// Removes the response for this key.
-  func remove(_ key: ResponseKey) async {
-    await inBackground { store in store.withEntries { $0.remove(Self.name(key)) } }
+  /// Removes the response for this key, because of one that was requested at this date, unless a newer one is stored.
+  func remove(_ key: ResponseKey, requestedAt: Foundation.Date) async {
+    await inBackground { store in
+      store.withEntries { entries in
+        if store.takeNewest(key, requestedAt) { entries.remove(Self.name(key)) }
+      }
+    }
   }
 
   /// Removes the responses for all keys with this URL.
   func removeAll(for url: String) async {
     let prefix = NetworkHash.text(of: url)
     await inBackground { store in
-      store.withState { state in
-        state.entries.removeAll { $0.hasPrefix(prefix) }
-        state.note(state.nextNumber(), for: prefix)
+      store.withEntries { entries in
+        entries.removeAll { $0.hasPrefix(prefix) }
+        store.callsUnderWay.withLock { $0.remove(url, at: Foundation.Date()) }
       }
     }
   }
@@ -186,9 +184,9 @@ nonisolated final class ResponseStore: Sendable {
   /// since this store was made.
   func removeAll() async {
     await inBackground { store in
-      store.withState { state in
-        state.entries.removeAll { _ in true }
-        state.forget()
+      store.withEntries { entries in
+        entries.removeAll { _ in true }
+        store.callsUnderWay.withLock { $0.remove(nil, at: Foundation.Date()) }
         guard let folder = store.folder else { return }
         for use in Self.uses(in: folder) { Self.deleteFile(.file(use.file)) }
       }

@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import Wynd
+@testable import Wynd
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -8,99 +8,236 @@ import Wynd
 
 /// A response that arrives late does not replace what the cache has learned meanwhile.
 extension ResponseCacheTests {
-  /// Both kinds of cache, on a script whose first response is held back until the work is done.
+  static let freshVariant = fresh.merging(["Vary": "X-Language"]) { $1 }
+
+  /// Once with a cache in memory, and once with one on disk. `held` is the response that is held back, `earlier` are those
+  /// to the requests before it, and `later` those to the ones after it.
   private static func withSlowGET(
-    _ steps: [Step], _ work: @escaping @Sendable (NetworkClient, ResponseCache) async throws -> Void,
-    then check: (NetworkClient) async throws -> Void
+    _ held: Step = .ok("old", headers: fresh), after earlier: [Step] = [], then later: [Step],
+    _ work: (SlowGET) async throws -> Void
   ) async throws {
     let folder = try Folder()
     defer { withExtendedLifetime(folder) {} }
     for isOnDisk in [false, true] {
       let (started, response) = (Gate(), Gate())
       let script = NetworkScript { _, index in
-        if index > 0 { return steps[min(index, steps.count) - 1] }
+        if index < earlier.count { return earlier[index] }
+        if index > earlier.count { return later[min(index - earlier.count, later.count) - 1] }
         started.open()
         await response.wait()
-        return .ok("old", headers: fresh)
+        return held
       }
       let cache = isOnDisk ? try ResponseCache(in: folder.url, on: script) : ResponseCache(on: script)
       let client = client(cache)
-      async let slow = client.performNetworkRequest(try request())
-      await started.wait()
-      try await work(client, cache)
-      response.open()
-      #expect(try await slow.text == "old")
-      try await check(client)
+      try await work(SlowGET(client: client, cache: cache, started: started, response: response))
     }
   }
 
-  private static func get(
-    returns text: String, _ source: NetworkResponseSource, from client: NetworkClient, _ fields: [String: String] = [:]
-  ) async throws {
-    let response = try await client.networkResponse(for: try request(fields))
-    #expect(response.data.text == text && response.source == source)
+  private struct SlowGET {
+    let client: NetworkClient
+    let cache: ResponseCache
+    let started, response: Gate
+
+    /// Does some work while the GET is under way.
+    func during(
+      _ fields: [String: String] = [:], gets text: String = "old", _ work: () async throws -> Void
+    ) async throws {
+      let request = try ResponseCacheTests.request(fields)
+      async let slow = client.networkResponse(for: request, acceptsAnyStatus: true)
+      await started.wait()
+      try await work()
+      response.open()
+      #expect(try await slow.data.text == text)
+    }
+
+    func get(_ fields: [String: String] = [:], returns text: String, _ source: NetworkResponseSource) async throws {
+      let response = try await client.networkResponse(
+        for: try ResponseCacheTests.request(fields), acceptsAnyStatus: true)
+      #expect(response.data.text == text && response.source == source)
+    }
+
+    func reload(_ fields: [String: String] = [:]) async throws {
+      var request = try ResponseCacheTests.request(fields)
+      request.cachePolicy = .reloadIgnoringLocalCacheData
+      _ = try await client.networkResponse(for: request, acceptsAnyStatus: true)
+    }
+
+    func change(path: String = "/", method: String = "PUT") async throws {
+      _ = try await client.networkResponse(for: try ResponseCacheTests.request(path: path, method: method))
+    }
   }
 
   /// The list that is loading while the user saves a change.
-  @Test(arguments: ["PUT", "POST", "DELETE"]) func aChangeDuringAGETMakesItsResponseOld(_ method: String) async throws {
-    try await Self.withSlowGET([.status(204), .ok("new", headers: Self.fresh)]) { client, _ in
-      _ = try await client.networkResponse(for: try Self.request(method: method))
-    } then: { client in
-      try await Self.get(returns: "new", .network, from: client)
-      try await Self.get(returns: "new", .cache, from: client)
+  @Test(arguments: ["PUT", "POST", "DELETE"], [fresh, freshVariant])
+  func aChangeDuringAGETMakesItsResponseOld(_ method: String, _ fields: [String: String]) async throws {
+    try await Self.withSlowGET(.ok("old", headers: fields), then: [.status(204), .ok("new", headers: fields)]) { slow in
+      try await slow.during { try await slow.change(method: method) }
+      try await slow.get(returns: "new", .network)
+      try await slow.get(returns: "new", .cache)
+    }
+  }
+
+  /// The change has also removed an index of variants, and a later GET has made another one.
+  @Test func aVariantThatWasRequestedBeforeAChangeIsNotStored() async throws {
+    try await Self.withSlowGET(
+      .ok("old", headers: Self.freshVariant), then: [.status(204), .ok("new", headers: Self.freshVariant)]
+    ) { slow in
+      try await slow.during {
+        try await slow.change()
+        try await slow.get(returns: "new", .network)
+      }
+      try await slow.get(returns: "new", .cache)
     }
   }
 
   /// A change of another URL says nothing about this one.
   @Test func aChangeOfAnotherURLKeepsTheResponse() async throws {
-    try await Self.withSlowGET([.status(204)]) { client, _ in
-      _ = try await client.networkResponse(for: try Self.request(path: "/other", method: "PUT"))
-    } then: { client in
-      try await Self.get(returns: "old", .cache, from: client)
-    }
-  }
-
-  /// The cache remembers a thousand of them, and does not grow without limit.
-  @Test func moreChangesThanTheCacheRemembersMakeTheResponseOld() async throws {
-    try await Self.withSlowGET([.status(204)]) { client, _ in
-      for number in 0...1000 {
-        _ = try await client.networkResponse(for: try Self.request(path: "/\(number)", method: "PUT"))
-      }
-    } then: { client in
-      try await Self.get(returns: "", .network, from: client)
+    try await Self.withSlowGET(then: [.status(204)]) { slow in
+      try await slow.during { try await slow.change(path: "/other") }
+      try await slow.get(returns: "old", .cache)
     }
   }
 
   /// The user pulls to refresh while the list is loading.
-  @Test func anOlderResponseDoesNotReplaceANewerOne() async throws {
-    try await Self.withSlowGET([.ok("new", headers: Self.fresh)]) { client, _ in
-      var reload = try Self.request()
-      reload.cachePolicy = .reloadIgnoringLocalCacheData
-      _ = try await client.networkResponse(for: reload)
-    } then: { client in
-      try await Self.get(returns: "new", .cache, from: client)
+  @Test(arguments: [fresh, freshVariant]) func anOlderResponseDoesNotReplaceANewerOne(_ fields: [String: String])
+    async throws
+  {
+    let (old, new) = (Step.ok("old", headers: fields), Step.ok("new", headers: fields))
+    for earlier in [[], [Step.ok("first", headers: fields.merging(["Cache-Control": "max-age=0"]) { $1 })]] {
+      try await Self.withSlowGET(old, after: earlier, then: [new]) { slow in
+        if !earlier.isEmpty { try await slow.get(returns: "first", .network) }
+        try await slow.during { try await slow.reload() }
+        try await slow.get(returns: "new", .cache)
+      }
+    }
+  }
+
+  /// The server has withdrawn the resource, or no longer allows it to be stored.
+  @Test(arguments: [
+    Step.status(401), .status(403), .status(410), .status(404), .ok("", headers: ["Cache-Control": "no-store"]),
+    .ok("", headers: ["Vary": "*"]),
+  ])
+  func anOlderResponseIsNotStoredAfterARefusal(_ refusal: Step) async throws {
+    try await Self.withSlowGET(then: [refusal, .ok("new")]) { slow in
+      try await slow.during { try await slow.reload() }
+      try await slow.get(returns: "new", .network)
+    }
+  }
+
+  /// A refusal that arrives late does not remove a newer response.
+  @Test func anOlderRefusalDoesNotRemoveANewerResponse() async throws {
+    try await Self.withSlowGET(.status(410), then: [.ok("new", headers: Self.fresh)]) { slow in
+      try await slow.during(gets: "") { try await slow.reload() }
+      try await slow.get(returns: "new", .cache)
     }
   }
 
   /// Nothing of a user is stored who signs out while a response is on its way.
   @Test func nothingIsStoredAfterTheRemovalOfEverything() async throws {
-    try await Self.withSlowGET([.ok("new")]) { _, cache in
-      await cache.removeAll()
-    } then: { client in
-      try await Self.get(returns: "new", .network, from: client)
+    try await Self.withSlowGET(then: [.ok("new")]) { slow in
+      try await slow.during { await slow.cache.removeAll() }
+      try await slow.get(returns: "new", .network)
     }
   }
 
-  /// The languages of a document, requested in one order and received in another.
-  @Test func responsesOfOtherVariantsAreKept() async throws {
-    let varying = Self.fresh.merging(["Vary": "X-Language"]) { $1 }
-    try await Self.withSlowGET([.ok("de", headers: varying), .ok("en", headers: varying)]) { client, _ in
-      try await Self.get(returns: "de", .network, from: client, ["X-Language": "de"])
-    } then: { client in
-      // The slow response, without Vary, is older than what the cache knows of the URL.
-      try await Self.get(returns: "de", .cache, from: client, ["X-Language": "de"])
-      try await Self.get(returns: "en", .network, from: client, ["X-Language": "en"])
-      try await Self.get(returns: "de", .cache, from: client, ["X-Language": "de"])
+  /// An older 404 would be served in all languages.
+  @Test func anOlderResponseWithoutVaryDoesNotReplaceNewerVariants() async throws {
+    let first = Step.ok("first", headers: Self.freshVariant.merging(["Cache-Control": "max-age=0"]) { $1 })
+    let missing = Step.status(404, headers: Self.fresh)
+    let later = [Step.ok("de", headers: Self.freshVariant), .ok("en", headers: Self.freshVariant)]
+    for earlier in [[], [first]] {
+      try await Self.withSlowGET(missing, after: earlier, then: later) { slow in
+        if !earlier.isEmpty { try await slow.get(returns: "first", .network) }
+        try await slow.during(gets: "") { try await slow.get(["X-Language": "de"], returns: "de", .network) }
+        try await slow.get(["X-Language": "de"], returns: "de", .cache)
+        try await slow.get(["X-Language": "en"], returns: "en", .network)
+      }
     }
+  }
+
+  /// Another variant is not older, although it was requested before.
+  @Test func responsesOfOtherVariantsAreStored() async throws {
+    try await Self.withSlowGET(.ok("old", headers: Self.freshVariant), then: [.ok("de", headers: Self.freshVariant)]) {
+      slow in
+      try await slow.during { try await slow.get(["X-Language": "de"], returns: "de", .network) }
+      try await slow.get(returns: "old", .cache)
+      try await slow.get(["X-Language": "de"], returns: "de", .cache)
+    }
+  }
+
+  /// A call that waits to retry receives a newer response than one that starts meanwhile.
+  @Test func theResponseToARetryIsNewerThanOneThatWasRequestedBefore() async throws {
+    let (waiting, isStored) = (Gate(), DispatchSemaphore(value: 0))
+    let script = NetworkScript([.status(503), .ok("older", headers: Self.fresh), .ok("newer", headers: Self.fresh)])
+    let client = Self.client(ResponseCache(on: script))
+    let policy = RetryPolicy(shouldRetry: { _ in
+      waiting.open()
+      isStored.wait()
+      return true
+    })
+    async let retried = client.performNetworkRequest(try Self.request(), policy: policy.replacing(maxRetries: 1))
+    await waiting.wait()
+    #expect(try await client.performNetworkRequest(try Self.request()).text == "older")
+    isStored.signal()
+    #expect(try await retried.text == "newer")
+    #expect(try await client.performNetworkRequest(try Self.request()).text == "newer")
+    #expect(script.requests.count == 3)
+  }
+
+  /// The order of the fields differs from process to process.
+  @Test func theOrderOfTheFieldsOfASessionDoesNotMatter() throws {
+    let names = (0..<8).map { "X-\($0)" }
+    let scopes = try [1, 1000].map { capacity in
+      var fields = [String: String](minimumCapacity: capacity)
+      for name in names { fields[name] = "a" }
+      let session = URLSession.ephemeral { $0.httpAdditionalHeaders = fields }
+      return ResponseCache(on: session).key(NetworkCallPlan(try Self.request())).scope
+    }
+    #expect(scopes[0] == scopes[1])
+  }
+
+  /// A screen with many images.
+  @Test func manyResponsesAtOnceAreStored() async throws {
+    let script = NetworkScript { request, _ in .ok(request.url?.path ?? "", headers: Self.freshVariant) }
+    let client = Self.client(ResponseCache(on: script))
+    for _ in 0..<2 {
+      await withThrowingTaskGroup { group in
+        for number in 0..<1500 {
+          group.addTask { try await client.performNetworkRequest(try Self.request(path: "/\(number)")) }
+        }
+      }
+    }
+    #expect(script.requests.count == 1500)
+  }
+
+  /// What is kept of calls is forgotten when they have ended.
+  @Test func nothingIsKeptOfCallsThatHaveEnded() {
+    var calls = NetworkCallsUnderWay()
+    let key = ResponseKey(url: "a", scope: "")
+    let (early, late) = (Date(timeIntervalSinceNow: -1), Date())
+    calls.start("a")
+    calls.start("a")
+    var isNewest = [calls.takeNewest(key, requestedAt: late), calls.takeNewest(key, requestedAt: early)]
+    calls.end("a")
+    isNewest.append(calls.takeNewest(key, requestedAt: early))
+    #expect(isNewest == [true, false, false])
+    calls.end("a")
+    calls.remove("a", at: late)
+    isNewest = [calls.takeNewest(key, requestedAt: early)]
+    calls.start("a")
+    isNewest.append(calls.takeNewest(key, requestedAt: early))
+    #expect(isNewest == [true, true])
+  }
+
+  /// A variant that was requested earlier says nothing new about responses without variants.
+  @Test func theNewestVariantCountsForAResponseWithoutVariants() {
+    var calls = NetworkCallsUnderWay()
+    let key = ResponseKey(url: "a", scope: "")
+    calls.start("a")
+    let requests: [(String, TimeInterval)] = [("de", 3), ("en", 1), ("", 2), ("", 4)]
+    let isNewest = requests.map { variant, seconds in
+      calls.takeNewest(key.withVariant(variant), requestedAt: Date(timeIntervalSinceReferenceDate: seconds))
+    }
+    #expect(isNewest == [true, true, false, true])
   }
 }

@@ -14,6 +14,8 @@ extension AdHocEndpointTests {
     ("https://a.example/x?b=1+2&a=%2B%20c&sig=a/b=", "https://a.example/x?b=1+2&a=%2B%20c&sig=a/b="),
     ("https://a.example?c=1", "https://a.example/?c=1"), ("https://a.example/x?q=1#part", "https://a.example/x?q=1"),
     ("users/7", "https://a.example/v2/users/7"),
+    // From a code that was scanned.
+    ("HTTPS://A.EXAMPLE/X?Q", "HTTPS://A.EXAMPLE/X?Q"),
   ]
   @Test(arguments: sent) func sendsAURLAsItIsWritten(_ text: String, _ expected: String) async throws {
     let script = NetworkScript([.ok("[7]")])
@@ -36,6 +38,14 @@ extension AdHocEndpointTests {
   @Test func removesDotSegmentsOfAURL() throws {
     let url = try #require(URL(string: "https://a.example/a/../b/./c?d=.."))
     #expect(try AdHocEndpoint.get(url, as: Void.self).url.absoluteString == "https://a.example/b/c?d=..")
+  }
+
+  @Test func aRelativeURLWithABaseIsThatURL() throws {
+    let base = URL(string: "https://a.example/b/c/d")
+    let url = try #require(URL(string: "../x#part", relativeTo: base))
+    #expect(try AdHocEndpoint.get(url, as: Void.self).url.absoluteString == "https://a.example/b/x")
+    #expect(
+      try AdHocEndpoint.get(url, query: ["a": 1], as: Void.self).url.absoluteString == "https://a.example/b/x?a=1")
   }
 
   @Test(arguments: [

@@ -178,6 +178,34 @@ import Wynd
       #expect(!server.requests.contains { $0.target == "/canceled" })
     }
 
+    /// A canceled one gives its place to nobody, because it had none.
+    @Test func waitingPOSTsAreSentInTheirOrder() async throws {
+      let server = try LoopbackServer { $0.target == "/get" ? .ok("x") : .hang }
+      let session = URLSession.ephemeral { $0.httpMaximumConnectionsPerHost = 1 }
+      let tasks = (0..<4).map { number in
+        session.performNetworkRequest(URLRequest(url: server.url("/\(number)"), method: "POST")) { _ in }
+      }
+      await until { server.openRequests == 1 }
+      tasks[1].cancel()
+      // What a place that was given away wrongly would have sent is there before the response to this.
+      _ = try await Self.session().performNetworkRequest(server.url("/get"))
+      #expect(server.requests.map(\.target) == ["/0", "/get"])
+      tasks[0].cancel()
+      await until { server.requests.count == 3 }
+      tasks[2].cancel()
+      await until { server.requests.count == 4 }
+      tasks[3].cancel()
+      #expect(server.requests.map(\.target) == ["/0", "/get", "/2", "/3"])
+    }
+
+    /// URLSession itself makes connections then, too.
+    @Test func aSessionWithoutConnectionsSendsPOSTs() async throws {
+      let server = try LoopbackServer(script: .ok("x"))
+      let session = URLSession.ephemeral { $0.httpMaximumConnectionsPerHost = 0 }
+      let request = URLRequest(url: server.url(), method: "POST")
+      #expect(try await session.performNetworkRequest(request, policy: RetryPolicy(deadline: .seconds(60))).text == "x")
+    }
+
     /// The body of a canceled request does not stay in memory until it would have been sent.
     @Test func aCanceledPOSTThatWaitedIsReleased() async throws {
       let server = try LoopbackServer(script: .hang)
