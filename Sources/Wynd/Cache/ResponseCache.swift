@@ -38,8 +38,8 @@ public import Foundation
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless
 /// the server refused it with an error status other than 404, 409, 410 and 412, or it was not sent. One that is declared
-/// to only read (``Endpoint/isReadOnly``) removes nothing. The response of a call that started before such a removal is not stored,
-/// because the server may have read it before the change. Neither is one that arrives after that of a later call.
+/// to only read (``Endpoint/isReadOnly``) removes nothing. A response that was requested before such a removal is not
+/// stored, because the server may have read it before the change. Neither is one that arrives after a newer one.
 nonisolated public struct ResponseCache: Sendable {
   let store: ResponseStore
   let servesStaleIfError: Bool
