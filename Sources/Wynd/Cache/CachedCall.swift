@@ -76,7 +76,9 @@ nonisolated struct NetworkCachedCall: Sendable {
     do {
       return try await validated(stored, plan)
     } catch {
-      guard error.isOutage, isOfSameUser else { throw error }
+      // Removed meanwhile, for example at a sign-out.
+      let isStillStored = await cache.store.response(for: storedKey) != nil
+      guard error.isOutage, isOfSameUser, isStillStored else { throw error }
       return try served(stored, as: .cache, because: error)
     }
   }

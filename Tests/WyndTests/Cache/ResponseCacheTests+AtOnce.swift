@@ -13,7 +13,7 @@ extension ResponseCacheTests {
   /// Once with a cache in memory, and once with one on disk. `held` is the response that is held back, `earlier` are those
   /// to the requests before it, and `later` those to the ones after it.
   private static func withSlowGET(
-    _ held: Step = .ok("old", headers: fresh), after earlier: [Step] = [], then later: [Step],
+    _ held: Step = .ok("old", headers: fresh), after earlier: [Step] = [], then later: [Step] = [], stale: Bool = false,
     _ work: (SlowGET) async throws -> Void
   ) async throws {
     let folder = try Folder()
@@ -27,7 +27,10 @@ extension ResponseCacheTests {
         await response.wait()
         return held
       }
-      let cache = isOnDisk ? try ResponseCache(in: folder.url, on: script) : ResponseCache(on: script)
+      let cache =
+        isOnDisk
+        ? try ResponseCache(in: folder.url, servesStaleIfError: stale, on: script)
+        : ResponseCache(servesStaleIfError: stale, on: script)
       let client = client(cache)
       try await work(SlowGET(client: client, cache: cache, started: started, response: response))
     }
@@ -137,6 +140,17 @@ extension ResponseCacheTests {
     try await Self.withSlowGET(then: [.ok("new")]) { slow in
       try await slow.during { await slow.cache.removeAll() }
       try await slow.get(returns: "new", .network)
+    }
+  }
+
+  /// What a user has removed does not come back in an outage.
+  @Test func aResponseThatWasRemovedIsNotServedInPlaceOfAnError() async throws {
+    let earlier = [Step.ok("old", headers: ["Cache-Control": "max-age=0"])]
+    for isRemoved in [true, false] {
+      try await Self.withSlowGET(.status(503), after: earlier, stale: true) { slow in
+        try await slow.get(returns: "old", .network)
+        try await slow.during(gets: isRemoved ? "" : "old") { if isRemoved { await slow.cache.removeAll() } }
+      }
     }
   }
 
