@@ -42,7 +42,7 @@ nonisolated final class ResponseStore: Sendable {
   static func shared(in folder: URL, capacity: Int) throws -> ResponseStore {
     // The path of a folder that does not exist yet can differ: its links are not resolved.
     try create(folder)
-    let path = folder.resolvingSymlinksInPath().standardizedFileURL.path
+    let path = folder.resolvingSymlinksInPath().path
     return try inUse.withLock { inUse in
       inUse.removeAll { $0.store == nil }
       if let store = inUse.first(where: { $0.path == path })?.store { return store }
