@@ -84,7 +84,9 @@ nonisolated enum NetworkEndpointURL {
 
   /// The host as it is written in a URL: in ASCII, with an IPv6 address in brackets.
   private static func host(_ host: String) throws(NetworkError) -> String {
-    try check(!host.contains("://"), "the host has a scheme; write its name, the rest as scheme and path")
+    // Foundation allocates to look for a text.
+    let hasScheme = host.utf8.contains(UInt8(ascii: "/")) && host.contains("://")
+    try check(!hasScheme, "the host has a scheme; write its name, the rest as scheme and path")
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     let address = isBracketed ? String(host.dropFirst().dropLast()) : host
     // A single colon precedes a port.
@@ -117,7 +119,7 @@ nonisolated enum NetworkEndpointURL {
   private static func isNumber(_ label: Substring) -> Bool {
     let digits = label.lowercased()
     if digits.hasPrefix("0x") { return digits.utf8.dropFirst(2).allSatisfy("0123456789abcdef".utf8.contains) }
-    return digits.utf8.allSatisfy("0123456789".utf8.contains)
+    return digits.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
   }
 
   /// Whether a segment of the path is “.” or “..”. Only some paths are split, because that takes a microsecond.
