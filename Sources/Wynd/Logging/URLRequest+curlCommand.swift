@@ -90,7 +90,10 @@ nonisolated private struct NetworkCURLCommand {
 
   // MARK: Quotes and secrets
 
-  private func quoted(_ text: String) -> String { "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'" }
+  /// Literally, because a shell does not know that a combining mark belongs to the quote before it.
+  private func quoted(_ text: String) -> String {
+    "'" + text.replacingOccurrences(of: "'", with: "'\\''", options: .literal) + "'"
+  }
 
   /// A name and its value, or a shell variable in place of a value that is secret.
   private func pair(_ name: String, _ separator: String, _ value: String, place: String) -> String {

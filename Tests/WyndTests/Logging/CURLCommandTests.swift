@@ -23,6 +23,8 @@
       (#"{"name":"O'Brien & «sons»"}"#, "application/json"), ("@/etc/hostname", nil),
       ("a\nb\\n$HOME `id` \"q\"", "text/plain"),
       ("'", nil),
+      // The quote has a combining accent. Otherwise it would end the argument, and a shell would run what follows.
+      ("it'\u{300}; exit 3; '", "text/plain"),
     ]
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/curl")), arguments: bodies)
