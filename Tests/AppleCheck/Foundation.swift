@@ -288,6 +288,7 @@ extension String {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
     public static let regularExpression = CompareOptions(rawValue: 1)
+    public static let literal = CompareOptions(rawValue: 2)
   }
   public struct Encoding: Sendable {
     public static let utf8 = Encoding()

@@ -122,7 +122,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   public var account: String? { state.withLock { $0.account } }
 
   /// Signs a user in, in place of another one. Calls that started with another user's credential are not sent again,
-  /// but fail with `URLError.userAuthenticationRequired`. A renewal for that user has no effect.
+  /// but fail with `URLError.userAuthenticationRequired`. A renewal for that user is canceled, and has no effect.
   ///
   /// - Parameters:
   ///   - credential: The credential of the user.
@@ -138,11 +138,15 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     // Not while the state is locked: a credential of the app may read this object.
     let headers = credential?.headers ?? [:]
     note(headers)
-    state.withLock { state in
+    let renewal = state.withLock { state in
+      let renewal = state.renewal
       state = State(
         credential: credential, headers: headers, account: account, headersAtSignIn: headers, number: state.number + 1)
       report(credential)
+      return renewal
     }
+    // Its result is not needed any more, and calls wait for it.
+    renewal?.work.cancel()
   }
 
   /// Called while the state is locked, so that changes are reported in their order.
@@ -178,9 +182,11 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       return try await next(signed(request, credential))
     } catch let error as NetworkError {
       // Even if a middleware threw another error in place of the response.
-      guard let response = error.errorResponse, mayRenew(credential, after: response, to: request, call)
-      else { throw error }
-      return try await sendRenewed(error)
+      guard let response = error.errorResponse, isRejected(credential, by: response) else { throw error }
+      if mayRepeat(request, call) { return try await sendRenewed(error) }
+      // The next call has a new credential.
+      _ = renewal(of: known, call.client)
+      throw error
     }
   }
 
@@ -192,13 +198,13 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     return known.headers.keys.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
   }
 
-  /// Whether a rejected credential is renewed, and the request sent again.
-  private func mayRenew(
-    _ credential: Credential, after response: HTTPURLResponse, to request: URLRequest, _ call: NetworkCall
-  ) -> Bool {
-    if renew == nil || !credential.isRejected(by: response) { return false }
-    // The rejection has to come from the service itself, not from another server after a redirect.
-    if NetworkOrigin(response.url) != origin { return false }
+  /// Whether the service itself, and not another server after a redirect, has rejected a credential that can be renewed.
+  private func isRejected(_ credential: Credential, by response: HTTPURLResponse) -> Bool {
+    renew != nil && credential.isRejected(by: response) && NetworkOrigin(response.url) == origin
+  }
+
+  /// Whether a request whose credential was rejected is sent again.
+  private func mayRepeat(_ request: URLRequest, _ call: NetworkCall) -> Bool {
     if request.httpBodyStream != nil { return false }
     if RepeatSafety(of: request, isReadOnly: call.plan.isReadOnly).isSafe { return true }
     // A server before a redirect may have applied the request.
@@ -283,8 +289,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
         guard finish(number, with: new) else { throw URLError(.userAuthenticationRequired) }
         return new
       } catch {
-        fail(number, with: error)
-        throw error
+        throw fail(number, with: error)
       }
     }
   }
@@ -305,15 +310,17 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     }
   }
 
-  /// Ends a renewal that failed, and with it the session of its user if it was refused.
-  private func fail(_ number: Int, with error: any Swift.Error) {
+  /// Ends a renewal that failed, and with it the session of its user if it was refused. Returns the error for the calls
+  /// that wait: if the user has signed in or out since it started, that is the reason.
+  private func fail(_ number: Int, with error: any Swift.Error) -> any Swift.Error {
     let isRefused = Self.isRefused(error)
-    state.withLock { state in
-      if state.number != number { return }
+    return state.withLock { state in
+      if state.number != number { return URLError(.userAuthenticationRequired) }
       state.renewal = nil
-      if !isRefused { return }
+      if !isRefused { return error }
       state = State(number: number + 1)
       report(nil, because: error)
+      return error
     }
   }
 

@@ -93,6 +93,25 @@ extension AuthenticationTests {
     #expect(service.count("Bearer new1") == 0)
   }
 
+  /// A renewal can take as long as a person needs, and nobody waits for it any more.
+  @Test(arguments: [nil, "other"]) func anotherUserEndsTheRenewalAndTheCallsThatWait(_ token: String?) async throws {
+    let (asked, canceled) = (Gate(), Gate())
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      asked.open()
+      do { try await Task.sleep(for: .seconds(600)) } catch { canceled.open() }
+      try Task.checkCancellation()
+      return BearerToken("new")
+    }
+    let client = Self.client(NetworkScript([.status(401), .ok("x")]), authentication)
+    let call = Task { try await Self.get(client) }
+    await asked.wait()
+    if let token { authentication.signIn(BearerToken(token)) } else { authentication.signOut() }
+    await canceled.wait()
+    let error = await #expect(throws: NetworkError.self) { try await call.value }
+    #expect(error?.urlError?.code == .userAuthenticationRequired && error?.isCancellation == false)
+    #expect(authentication.credential == token.map { BearerToken($0) })
+  }
+
   /// The call that waits for the renewal has failed at the same host just before.
   @Test(arguments: [false, true]) func renewalDoesNotWaitForTheRetryBudgetOfItsCall(ofItsOwn: Bool) async throws {
     let budget = RetryBudget()
