@@ -131,7 +131,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   public func signIn(_ credential: Credential, as account: String? = nil) { change(to: credential, account) }
 
   /// Removes the credential. Requests are then sent without one, and calls that started with it are not sent again, but
-  /// fail with `URLError.userAuthenticationRequired`.
+  /// fail with `URLError.userAuthenticationRequired`. A renewal is canceled, and has no effect.
   public func signOut() { change(to: nil, nil) }
 
   private func change(to credential: Credential?, _ account: String?) {

@@ -11,7 +11,7 @@ nonisolated extension URL {
     let scheme = all.prefix { !":/?#".utf8.contains($0) }
     let afterScheme = all.dropFirst(scheme.count)
     let rest = afterScheme.first == UInt8(ascii: ":") ? afterScheme.dropFirst() : all
-    let hasHost = Substring(rest).hasPrefix("//")
+    let hasHost = Array(rest.prefix(2)) == Array("//".utf8)
     // The host is left to Foundation, because an internationalized one is not percent-encoded.
     let path = hasHost ? rest.dropFirst(2).drop { !"/?#".utf8.contains($0) } : all
     // A later “#” belongs to the fragment, which cannot contain one.
