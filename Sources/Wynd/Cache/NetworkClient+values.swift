@@ -43,18 +43,11 @@ nonisolated extension NetworkClient {
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let defaults = defaults
     var plan = try endpoint.plan(policy, nil, defaults)
-    if let stored, !isFresh(stored), plan.request.cachePolicy == .useProtocolCachePolicy {
+    let isFresh = stored?.values[StoredResponse.self]?.freshness.isFresh(at: Foundation.Date()) == true
+    if stored != nil, !isFresh, plan.request.cachePolicy == .useProtocolCachePolicy {
       plan.request.cachePolicy = .reloadRevalidatingCacheData
     }
     return try await response(of: plan, endpoint, defaults)
-  }
-
-  /// Whether a response of the cache can be served without a request.
-  private func isFresh(_ response: NetworkResponse<some Sendable>) -> Bool {
-    guard let url = response.response.url else { return false }
-    let body = NetworkResponse(data: response.data, response: response.response)
-    let stored = StoredResponse(body, to: URLRequest(url: url))
-    return stored?.isFresh(at: Foundation.Date()) == true
   }
 
   /// The response that a cache has stored. Throws an error if there is none, without sending the request.

@@ -38,13 +38,15 @@ public import Foundation
 ///
 /// An unsafe request (POST, PUT, PATCH, DELETE) removes the stored responses for its URL, for all credentials, unless
 /// the server refused it with an error status other than 404, 409, 410 and 412, or it was not sent. One that is declared
-/// to only read (``Endpoint/isReadOnly``) removes nothing. A response that was requested before such a removal is not
-/// stored, because the server may have read it before the change. Neither is one that arrives after a newer one.
+/// to only read (``Endpoint/isReadOnly``) removes nothing. The response to a call that was under way is not stored then,
+/// because the server may have read it before the change.
 nonisolated public struct ResponseCache: Sendable {
   let store: ResponseStore
   let servesStaleIfError: Bool
   /// Carries out the calls. It adds no credential of its own.
   let base: any NetworkPerformer
+  /// The header fields that the session adds. They are part of each key.
+  let fieldsOfSession: [String]
 
   /// Makes a cache in memory.
   ///
@@ -60,9 +62,7 @@ nonisolated public struct ResponseCache: Sendable {
     capacity: Int = 20_000_000, servesStaleIfError: Bool = false,
     on performer: some NetworkSendingPerformer = URLSession.shared
   ) {
-    store = ResponseStore(capacity: capacity)
-    self.servesStaleIfError = servesStaleIfError
-    base = performer
+    self.init(ResponseStore(capacity: capacity), servesStaleIfError, performer)
   }
 
   /// Makes a cache in a folder, which only the user can read. Other caches of the process on the same folder share what
@@ -81,9 +81,7 @@ nonisolated public struct ResponseCache: Sendable {
     in folder: URL, capacity: Int = 50_000_000, servesStaleIfError: Bool = false,
     on performer: some NetworkSendingPerformer = URLSession.shared
   ) throws {
-    store = try ResponseStore.shared(in: folder, capacity: capacity)
-    self.servesStaleIfError = servesStaleIfError
-    base = performer
+    self.init(try ResponseStore.shared(in: folder, capacity: capacity), servesStaleIfError, performer)
   }
 
   /// The compiler says what the argument is called.
@@ -93,6 +91,14 @@ nonisolated public struct ResponseCache: Sendable {
     on performer: some NetworkSendingPerformer = URLSession.shared
   ) throws {
     try self.init(in: folder, capacity: capacity, servesStaleIfError: servesStaleIfError, on: performer)
+  }
+
+  private init(_ store: ResponseStore, _ servesStaleIfError: Bool, _ performer: any NetworkPerformer) {
+    self.store = store
+    self.servesStaleIfError = servesStaleIfError
+    base = performer
+    let fields = performer.defaults.session?.configuration.httpAdditionalHeaders ?? [:]
+    fieldsOfSession = fields.map { "\($0.key):\($0.value)" }.sorted()
   }
 
   /// Removes all stored responses. Call this when the user signs out.
@@ -117,60 +123,25 @@ nonisolated extension ResponseCache: NetworkPerformer {
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     let permissions = NetworkCachePermissions(plan.request, isTransfer: plan.transfer != nil)
     let isReadOnly = plan.isReadOnly ?? RepeatSafety.isReadOnly(plan.request.networkMethod)
-    if isReadOnly, permissions.isCacheable {
-      do throws(NetworkError) {
-        let url = Self.url(of: plan.request)
-        store.start(url)
-        defer { store.end(url) }
-        return .success(try await NetworkCachedCall(self, plan, permissions).respond())
-      } catch { return .failure(error) }
-    }
+    if isReadOnly, permissions.isCacheable { return await NetworkCachedCall(self, plan, permissions).result() }
     if permissions.isStoredOnly { return .failure(.urlError(URLError(.resourceUnavailable))) }
     let result = await base.perform(plan)
-    if !isReadOnly { await invalidate(Self.url(of: plan.request), after: result) }
+    if isReadOnly || !Self.mayHaveChanged(after: result) { return result }
+    await store.removeAll(for: ResponseKey.target(of: plan.request))
     return result
   }
-}
 
-nonisolated extension ResponseCache {
   /// The error statuses that say that the resource is not what is stored. After a lost connection, they are often the
   /// response to the repetition of a request that was carried out.
   private static let statusesOfChangedResource: Set = [404, 409, 410, 412]
 
-  /// An unsafe request invalidates the stored responses, unless its response is another error status (RFC 9111 §4.4),
-  /// or it was not sent.
-  private func invalidate(_ url: String, after result: Swift.Result<NetworkResponse<Data>, NetworkError>) async {
-    if case .failure(let error) = result {
-      if case .invalidRequest = error { return }
-      let lastError = error.failure?.lastError ?? error
-      let isRefused = lastError.errorResponse.map { !Self.statusesOfChangedResource.contains($0.statusCode) } ?? false
-      if isRefused || lastError.delivery == .notSent { return }
-    }
-    await store.removeAll(for: url)
-  }
-
-  // MARK: Keys
-
-  /// The URL, and a hash of everything that makes a response specific to a user or a session.
-  func key(_ plan: NetworkCallPlan) -> ResponseKey {
-    let request = plan.request
-    var scope = plan.ofClients.cacheScopes.compactMap { $0(request) }
-    let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
-      // A CSRF token is not a credential, and is sent only with unsafe requests.
-      let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
-      return NetworkSensitiveHeader.matches(name, value, known: plan.ofClients.secretFields) && !isOfForm
-    }
-    scope += own.map { "\($0.key.lowercased()):\($0.value)" }.sorted()
-    let fieldsOfSession = base.defaults.session?.configuration.httpAdditionalHeaders ?? [:]
-    scope += fieldsOfSession.map { "\($0.key):\($0.value)" }.sorted()
-    // The session adds Accept-Language.
-    scope += Locale.preferredLanguages
-    // The URL may contain a user name and a password.
-    scope.append(request.url?.absoluteString ?? "")
-    return ResponseKey(url: Self.url(of: request), scope: NetworkHash.text(of: scope.joined(separator: "\n")))
-  }
-
-  private static func url(of request: URLRequest) -> String {
-    request.url?.networkWithoutUserAndFragment?.absoluteString ?? ""
+  /// Whether an unsafe request may have changed its resource: not if its response is another error status (RFC 9111
+  /// §4.4), or it was not sent.
+  private static func mayHaveChanged(after result: Swift.Result<NetworkResponse<Data>, NetworkError>) -> Bool {
+    guard case .failure(let error) = result else { return true }
+    if case .invalidRequest = error { return false }
+    let lastError = error.failure?.lastError ?? error
+    if let response = lastError.errorResponse { return statusesOfChangedResource.contains(response.statusCode) }
+    return lastError.delivery != .notSent
   }
 }

@@ -42,7 +42,9 @@ nonisolated extension StoredResponse {
 
   /// Whether Last-Modified is at least a second older than the response (RFC 9110 §8.8.2.2).
   private var hasStrongDate: Bool {
-    guard let modified = seconds("Last-Modified"), let sent = seconds("Date") else { return false }
-    return modified < sent
+    let dates = ["Last-Modified", "Date"].compactMap { name in
+      header(name).flatMap { NetworkHTTPDate.seconds($0, now: freshness.requestedAt) }
+    }
+    return dates.count == 2 && dates[0] < dates[1]
   }
 }

@@ -4,23 +4,23 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A response in a ``ResponseStore``.
+/// A response in a ``ResponseStore``. What its header fields say to a cache is read once, when it is made.
 nonisolated struct StoredResponse: Sendable, Codable {
   private let url: URL
   private let status: Int
   private let body: Data
-  /// When it was requested, by the clock of the device. The time until it arrived counts towards its age (RFC 9111
-  /// §4.2.3).
-  let requestedAt: Foundation.Date
-  /// The header fields, with names in lowercase.
-  private var headers: [String: String] = [:]
+  /// With names in lowercase.
+  private let headers: [String: String]
   /// Whether the call that received the response failed with it, for example with a 404.
-  private(set) var isFailure = false
-  /// Set if this is an index, not a response: its Vary says which header fields select one of several responses. Each
-  /// of these is stored for a key with its ``ResponseKey/variant``, and is found only with the index it was stored
-  /// with.
-  private var indexID: String?
-  var isVariantIndex: Bool { indexID != nil }
+  let isFailure: Bool
+  let freshness: ResponseFreshness
+  /// False if the response must not be stored, or could never be served. A success without a lifetime or a validator is
+  /// stale at once, and is served only if that is wanted, such as while the server cannot be reached.
+  let isStorable: Bool
+  /// Whether the response may be served if the server cannot be reached. An error would hide what is wrong.
+  let mayReplaceError: Bool
+  /// The names of the header fields that Vary lists, in alphabetical order.
+  let varyingFields: [String]
 
   /// The estimated size in bytes.
   var size: Int {
@@ -35,56 +35,65 @@ nonisolated struct StoredResponse: Sendable, Codable {
   /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
   /// and for a response from another URL after a redirect.
   init?(
-    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest,
-    requestedAt: Foundation.Date = Foundation.Date()
+    _ response: NetworkResponse<Data>, isFailure: Bool = false, to request: URLRequest, requestedAt: Foundation.Date
   ) {
-    guard Self.storableStatuses.contains(response.statusCode) else { return nil }
-    self.init(
-      response.response, body: response.data, status: response.statusCode, to: request, requestedAt: requestedAt)
-    self.isFailure = isFailure
+    let status = response.statusCode
+    guard Self.storableStatuses.contains(status), let url = Self.url(of: response.response, to: request) else {
+      return nil
+    }
+    let headers = Self.headers(of: response.response)
+    self.init(url, status, response.data, headers, isFailure: isFailure, requestedAt: requestedAt)
   }
 
   /// Makes a stored response from a 304 that updates one (RFC 9111 §3.2). Returns nil if the 304 is from another URL.
   init?(
     _ notModified: HTTPURLResponse, renewing old: StoredResponse, to request: URLRequest, requestedAt: Foundation.Date
   ) {
-    self.init(notModified, body: old.body, status: old.status, to: request, requestedAt: requestedAt)
+    guard let url = Self.url(of: notModified, to: request) else { return nil }
+    var headers = Self.headers(of: notModified)
     // A 304 does not change the fields that describe the stored body.
     for name in ["content-type", "content-length", "content-range"] { headers[name] = old.headers[name] }
     for (name, value) in old.headers where headers[name] == nil {
       // These would make the response as old as it was before.
       if name != "age", name != "date" { headers[name] = value }
     }
-    removeLengthOfEncodedBody()
+    self.init(url, old.status, old.body, headers, isFailure: false, requestedAt: requestedAt)
   }
 
-  /// Makes the entry that says which header fields select the responses to a URL.
-  init(indexOfVariants response: StoredResponse) {
-    url = response.url
-    status = response.status
-    body = Data()
-    requestedAt = response.requestedAt
-    headers["vary"] = response.headers["vary"]
-    indexID = UUID().uuidString
-  }
-
-  private init?(_ head: HTTPURLResponse, body: Data, status: Int, to request: URLRequest, requestedAt: Foundation.Date)
-  {
-    guard let url = request.url?.networkWithoutUserAndFragment, head.url?.networkWithoutUserAndFragment == url else {
-      return nil
-    }
+  private init(
+    _ url: URL, _ status: Int, _ body: Data, _ fields: [String: String], isFailure: Bool, requestedAt: Foundation.Date
+  ) {
+    var headers = fields
+    // If the body was decoded, its length has changed.
+    if headers["content-length"] != "\(body.count)" { headers["content-length"] = nil }
+    let control = NetworkCacheControl(headers["cache-control"])
+    let vary = NetworkListField.elements(of: headers["vary"])
+    freshness = ResponseFreshness(control, headers, requestedAt: requestedAt)
+    varyingFields = Set(vary.map(\.name)).sorted()
+    // What is not a field name could mean any field. The session adds cookies after the cache has read the request, so a
+    // response that depends on them could belong to another user.
+    let isSelectable = vary.allSatisfy { $0.isToken && $0.name != "*" && $0.name != "cookie" }
+    isStorable = !control.noStore && isSelectable && (!isFailure || freshness.lifetime > 0)
+    mayReplaceError = !isFailure && !control.mustRevalidate && !control.noCache
     self.url = url
     self.status = status
     self.body = body
-    self.requestedAt = requestedAt
-    for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
-    for name in ["age", "date", "etag", "expires", "last-modified"] { headers[name] = head.networkValue(of: name) }
-    removeFieldsOfTheConnection()
-    removeLengthOfEncodedBody()
+    self.headers = headers
+    self.isFailure = isFailure
   }
 
-  /// Removes cookies, the encoding of a body that was decoded, and what applies to one connection (RFC 9111 §3.1).
-  private mutating func removeFieldsOfTheConnection() {
+  /// The URL of a request, if the response has it, too.
+  private static func url(of head: HTTPURLResponse, to request: URLRequest) -> URL? {
+    guard let url = request.url?.networkWithoutUserAndFragment else { return nil }
+    return head.url?.networkWithoutUserAndFragment == url ? url : nil
+  }
+
+  /// The header fields without cookies, the encoding of a body that was decoded, and what applies to one connection
+  /// (RFC 9111 §3.1).
+  private static func headers(of head: HTTPURLResponse) -> [String: String] {
+    var headers: [String: String] = [:]
+    for case (let name as String, let value as String) in head.allHeaderFields { headers[name.lowercased()] = value }
+    for name in ["age", "date", "etag", "expires", "last-modified"] { headers[name] = head.networkValue(of: name) }
     let notStored = [
       "set-cookie", "content-encoding", "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
       "proxy-connection", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
@@ -96,16 +105,10 @@ nonisolated struct StoredResponse: Sendable, Codable {
       !restrictions.contains($0)
     }
     for name in notStored + hopByHop { headers[name] = nil }
-  }
-
-  /// If the body was decoded, its length has changed.
-  private mutating func removeLengthOfEncodedBody() {
-    if headers["content-length"] != "\(body.count)" { headers["content-length"] = nil }
+    return headers
   }
 
   func header(_ name: String) -> String? { headers[name.lowercased()] }
-
-  var control: NetworkCacheControl { NetworkCacheControl(header("Cache-Control")) }
 
   /// Whether the server can confirm the response with a 304. It does that only for a success (RFC 9110 §13.2.1).
   var canBeValidated: Bool {
@@ -113,54 +116,12 @@ nonisolated struct StoredResponse: Sendable, Codable {
     return hasValidator && 200..<300 ~= status
   }
 
-  /// Whether the response may be served if the server cannot be reached. An error would hide what is wrong.
-  var mayReplaceError: Bool { !isFailure && !control.has("must-revalidate") && !control.has("no-cache") }
-
-  /// False if the response must not be stored, or could never be served. A success without a lifetime or a validator is
-  /// stale at once, and is served only if that is wanted, such as while the server cannot be reached. The session adds
-  /// cookies after the cache has read the request, so a response that depends on them could belong to another user.
-  var isStorable: Bool {
-    if control.has("no-store") { return false }
-    if isFailure, lifetime <= 0 { return false }
-    // What is not a field name could mean any field.
-    return NetworkListField.elements(of: header("Vary")).allSatisfy {
-      $0.isToken && $0.name != "*" && $0.name != "cookie"
-    }
-  }
-
-  // MARK: Variants
-
-  /// Whether the response depends on header fields of the request.
-  var hasVariants: Bool { !varyingFields.isEmpty }
-
-  /// The names of the header fields that Vary lists, in alphabetical order.
-  var varyingFields: [String] { Set(NetworkListField.elements(of: header("Vary")).map(\.name)).sorted() }
-
-  /// The ``ResponseKey/variant`` of the response to a request, if this is an index: a hash of the request's values for
-  /// the fields that Vary lists. A field that is absent is not an empty one.
-  func variant(of request: URLRequest) -> String {
-    let fields = varyingFields.map { name in
-      guard let value = request.value(forHTTPHeaderField: name) else { return name }
-      return "\(name):\(Self.withoutSpaceAroundCommas(value))"
-    }
-    let id = indexID ?? ""
-    return NetworkHash.text(of: ([id] + fields).joined(separator: "\n"))
-  }
-
-  /// White space around the commas of a list means nothing (RFC 9110 §5.6.1). In a quoted string it does.
-  private static func withoutSpaceAroundCommas(_ value: String) -> String {
-    if value.contains("\"") { return value }
-    return value.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: ",")
-  }
-
-  // MARK: Serving
-
   /// The response as a caller receives it. Throws the error if it is one. `error` is why the server did not confirm it.
   func served(
     as source: NetworkResponseSource, allowEmptyData: Bool, because error: NetworkError? = nil
   ) throws(NetworkError) -> NetworkResponse<Data> {
     var fields = headers
-    if source == .cache { fields["age"] = "\(Int(min(max(0, age(at: Foundation.Date())), Double(1 << 31))))" }
+    if source == .cache { fields["age"] = "\(Int(min(max(0, freshness.age(at: Foundation.Date())), Double(1 << 31))))" }
     let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
     guard let head else { throw .noResponse }
     if isFailure { throw .endpointError(head, body) }
@@ -169,6 +130,8 @@ nonisolated struct StoredResponse: Sendable, Codable {
     if case .failure(.noResponseData(let head)) = received.result(isHead: false, allowEmptyData: allowEmptyData) {
       throw .noResponseData(head)
     }
-    return NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error)
+    var response = NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error)
+    response.values[StoredResponse.self] = self
+    return response
   }
 }

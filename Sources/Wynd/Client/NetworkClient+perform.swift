@@ -45,10 +45,8 @@ nonisolated extension NetworkCallPlan {
   /// Puts a client's middleware around each attempt. For the retry loop it is still one attempt: the deadline and a
   /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
   fileprivate mutating func add(_ added: [any NetworkMiddleware], of client: NetworkClient) {
-    for added in added {
-      ofClients.secretFields.formUnion(added.secretFields)
-      ofClients.cacheScopes.append { added.cacheScope(of: $0) }
-    }
+    for added in added { ofClients.secretFields.formUnion(added.secretFields) }
+    ofClients.middleware += added
     // The middleware of a client that is made on this one is outside.
     let outer = middleware
     middleware = { plan, send in

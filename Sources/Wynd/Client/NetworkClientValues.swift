@@ -8,8 +8,8 @@ import Foundation
 nonisolated struct NetworkClientValues: Sendable {
   /// The names of the header fields in which the clients send a secret.
   var secretFields: Set<String> = []
-  /// Identify the users whose credentials the clients add to a request.
-  var cacheScopes: [@Sendable (URLRequest) -> String?] = []
+  /// The middleware of all clients.
+  var middleware: [any NetworkMiddleware] = []
 }
 
 nonisolated extension NetworkCallPlan {

@@ -2,4 +2,6 @@
 nonisolated protocol NetworkUser: AnyObject, Sendable {
   /// The number of the sign-in; 0 if nobody is signed in.
   var signInNumber: Int { get }
+  /// The name of the user, if the app has set it.
+  var account: String? { get }
 }

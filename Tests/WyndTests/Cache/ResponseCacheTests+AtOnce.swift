@@ -101,20 +101,6 @@ extension ResponseCacheTests {
     }
   }
 
-  /// The user pulls to refresh while the list is loading.
-  @Test(arguments: [fresh, freshVariant]) func anOlderResponseDoesNotReplaceANewerOne(_ fields: [String: String])
-    async throws
-  {
-    let (old, new) = (Step.ok("old", headers: fields), Step.ok("new", headers: fields))
-    for earlier in [[], [Step.ok("first", headers: fields.merging(["Cache-Control": "max-age=0"]) { $1 })]] {
-      try await Self.withSlowGET(old, after: earlier, then: [new]) { slow in
-        if !earlier.isEmpty { try await slow.get(returns: "first", .network) }
-        try await slow.during { try await slow.reload() }
-        try await slow.get(returns: "new", .cache)
-      }
-    }
-  }
-
   /// The server has withdrawn the resource, or no longer allows it to be stored.
   @Test(arguments: [
     Step.status(401), .status(403), .status(410), .status(404), .ok("", headers: ["Cache-Control": "no-store"]),
@@ -124,14 +110,6 @@ extension ResponseCacheTests {
     try await Self.withSlowGET(then: [refusal, .ok("new")]) { slow in
       try await slow.during { try await slow.reload() }
       try await slow.get(returns: "new", .network)
-    }
-  }
-
-  /// A refusal that arrives late does not remove a newer response.
-  @Test func anOlderRefusalDoesNotRemoveANewerResponse() async throws {
-    try await Self.withSlowGET(.status(410), then: [.ok("new", headers: Self.fresh)]) { slow in
-      try await slow.during(gets: "") { try await slow.reload() }
-      try await slow.get(returns: "new", .cache)
     }
   }
 
@@ -150,21 +128,6 @@ extension ResponseCacheTests {
       try await Self.withSlowGET(.status(503), after: earlier, stale: true) { slow in
         try await slow.get(returns: "old", .network)
         try await slow.during(gets: isRemoved ? "" : "old") { if isRemoved { await slow.cache.removeAll() } }
-      }
-    }
-  }
-
-  /// An older 404 would be served in all languages.
-  @Test func anOlderResponseWithoutVaryDoesNotReplaceNewerVariants() async throws {
-    let first = Step.ok("first", headers: Self.freshVariant.merging(["Cache-Control": "max-age=0"]) { $1 })
-    let missing = Step.status(404, headers: Self.fresh)
-    let later = [Step.ok("de", headers: Self.freshVariant), .ok("en", headers: Self.freshVariant)]
-    for earlier in [[], [first]] {
-      try await Self.withSlowGET(missing, after: earlier, then: later) { slow in
-        if !earlier.isEmpty { try await slow.get(returns: "first", .network) }
-        try await slow.during(gets: "") { try await slow.get(["X-Language": "de"], returns: "de", .network) }
-        try await slow.get(["X-Language": "de"], returns: "de", .cache)
-        try await slow.get(["X-Language": "en"], returns: "en", .network)
       }
     }
   }
@@ -205,7 +168,8 @@ extension ResponseCacheTests {
       var fields = [String: String](minimumCapacity: capacity)
       for name in names { fields[name] = "a" }
       let session = URLSession.ephemeral { $0.httpAdditionalHeaders = fields }
-      return ResponseCache(on: session).key(NetworkCallPlan(try Self.request())).scope
+      let cache = ResponseCache(on: session)
+      return ResponseKey(NetworkCallPlan(try Self.request()), fieldsOfSession: cache.fieldsOfSession).scope
     }
     #expect(scopes[0] == scopes[1])
   }
@@ -225,33 +189,17 @@ extension ResponseCacheTests {
   }
 
   /// What is kept of calls is forgotten when they have ended.
-  @Test func nothingIsKeptOfCallsThatHaveEnded() {
-    var calls = NetworkCallsUnderWay()
-    let key = ResponseKey(url: "a", scope: "")
-    let (early, late) = (Date(timeIntervalSinceNow: -1), Date())
-    calls.start("a")
-    calls.start("a")
-    var isNewest = [calls.takeNewest(key, requestedAt: late), calls.takeNewest(key, requestedAt: early)]
-    calls.end("a")
-    isNewest.append(calls.takeNewest(key, requestedAt: early))
-    #expect(isNewest == [true, false, false])
-    calls.end("a")
-    calls.remove("a", at: late)
-    isNewest = [calls.takeNewest(key, requestedAt: early)]
-    calls.start("a")
-    isNewest.append(calls.takeNewest(key, requestedAt: early))
-    #expect(isNewest == [true, true])
-  }
-
-  /// A variant that was requested earlier says nothing new about responses without variants.
-  @Test func theNewestVariantCountsForAResponseWithoutVariants() {
-    var calls = NetworkCallsUnderWay()
-    let key = ResponseKey(url: "a", scope: "")
-    calls.start("a")
-    let requests: [(String, TimeInterval)] = [("de", 3), ("en", 1), ("", 2), ("", 4)]
-    let isNewest = requests.map { variant, seconds in
-      calls.takeNewest(key.withVariant(variant), requestedAt: Date(timeIntervalSinceReferenceDate: seconds))
-    }
-    #expect(isNewest == [true, true, false, true])
+  @Test func nothingIsKeptOfCallsThatHaveEnded() async throws {
+    let store = ResponseStore(capacity: 1000)
+    let request = try Self.request()
+    let calls = [await store.start("a", request).call, await store.start("a", request).call]
+    store.end(calls[0])
+    #expect(await store.isCurrent(calls[1]))
+    await store.removeAll(for: "b")
+    #expect(await store.isCurrent(calls[1]))
+    await store.removeAll(for: "a")
+    #expect(await !store.isCurrent(calls[1]))
+    store.end(await store.start("a", request).call)
+    #expect(store.state.withLock { $0.targets.isEmpty })
   }
 }

@@ -28,6 +28,8 @@ extension ResponseCacheTests {
     request.cachePolicy = policy
     #expect((try? await cached.response(request))?.text == text)
     #expect(cached.script.requests.count - before == sends)
+    let isConditional = cached.script.requests.last?.value(forHTTPHeaderField: "If-None-Match") != nil
+    #expect(!isConditional || policy != .reloadIgnoringLocalCacheData)
   }
 
   /// Cache policy and Cache-Control of a request → Cache-Control that the server receives.

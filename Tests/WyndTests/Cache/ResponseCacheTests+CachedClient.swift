@@ -31,13 +31,14 @@ extension ResponseCacheTests {
     /// Makes all responses in memory older.
     func pass(_ seconds: Double) {
       if seconds == 0 { return }
-      cache.store.withEntries { entries in
-        for (name, entry) in entries.entries {
-          guard case .memory(let key, let response) = entry.value,
-            let older = ResponseCacheTests.aged(response, by: seconds)
+      cache.store.state.withLock { state in
+        guard var memory = state.storage as? ResponseMemory else { return }
+        for (key, entry) in memory.entries.entries {
+          guard case .response(let response) = entry.value, let older = ResponseCacheTests.aged(response, by: seconds)
           else { continue }
-          entries.entries[name]?.value = .memory(key, older)
+          memory.entries.entries[key]?.value = .response(older)
         }
+        state.storage = memory
       }
     }
 
@@ -100,12 +101,14 @@ extension ResponseCacheTests {
   fileprivate static func aged(_ response: StoredResponse, by seconds: Double) -> StoredResponse? {
     guard let data = try? JSONEncoder().encode(response),
       var fields = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
-      let date = fields["requestedAt"] as? Double, var headers = fields["headers"] as? [String: String]
+      var freshness = fields["freshness"] as? [String: Any], let date = freshness["requestedAt"] as? Double,
+      var headers = fields["headers"] as? [String: String]
     else {
       Issue.record("a stored response has no date")
       return nil
     }
-    fields["requestedAt"] = date - seconds
+    freshness["requestedAt"] = date - seconds
+    fields["freshness"] = freshness
     for name in ["date", "expires"] {
       guard let date = headers[name].flatMap(formatter.date) else { continue }
       headers[name] = ResponseCacheTests.date(-seconds, after: date)

@@ -94,6 +94,57 @@ extension ResponseCacheTests {
     #expect(try await cached.get() == ("Bearer ann", .network))
   }
 
+  /// The names of two users have the same FNV-1a hash.
+  @Test func separatesUsersWhoseNamesHaveTheSameHash() async throws {
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
+    let script = Self.echo()
+    for cache in [ResponseCache(on: script), try ResponseCache(in: folder.url, on: script)] {
+      let authentication = try Self.authentication(nil)
+      let cached = CachedClient(script, cache: cache, middleware: [authentication])
+      for name in ["alice", "ma0hyr8iM446Iij4m"] {
+        authentication.signIn(BearerToken(name), as: name)
+        #expect(try await cached.get() == ("Bearer \(name)", .network))
+        #expect(try await cached.get() == ("Bearer \(name)", .cache))
+      }
+    }
+    #expect(folder.names.count == 1)
+    let bytes = try Data(contentsOf: folder.file(try #require(folder.names.first)))
+    #expect(bytes.range(of: Data("Bearer".utf8)) == nil || bytes.range(of: Data("Authorization".utf8)) == nil)
+  }
+
+  /// The field Host belongs to the target of a request (RFC 9110 §7.1).
+  @Test func separatesHostsOfOneURL() async throws {
+    let script = NetworkScript { request, _ in
+      .ok(request.value(forHTTPHeaderField: "Host") ?? "", headers: Self.fresh)
+    }
+    let cached = CachedClient(script)
+    for source in [NetworkResponseSource.network, .cache] {
+      for host in ["a.example", "b.example"] { #expect(try await cached.get(["Host": host]) == (host, source)) }
+    }
+    _ = try await cached.get(["Host": "a.example"], method: "PUT")
+    #expect(try await cached.get(["Host": "b.example"]).source == .cache)
+    #expect(try await cached.get(["Host": "a.example"]).source == .network)
+  }
+
+  /// With the field that a file would have to contain, and the name that it may contain.
+  @Test func writesNoCredentialToDisk() async throws {
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
+    let script = NetworkScript { _, _ in .ok("one", headers: Self.freshVariant.merging(["Vary": "X-Api-Key"]) { $1 }) }
+    let authentication = try Self.authentication("topsecret")
+    let cache = try ResponseCache(in: folder.url, on: script)
+    let cached = CachedClient(script, cache: cache, middleware: [authentication])
+    _ = try await cached.get(["X-Api-Key": "topsecret"])
+    authentication.signIn(BearerToken("topsecret"), as: "ann")
+    _ = try await cached.get(["X-Session": "topsecret"])
+    #expect(try await cached.get(["X-Session": "topsecret"]).source == .cache)
+    #expect(folder.names.count == 4)
+    let files = try folder.names.map { try Data(contentsOf: folder.file($0)) }
+    #expect(files.allSatisfy { $0.range(of: Data("topsecret".utf8)) == nil })
+    #expect(files.contains { $0.range(of: Data("ann".utf8)) != nil })
+  }
+
   // MARK: Vary
 
   static let variants: [(vary: String, first: [String: String], second: [String: String], isServed: Bool)] = [

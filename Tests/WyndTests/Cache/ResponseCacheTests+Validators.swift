@@ -93,6 +93,14 @@ extension ResponseCacheTests {
     #expect(second?.text != "one" && cached.script.requests.count == 3)
   }
 
+  /// Nor does it confirm what has no validator.
+  @Test func a304ToARequestWithoutConditionsConfirmsNothing() async throws {
+    let cached = CachedClient([.ok("one"), .status(304)])
+    _ = try await cached.get()
+    let second = try? await cached.get()
+    #expect(second?.text != "one" && cached.script.requests.count == 2)
+  }
+
   @Test func aRevalidatedResponseHasTheAttemptsOfItsRequest() async throws {
     let cached = CachedClient(
       [.ok("one", headers: Self.tagged), .status(503), .status(304)], policy: RetryPolicy(maxRetries: 1))

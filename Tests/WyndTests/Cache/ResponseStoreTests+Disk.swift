@@ -49,7 +49,7 @@ extension ResponseStoreTests {
     _ = await store.response(for: "a")
     #expect(folder.names.count == 1)
     await store.store(try await Self.response(), for: "b")
-    await store.remove("a", requestedAt: Date())
+    await store.remove("a")
     #expect(folder.names.count == 1)
     await store.removeAll()
     #expect(folder.names.isEmpty)
@@ -95,7 +95,7 @@ extension ResponseStoreTests {
     try FileManager.default.moveItem(at: folder.file(name), to: folder.file("\(key).77"))
     try old.write(to: folder.file("\(key).7"))
     let store = try ResponseStore(in: folder.url, capacity: 1_000_000)
-    await store.remove("b", requestedAt: Date())
+    await store.remove("b")
     #expect(folder.names == (strangers + ["\(key).77"]).sorted())
     #expect(try #require(await store.response(for: "a")).size == (try await Self.response("new")).size)
     let stored = try #require(await store.response(for: "a"))
@@ -150,14 +150,13 @@ extension ResponseStoreTests {
   @Test func opensAFolderWhoseFilesAreBeingRenamed() async throws {
     let folder = try Folder()
     let count = 200
-    for number in 0..<count { try Data("x".utf8).write(to: folder.file("\(number).1")) }
+    let names = (0..<count).map { String(format: "%032x", $0) }
+    for name in names { try Data("x".utf8).write(to: folder.file("\(name).1")) }
     let uses = Box(1)
     let isDone = Box(false)
     let renaming = Task.detached {
       while isDone.value == false, let use = uses.value {
-        for number in 0..<count {
-          rename(folder.file("\(number).\(use)").path, folder.file("\(number).\(use + 1)").path)
-        }
+        for name in names { rename(folder.file("\(name).\(use)").path, folder.file("\(name).\(use + 1)").path) }
         uses.value = use + 1
       }
     }
@@ -244,5 +243,43 @@ extension ResponseStoreTests {
     try FileManager.default.createDirectory(
       at: folder.file("\(name.prefix { $0 != "." }).2"), withIntermediateDirectories: false)
     for _ in 0..<3 { #expect(await store.response(for: "a") != nil) }
+  }
+
+  /// A pipe would never be read to its end, and a link leads to a file of someone else.
+  @Test func neitherOpensNorRemovesWhatIsNotItsFile() async throws {
+    let folder = try Folder()
+    let outside = try Folder()
+    try await ResponseStore(in: outside.url, capacity: 1_000_000).store(try await Self.response(), for: "b")
+    let theirs = try #require(outside.names.first)
+    let name = String(repeating: "0", count: 32)
+    #expect(mkfifo(folder.file("\(name).3").path, 0o600) == 0)
+    let link = folder.file(theirs)
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: outside.file(theirs))
+    for path in ["\(name).4", "backup.2024"] {
+      try FileManager.default.createDirectory(at: folder.file(path), withIntermediateDirectories: true)
+    }
+    for path in ["backup.2024/a", "libssl.3", "report.1"] { try Data("x".utf8).write(to: folder.file(path)) }
+    let strangers = folder.names
+    let store = try ResponseStore(in: folder.url, capacity: 5_000)
+    #expect(await store.response(for: "b") == nil)
+    for key: ResponseKey in ["a", "b", "c", "d"] { await store.store(try await Self.response(), for: key) }
+    await store.removeAll()
+    #expect(folder.names == strangers)
+    #expect(outside.names == [theirs])
+    // Nor if it takes the place of a file, or of the next one.
+    await store.store(try await Self.response(), for: "a")
+    let file = folder.file(try #require(folder.names.first { !strangers.contains($0) }))
+    let use = try #require(Int(file.pathExtension))
+    let next = (1...2).map { file.deletingPathExtension().appendingPathExtension("\(use + $0)") }
+    try FileManager.default.removeItem(at: file)
+    #expect(mkfifo(file.path, 0o600) == 0)
+    #expect(await store.response(for: "a") == nil)
+    #expect(folder.names.contains(file.lastPathComponent))
+    try FileManager.default.createSymbolicLink(at: next[0], withDestinationURL: outside.file("new"))
+    #expect(mkfifo(next[1].path, 0o600) == 0)
+    // The second one takes the next number.
+    for key: ResponseKey in ["a", "c", "a"] { await store.store(try await Self.response(), for: key) }
+    #expect(([file] + next).allSatisfy { folder.names.contains($0.lastPathComponent) })
+    #expect(outside.names == [theirs])
   }
 }

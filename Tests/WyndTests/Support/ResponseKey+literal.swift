@@ -4,5 +4,7 @@ extension ResponseKey: ExpressibleByStringLiteral {
   /// A key for a URL.
   public init(stringLiteral url: String) { self.init(url: url) }
 
-  init(url: String) { self.init(url: url, scope: "") }
+  init(url: String, scope: String = "", variant: String = "") {
+    self.init(target: url, scope: scope, variant: variant)
+  }
 }

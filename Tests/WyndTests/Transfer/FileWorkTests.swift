@@ -29,7 +29,8 @@ import Testing
     await until { running.value == 4 }
     // A cache has a thread of its own.
     let folder = try Folder()
-    #expect(await (try ResponseStore(in: folder.url, capacity: 1_000)).response(for: "a") == nil)
+    let store = try ResponseStore(in: folder.url, capacity: 1_000)
+    #expect(await store.start("a", try ResponseCacheTests.request()).stored == nil)
     for _ in 0..<100 { mayEnd.signal() }
     await all.value
     #expect(done.value == 100)

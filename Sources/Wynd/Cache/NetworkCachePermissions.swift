@@ -6,14 +6,6 @@ import Foundation
 
 /// What a request allows a cache to do: its method, its header fields and its `cachePolicy`.
 nonisolated struct NetworkCachePermissions: Sendable {
-  /// What to do with a stored response.
-  enum Use: Equatable {
-    /// Serve it without a request.
-    case serve
-    /// Ask the server whether it is still valid.
-    case validate
-  }
-
   private let control: NetworkCacheControl
   private let policy: URLRequest.CachePolicy
   /// Whether a stored response may be served, and the response to this request may be stored.
@@ -30,7 +22,7 @@ nonisolated struct NetworkCachePermissions: Sendable {
     let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
     let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
     let isPlainGET = request.networkMethod == "GET" && !isTransfer && !isConditional
-    isCacheable = isPlainGET && !control.has("no-store")
+    isCacheable = isPlainGET && !control.noStore
     isStoredOnly = policy == .returnCacheDataDontLoad
     isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(policy)
   }
@@ -44,14 +36,18 @@ nonisolated struct NetworkCachePermissions: Sendable {
     }
   }
 
-  func use(of stored: StoredResponse, at date: Foundation.Date) -> Use {
-    if isStoredOnly { return .serve }
+  /// Whether a stored response may be served or validated. An error that is no longer fresh may not, because its cause
+  /// may have gone away.
+  func mayUse(_ stored: StoredResponse, at date: Foundation.Date) -> Bool {
+    !isReload && (!stored.isFailure || stored.freshness.isFresh(at: date))
+  }
+
+  /// Whether a stored response may be served without a request.
+  func mayServe(_ stored: StoredResponse, at date: Foundation.Date) -> Bool {
     switch policy {
-    case .returnCacheDataElseLoad: return .serve
-    case .reloadRevalidatingCacheData: return .validate
-    default: break
+    case .returnCacheDataDontLoad, .returnCacheDataElseLoad: true
+    case .reloadRevalidatingCacheData: false
+    default: !control.noCache && stored.freshness.isFresh(at: date, maxAge: control.maxAge)
     }
-    if control.has("no-cache") { return .validate }
-    return stored.isFresh(at: date, maxAge: control.maxAge) ? .serve : .validate
   }
 }

@@ -1,0 +1,29 @@
+// Cache: a performer that stores responses and revalidates them (RFC 9111), with a store in memory and one on disk.
+// It needs Core, Body, Endpoint and Client.
+// Read ResponseCache, NetworkCachedCall (what happens in a call, from top to bottom), StoredResponse (what a response
+// says about itself), ResponseStore and ResponseFolder, in this order: none of them uses one before it.
+
+/// The directives of a Cache-Control field (RFC 9111 §5.2).
+nonisolated struct NetworkCacheControl: Sendable {
+  let noStore, noCache, mustRevalidate: Bool
+  /// In seconds, at most 2³¹. An invalid value is 0 (RFC 9111 §4.2.1); nil means that there is no max-age.
+  let maxAge: Int?
+
+  init(_ field: String?) {
+    let elements = NetworkListField.elements(of: field)
+    func has(_ name: String) -> Bool { elements.contains { $0.name == name } }
+    // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
+    let isMalformed = elements.contains(where: \.isMalformed)
+    noStore = has("no-store") || (isMalformed && field?.lowercased().contains("no-store") == true)
+    noCache = has("no-cache") || isMalformed
+    mustRevalidate = has("must-revalidate")
+    // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
+    maxAge = elements.first { $0.name == "max-age" }.map { Self.seconds($0.value ?? "") }
+  }
+
+  private static func seconds(_ value: String) -> Int {
+    // White space inside the quotes is not part of a number.
+    let hasSpace = value.utf8.contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+    return hasSpace ? 0 : min(NetworkDigits.clamped(value) ?? 0, 1 << 31)
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+/// How long a response can be served (RFC 9111 §4.2). Its dates are read once.
+nonisolated struct ResponseFreshness: Sendable, Codable {
+  /// By the clock of the device. The time until the response arrived counts towards its age (§4.2.3).
+  let requestedAt: Foundation.Date
+  /// In seconds.
+  private let ageAtRequest: Double
+  /// In seconds, by the server's clock (§4.2.1). Zero if the server states none, or an Expires that is not a valid date,
+  /// or if it has to be asked each time.
+  let lifetime: Double
+
+  /// The names of the header fields are in lowercase.
+  init(_ control: NetworkCacheControl, _ headers: [String: String], requestedAt: Foundation.Date) {
+    func seconds(_ name: String) -> Double? {
+      headers[name].flatMap { NetworkHTTPDate.seconds($0, now: requestedAt) }.map(Double.init)
+    }
+    self.requestedAt = requestedAt
+    let requested = requestedAt.timeIntervalSince1970
+    let sent = seconds("date") ?? requested
+    // If there are several values, the first one counts.
+    let age = NetworkDigits.clamped((headers["age"] ?? "").prefix { $0 != "," }) ?? 0
+    // If the Date is before the request, another cache has stored the response, or the clocks differ.
+    ageAtRequest = max(Double(age), requested - sent)
+    let stated = control.maxAge.map(Double.init) ?? seconds("expires").map { $0 - sent } ?? 0
+    lifetime = control.noCache ? 0 : max(0, min(stated, Double(1 << 31)))
+  }
+
+  /// Whether the response can be served without a request. `maxAge` is the max-age of the request, in seconds.
+  func isFresh(at date: Foundation.Date, maxAge: Int? = nil) -> Bool {
+    // The clock of the device has been set back, so the age is not known.
+    if date < requestedAt { return false }
+    return age(at: date) < min(lifetime, maxAge.map(Double.init) ?? .infinity)
+  }
+
+  /// The age in seconds.
+  func age(at date: Foundation.Date) -> Double { ageAtRequest + date.timeIntervalSince(requestedAt) }
+}
