@@ -16,12 +16,12 @@ nonisolated extension HTTPURLResponse {
   var networkMediaType: String { Self.withoutParameters(networkContentType).lowercased() }
 
   private static func withoutParameters(_ type: String) -> String {
-    type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
+    String(type.unicodeScalars.prefix { $0 != ";" }).trimmingCharacters(in: .whitespaces)
   }
 
   /// Whether the text is `type/subtype`.
   static func isMediaType(_ text: String) -> Bool {
-    let names = text.components(separatedBy: "/")
+    let names = text.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
     return names.count == 2 && names.allSatisfy(NetworkRequestValidation.isToken)
   }
 }

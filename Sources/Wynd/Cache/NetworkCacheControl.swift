@@ -7,7 +7,7 @@
 nonisolated struct NetworkCacheControl: Sendable {
   let noStore, noCache, mustRevalidate: Bool
   /// In seconds, at most 2³¹. An invalid value is 0 (RFC 9111 §4.2.1); nil means that there is no max-age.
-  let maxAge: Int?
+  let maxAge: Int64?
 
   init(_ field: String?) {
     let elements = NetworkListField.elements(of: field)
@@ -21,7 +21,7 @@ nonisolated struct NetworkCacheControl: Sendable {
     maxAge = elements.first { $0.name == "max-age" }.map { Self.seconds($0.value ?? "") }
   }
 
-  private static func seconds(_ value: String) -> Int {
+  private static func seconds(_ value: String) -> Int64 {
     // White space inside the quotes is not part of a number.
     let hasSpace = value.utf8.contains { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
     return hasSpace ? 0 : min(NetworkDigits.clamped(value) ?? 0, 1 << 31)

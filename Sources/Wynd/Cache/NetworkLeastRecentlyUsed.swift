@@ -3,19 +3,19 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
   struct Entry: Sendable {
     var value: Value
     var size: Int
-    var use: Int
+    var use: Int64
   }
 
   let capacity: Int
   /// Called with every value that is replaced, evicted or removed.
   let delete: @Sendable (Value) -> Void
   /// The number of the most recent use. Uses are numbered in order.
-  var lastUse = 0
+  var lastUse = Int64(0)
   private var size = 0
   var entries: [Key: Entry] = [:]
   /// The keys in the order of their uses, the oldest first. A key that was used again or removed is still in its old
   /// place, with the number of that use.
-  private(set) var order: ArraySlice<(key: Key, use: Int)> = []
+  private(set) var order: ArraySlice<(key: Key, use: Int64)> = []
 
   init(capacity: Int, delete: @escaping @Sendable (Value) -> Void = { _ in }) {
     self.capacity = capacity
@@ -46,7 +46,7 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
     }
   }
 
-  private func isCurrent(_ place: (key: Key, use: Int)) -> Bool { entries[place.key]?.use == place.use }
+  private func isCurrent(_ place: (key: Key, use: Int64)) -> Bool { entries[place.key]?.use == place.use }
 
   mutating func remove(_ key: Key) {
     if let value = take(key) { delete(value) }

@@ -9,6 +9,8 @@ nonisolated struct ResponseFreshness: Sendable, Codable {
   /// In seconds, by the server's clock (§4.2.1). Zero if the server states none, or an Expires that is not a valid date,
   /// or if it has to be asked each time.
   let lifetime: Double
+  /// 2³¹ seconds (RFC 9111 §1.2.2).
+  static let longest = 2_147_483_648.0
 
   /// The names of the header fields are in lowercase.
   init(_ control: NetworkCacheControl, _ headers: [String: String], requestedAt: Foundation.Date) {
@@ -23,11 +25,11 @@ nonisolated struct ResponseFreshness: Sendable, Codable {
     // If the Date is before the request, another cache has stored the response, or the clocks differ.
     ageAtRequest = max(Double(age), requested - sent)
     let stated = control.maxAge.map(Double.init) ?? seconds("expires").map { $0 - sent } ?? 0
-    lifetime = control.noCache ? 0 : max(0, min(stated, Double(1 << 31)))
+    lifetime = control.noCache ? 0 : max(0, min(stated, Self.longest))
   }
 
   /// Whether the response can be served without a request. `maxAge` is the max-age of the request, in seconds.
-  func isFresh(at date: Foundation.Date, maxAge: Int? = nil) -> Bool {
+  func isFresh(at date: Foundation.Date, maxAge: Int64? = nil) -> Bool {
     // The clock of the device has been set back, so the age is not known.
     if date < requestedAt { return false }
     return age(at: date) < min(lifetime, maxAge.map(Double.init) ?? .infinity)

@@ -121,7 +121,9 @@ nonisolated struct StoredResponse: Sendable, Codable {
     as source: NetworkResponseSource, allowEmptyData: Bool, because error: NetworkError? = nil
   ) throws(NetworkError) -> NetworkResponse<Data> {
     var fields = headers
-    if source == .cache { fields["age"] = "\(Int(min(max(0, freshness.age(at: Foundation.Date())), Double(1 << 31))))" }
+    if source == .cache {
+      fields["age"] = "\(Int64(min(max(0, freshness.age(at: Foundation.Date())), ResponseFreshness.longest)))"
+    }
     let head = HTTPURLResponse(url: url, statusCode: status, httpVersion: "HTTP/1.1", headerFields: fields)
     guard let head else { throw .noResponse }
     if isFailure { throw .endpointError(head, body) }

@@ -62,7 +62,11 @@ nonisolated extension Endpoint {
     let decoder = decoder(defaults)
     return result.flatMap { network in
       Swift.Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
-        .mapError { $0 as? NetworkError ?? .undecodable($0, network.response, network.data) }
+        .mapError {
+          let error = $0 as? NetworkError ?? .undecodable($0, network.response, network.data)
+          network.onUndecodable?(error)
+          return error
+        }
     }
   }
 
@@ -83,7 +87,8 @@ nonisolated extension JSONDecoder {
       let styles = [
         Foundation.Date.ISO8601FormatStyle(), Foundation.Date.ISO8601FormatStyle(includingFractionalSeconds: true),
       ]
-      if let date = styles.lazy.compactMap({ try? $0.parse(text) }).first { return date }
+      let isASCII = text.utf8.allSatisfy { $0 < 128 }
+      if isASCII, let date = styles.lazy.compactMap({ try? $0.parse(text) }).first { return date }
       let reason = NetworkUnreadableText(description: "not a date of ISO 8601")
       throw DecodingError.dataCorrupted(
         .init(codingPath: decoder.codingPath, debugDescription: reason.description, underlyingError: reason))

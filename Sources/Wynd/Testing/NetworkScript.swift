@@ -180,8 +180,8 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
     if let file = outgoing.bodies?.file {
       request.httpBody = try Data(contentsOf: file)
     } else if let stream = try outgoing.bodies?.stream?() {
-      let length = request.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }
-      request.httpBody = try Self.data(of: stream, length: length)
+      let length = request.value(forHTTPHeaderField: "Content-Length").flatMap(NetworkDigits.number)
+      request.httpBody = try Self.data(of: stream, length: length.map { Int(clamping: $0) })
     }
     return request
   }

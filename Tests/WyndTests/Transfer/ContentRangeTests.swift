@@ -38,6 +38,37 @@ struct ContentRangeTests {
     }
   }
 
+  /// RFC 9110 §14.1.2: recipients must expect large numbers, and prevent overflows.
+  @Test(arguments: HostileText.numbers) func noNumberOverflows(_ number: String) throws {
+    for field in [
+      "bytes 0-\(number)/*", "bytes 0-\(number)/\(number)", "bytes \(number)-\(number)/*", "bytes 0-1/\(number)",
+      "bytes */\(number)", "bytes 1-\(number)/\(number)0",
+    ] {
+      let range = NetworkContentRange(field)
+      #expect([range?.first, range?.last, range?.total].allSatisfy { $0 ?? 0 <= 1_000_000_000_000_000 })
+      for (status, offset) in [(206, Int64(0)), (206, 1), (206, .max), (200, 0), (416, 1)] {
+        for length in ["5", number, nil] {
+          let fields = ["Content-Range": field, "Content-Length": length, "ETag": "\"1\""]
+          for state in [Self.known, Self.state("\"1\"", .max), Self.state()] {
+            let decision = NetworkDownloadDecision(status: status, offset: offset, known: state) { fields[$0] ?? nil }
+            guard case .write(let body, _) = decision else { continue }
+            #expect(body.start >= 0 && body.end ?? 0 >= body.start)
+          }
+        }
+      }
+    }
+  }
+
+  /// The process ends otherwise, in each of the ways that a response reaches it.
+  @Test(arguments: ["9223372036854775806", "9223372036854775807", "1000000000000000"])
+  func downloadSurvivesALargeRange(_ last: String) async throws {
+    let folder = try Folder()
+    let head = ["Content-Range": "bytes 0-\(last)/*"]
+    let script = NetworkScript([.response(206, headers: head, body: Data("hello".utf8)), .ok("whole")])
+    _ = try? await script.performNetworkDownload(URL.example, to: folder.file(), policy: .quick())
+    #expect(folder.text() == nil || folder.text() == "whole")
+  }
+
   // MARK: The meaning of a response
 
   static let tag = ["ETag": "\"1\""]

@@ -6,7 +6,10 @@ nonisolated enum NetworkHTTPDate {
   ///
   /// The day of the week may be wrong. Letters may have any case, as RFC 9111 §4.2 recommends for caches. Unlike in the
   /// RFC, a year before 1900 is not accepted, because calendars differ there.
-  static func seconds(_ value: String, now: Foundation.Date) -> Int? {
+  static func seconds(_ value: String, now: Foundation.Date) -> Int64? {
+    // A date is ASCII. On Linux, DateFormatter traps if what it reads ends inside a character, such as a digit with an
+    // accent. In other alphabets, `capitalized` could make ASCII letters.
+    guard value.utf8.allSatisfy({ $0 < 128 }) else { return nil }
     let text = usualCase(value).trimmingCharacters(in: NetworkDigits.whiteSpace)
     guard let space = text.firstIndex(of: " ") else { return nil }
     guard let format = format(after: String(text[..<space])) else { return nil }
@@ -26,15 +29,13 @@ nonisolated enum NetworkHTTPDate {
     let isUsual = formatter.string(from: parsed) == dateWithoutLeap
     let seconds = parsed.timeIntervalSince1970
     guard isUsual, years1900To9999 ~= seconds else { return nil }
-    return Int(seconds) + (isLeapSecond ? 1 : 0)
+    return Int64(seconds) + (isLeapSecond ? 1 : 0)
   }
   private static let years1900To9999 = -2_208_988_799..<253_402_300_800.0
 
-  /// Capitalizes the day and the month, and writes GMT in capital letters. Text that is not ASCII is not changed,
-  /// because other letters could become ASCII letters.
+  /// Capitalizes the day and the month, and writes GMT in capital letters.
   private static func usualCase(_ date: String) -> String {
-    guard date.utf8.allSatisfy({ $0 < 128 }) else { return date }
-    return date.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")
+    date.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")
   }
 
   /// The format of what follows the day: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" or

@@ -24,8 +24,8 @@ nonisolated extension URL {
 
   /// Encodes what is neither a character of a path or a query nor an escape.
   private static func networkEncoded(_ text: Substring) -> String {
-    let pieces = text.components(separatedBy: "%").map {
-      $0.addingPercentEncoding(withAllowedCharacters: networkCharacters) ?? ""
+    let pieces = text.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false).map {
+      String(Substring($0)).addingPercentEncoding(withAllowedCharacters: networkCharacters) ?? ""
     }
     return pieces.dropFirst().reduce(into: pieces.first ?? "") { encoded, piece in
       let isEscape = piece.prefix(2).filter(\.isHexDigit).count == 2

@@ -8,7 +8,7 @@ import Foundation
 /// sends.
 nonisolated enum NetworkRetryAfter {
   /// The longest wait that is reported, in seconds: some 31 years. More could overflow a later calculation.
-  static let longest = 1_000_000_000
+  static let longest: Int64 = 1_000_000_000
 
   /// The fields that say when a rate limit is reset, in order of precedence. Many services send them with every
   /// response, so they are used only if a rate limit refused the request.
@@ -76,11 +76,11 @@ nonisolated enum NetworkRetryAfter {
 
   /// The time at which the response was received, in whole seconds since 1970, on the clock of the server if it sends
   /// a Date.
-  private static func serverTime(_ response: HTTPURLResponse, _ now: Foundation.Date) -> Int {
+  private static func serverTime(_ response: HTTPURLResponse, _ now: Foundation.Date) -> Int64 {
     guard let field = response.networkValue(of: "Date"), let date = NetworkHTTPDate.seconds(field, now: now) else {
       // The device's clock is read in whole seconds, as a Date is, so that no wait is too short.
       let seconds = now.timeIntervalSince1970.rounded(.down)
-      return Int(min(max(-1e12, seconds), 1e12))
+      return Int64(min(max(-1e12, seconds), 1e12))
     }
     // A cached response is older than its Date by its Age (RFC 9111 §5.1).
     let age = response.networkValue(of: "Age").flatMap(NetworkDigits.clamped) ?? 0
