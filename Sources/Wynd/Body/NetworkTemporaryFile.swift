@@ -6,12 +6,10 @@ nonisolated final class NetworkTemporaryFile: Sendable {
 
   /// `write` passes the content to a closure in chunks.
   init(_ write: ((Data) throws -> Void) throws -> Void) throws {
-    guard FileManager.default.createFile(atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
-    else { throw CocoaError(.fileWriteUnknown) }
-    let handle = try FileHandle(forWritingTo: url)
+    let handle = try NetworkOwnFile.create(url, permissions: 0o600).handle
     defer { try? handle.close() }
     try write { try handle.write(contentsOf: $0) }
   }
 
-  deinit { try? FileManager.default.removeItem(at: url) }
+  deinit { unlink(url.path) }
 }

@@ -25,7 +25,7 @@ nonisolated struct ResponseFolder: ResponseStorage {
   init(_ folder: URL, capacity: Int) throws {
     try Self.create(folder)
     self.folder = folder
-    files = NetworkLeastRecentlyUsed(capacity: capacity, delete: Self.delete)
+    files = NetworkLeastRecentlyUsed(capacity: capacity, delete: { NetworkOwnFile.remove($0) })
   }
 
   // MARK: Entries
@@ -66,7 +66,7 @@ nonisolated struct ResponseFolder: ResponseStorage {
     list()
     guard let target else {
       files.removeAll { _ in true }
-      return Self.uses(in: folder)?.forEach { Self.delete($0.file) } ?? ()
+      return Self.uses(in: folder)?.forEach { NetworkOwnFile.remove($0.file) } ?? ()
     }
     let prefix = NetworkHash.text(of: target)
     files.removeAll { $0.hasPrefix(prefix) }
@@ -87,25 +87,20 @@ nonisolated struct ResponseFolder: ResponseStorage {
   // MARK: Names
 
   private static func name(_ key: ResponseKey) -> String {
-    let key = key.withoutSecrets
-    let users = key.users.map(\.id)
-    let text = (users + [key.target, key.scope, key.variant]).joined(separator: "\n")
-    return NetworkHash.text(of: key.target) + NetworkHash.text(of: text)
+    NetworkHash.text(of: key.target) + NetworkHash.text(of: key.withoutSecrets.bytes)
   }
 
   /// The file for the next use.
   private func url(_ name: String) -> URL { folder.appendingPathComponent("\(name).\(files.lastUse + 1)") }
 
   /// Our files in the folder, with the number of their last use. Nil if the folder cannot be listed.
-  private static func uses(in folder: URL) -> [(file: URL, number: Int)]? {
-    let keys: [URLResourceKey] = [.fileSizeKey, .isRegularFileKey]
-    let found = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: keys)
+  private static func uses(in folder: URL) -> [(file: URL, number: Int64)]? {
+    let found = try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: [.fileSizeKey])
     return found?.compactMap { file in
       let name = file.deletingPathExtension().lastPathComponent
       let isOurs = name.utf8.count == 32 && name.allSatisfy(\.isHexDigit)
-      // A larger number could overflow after many uses.
-      guard isOurs, let number = Int(file.pathExtension), 0...1 << 60 ~= number else { return nil }
-      return isRegular(file) ? (file, number) : nil
+      guard isOurs, let number = NetworkDigits.number(file.pathExtension) else { return nil }
+      return NetworkOwnFile.isRegular(file) ? (file, number) : nil
     }
   }
 
@@ -124,42 +119,31 @@ nonisolated struct ResponseFolder: ResponseStorage {
     return content.key == key.withoutSecrets ? content.entry : nil
   }
 
-  private static func isRegular(_ file: URL) -> Bool {
-    (try? file.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true
-  }
-
-  /// Nil if the file cannot be opened. A symbolic link is not followed, and nothing waits for the writer of a pipe.
-  private static func read(_ file: URL) -> Data? {
-    guard isRegular(file) else { return nil }
-    let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
-    if descriptor < 0 { return nil }
-    do { return try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).readToEnd() ?? Data() } catch {
-      return nil
-    }
+  /// Nil if the file cannot be read, or is not ours.
+  private static func read(_ url: URL) -> Data? {
+    do { return try NetworkOwnFile.open(url).map { try $0.handle.readToEnd() ?? Data() } } catch { return nil }
   }
 
   /// Returns false if the file cannot be written. Nothing that is there already is opened or replaced.
   private static func write(_ data: Data, to file: URL, in folder: URL) -> Bool {
     // The user or the system may have removed the folder, with other caches of the app.
     guard (try? create(folder)) != nil else { return false }
-    let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    if descriptor < 0 { return false }
+    guard let new = try? NetworkOwnFile.create(file, permissions: 0o600) else { return false }
     do {
-      try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: data)
+      try new.handle.write(contentsOf: data)
       return true
     } catch {
-      delete(file)
+      NetworkOwnFile.remove(file)
       return false
     }
   }
 
-  @Sendable private static func delete(_ file: URL) {
-    if isRegular(file) { unlink(file.path) }
-  }
-
-  /// Creates the folder, unless it exists, and makes it readable by the user only.
+  /// Creates the folder, which only the user can read, unless it exists.
   static func create(_ folder: URL) throws {
+    let parent = folder.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    // With its final permissions. Foundation would set them afterwards.
+    if mkdir(folder.path, 0o700) == 0 { return }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.path)
   }
 }

@@ -18,7 +18,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   private let destination: URL
   private let isKept: Bool
   private let hasCredential: Bool
-  let handle: FileHandle
+  private let file: NetworkOwnFile
+  var handle: FileHandle { file.handle }
   private(set) var state: NetworkDownloadState
   private var wasMoved = false
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
@@ -35,18 +36,24 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
       NetworkSensitiveHeader.matches(name, value, known: secretFields)
     }
-    handle = try Self.openForOneDownload(url, destination)
+    file = try Self.openForOneDownload(url, destination)
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
     state = NetworkDownloadState(source: NetworkHash.text(of: source))
-    _ = try? handle.seekToEnd()
-    // Read after opening, because another download may have replaced it.
-    if isKept, let known = Self.state(in: stateURL), canResume(known) {
-      state = known
-    } else {
-      // The stored state would not describe the bytes that follow.
-      remove(stateURL)
-      try? cut(to: 0)
+    do {
+      _ = try handle.seekToEnd()
+      // Read after opening, because another download may have replaced it.
+      if isKept, let known = try Self.state(in: stateURL), canResume(known) {
+        state = known
+      } else {
+        // The stored state would not describe the bytes that follow.
+        NetworkOwnFile.remove(stateURL)
+        try cut(to: 0)
+      }
+    } catch {
+      // What cannot be read, for example on a locked device, remains for a later download.
+      release()
+      throw error
     }
   }
 
@@ -70,13 +77,10 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// The most that is read of a state, which has some hundred bytes. Someone else may have planted a file of gigabytes.
   private static let longestState = 65_536
 
-  /// The state in a file; nil if there is none that can be used.
-  private static func state(in file: URL) -> NetworkDownloadState? {
-    // Not through a symbolic link, and without waiting for a writer if it is a pipe.
-    let descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
-    if descriptor < 0 { return nil }
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    guard let data = try? handle.read(upToCount: longestState + 1), data.count <= longestState else { return nil }
+  /// The state in a file; nil if there is none that can be used. Throws if it cannot be read.
+  private static func state(in url: URL) throws -> NetworkDownloadState? {
+    let data = try NetworkOwnFile.open(url)?.handle.read(upToCount: longestState + 1)
+    guard let data, data.count <= longestState else { return nil }
     return try? JSONDecoder().decode(NetworkDownloadState.self, from: data)
   }
 
@@ -128,37 +132,57 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   private func storeState() throws {
     guard isKept else { return }
     // A state that was only partly written is not valid JSON, so a later download starts over.
-    remove(stateURL)
+    NetworkOwnFile.remove(stateURL)
     if !mayOutliveCall(state) { return }
-    try JSONEncoder().encode(state).write(to: stateURL, options: .withoutOverwriting)
+    try NetworkOwnFile.create(stateURL, permissions: 0o600).handle.write(contentsOf: JSONEncoder().encode(state))
   }
 
   /// Moves the file to its destination. The state is removed afterwards, so that the next download can move the file if
   /// this fails.
   func move(overwrites: Bool) throws {
-    if !overwrites, FileManager.default.fileExists(atPath: destination.path) {
-      throw TransferError.destinationExists(destination)
-    }
-    if rename(url.path, destination.path) != 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    remove(stateURL)
+    if !file.hasItsName { throw TransferError.unusableFile(url, reason: "another process has replaced it") }
+    if overwrites { try replaceDestination() } else { try moveToFreeDestination() }
+    NetworkOwnFile.remove(stateURL)
     wasMoved = true
   }
 
-  /// Removes the file if no later download can resume it. After it was moved, a file with its name is that of another
-  /// process.
+  private func replaceDestination() throws {
+    if rename(url.path, destination.path) != 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+  }
+
+  /// Another process may make the destination at the same time. A link replaces nothing. On a file system without hard
+  /// links, an empty file takes the name first.
+  private func moveToFreeDestination() throws {
+    if link(url.path, destination.path) == 0 {
+      unlink(url.path)
+    } else if errno == EEXIST {
+      throw TransferError.destinationExists(destination)
+    } else {
+      do { _ = try NetworkOwnFile.create(destination, permissions: 0o666) } catch POSIXError.EEXIST {
+        throw TransferError.destinationExists(destination)
+      }
+      try replaceDestination()
+    }
+  }
+
+  /// Removes the file if no later download can resume it. Another process may have taken its name.
   func close() {
     // Only a download that resumes stores a state.
     let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
     let canBeResumed = hasStoredState && size > 0 && state.validator != nil
-    if !canBeResumed, !wasMoved { remove(url, stateURL) }
+    if !canBeResumed, !wasMoved, file.hasItsName {
+      for file in [url, stateURL] { NetworkOwnFile.remove(file) }
+    }
+    release()
+  }
+
+  private func release() {
     // This releases the lock.
     try? handle.close()
     Self.used.withLock { _ = $0.remove(url.path) }
   }
 
   // MARK: Names
-
-  private func remove(_ files: URL...) { for file in files { try? FileManager.default.removeItem(at: file) } }
 
   /// Derived from the name of the destination, and shortened if it would be too long for the file system.
   static func url(for destination: URL) -> URL {
@@ -172,7 +196,7 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   // MARK: File system
 
   /// Opens the file for one download, and creates it if it does not exist.
-  private static func openForOneDownload(_ url: URL, _ destination: URL) throws -> FileHandle {
+  private static func openForOneDownload(_ url: URL, _ destination: URL) throws -> NetworkOwnFile {
     let isFree = used.withLock { $0.insert(url.path).inserted }
     if !isFree { throw TransferError.inUse(destination) }
     do { return try openLocked(url, destination) } catch {
@@ -181,28 +205,28 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     }
   }
 
-  private static func openLocked(_ url: URL, _ destination: URL) throws -> FileHandle {
-    let handle = try file(url, destination)
-    if flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+  private static func openLocked(_ url: URL, _ destination: URL) throws -> NetworkOwnFile {
+    let file = try openOrCreate(url, destination)
+    if flock(file.handle.fileDescriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
       throw TransferError.inUse(destination)
     }
     // The download that has just released the lock may have moved or removed the file.
-    guard let type = try? FileManager.default.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType
-    else { throw TransferError.inUse(destination) }
-    if type != .typeRegular { throw TransferError.unusableFile(url, reason: "not a regular file") }
-    return handle
+    if !file.hasItsName { throw TransferError.inUse(destination) }
+    return file
   }
 
-  /// Opens a file without following symbolic links, which someone else may have planted. Child processes do not inherit
-  /// the descriptor.
-  private static func file(_ url: URL, _ destination: URL) throws -> FileHandle {
-    let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
-    let descriptor = open(url.path, flags, 0o666)
-    if descriptor >= 0 { return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true) }
-    switch POSIXErrorCode(rawValue: errno) {
-    case .EACCES, .EPERM, .EROFS:
+  private static func openOrCreate(_ url: URL, _ destination: URL) throws -> NetworkOwnFile {
+    do {
+      if let file = try NetworkOwnFile.open(url, O_RDWR) { return file }
+      // A file of another user, or one with another name, such as that of a backup: only its name here is removed.
+      NetworkOwnFile.remove(url)
+      return try NetworkOwnFile.create(url, permissions: 0o666)
+    } catch POSIXError.EEXIST {
+      // Also if another download has just made the file; that one uses the lock.
+      if NetworkOwnFile.isRegular(url) { throw TransferError.inUse(destination) }
+      throw TransferError.unusableFile(url, reason: "not a regular file")
+    } catch POSIXError.EACCES, POSIXError.EPERM, POSIXError.EROFS {
       throw TransferError.unusableFile(destination, reason: "its folder cannot be written to")
-    case let code: throw POSIXError(code ?? .EIO)
     }
   }
 }

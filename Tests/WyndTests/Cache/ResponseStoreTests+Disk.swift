@@ -58,9 +58,6 @@ extension ResponseStoreTests {
   @Test func filesAreReadableByTheUserOnly() async throws {
     let folder = try Folder()
     let cache = folder.file("cache/a")
-    // Even if the folder exists already.
-    try FileManager.default.createDirectory(
-      at: cache, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
     try await ResponseStore(in: cache, capacity: 1_000_000).store(try await Self.response(), for: "a")
     let names = try FileManager.default.contentsOfDirectory(atPath: cache.path)
     func permissions(_ url: URL) throws -> Int? {
@@ -68,6 +65,12 @@ extension ResponseStoreTests {
     }
     #expect(try permissions(cache) == 0o700)
     #expect(try permissions(cache.appending(path: try #require(names.first))) == 0o600)
+    // A folder that exists is the app's.
+    let ofTheApp = folder.file("shared")
+    try FileManager.default.createDirectory(
+      at: ofTheApp, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o751])
+    try await ResponseStore(in: ofTheApp, capacity: 1_000_000).store(try await Self.response(), for: "a")
+    #expect(try permissions(ofTheApp) == 0o751)
   }
 
   @Test func removesATruncatedFile() async throws {

@@ -1,0 +1,209 @@
+import Foundation
+import Testing
+import WyndLoopbackServer
+
+@testable import Wynd
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Files of the library, in a folder where another user of the machine may plant others.
+@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct OwnFileTests {
+  static func permissions(_ url: URL) -> Int? {
+    (try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
+  }
+
+  @Test func makesANewFileThatHasItsPermissionsFromTheStart() throws {
+    let folder = try Folder()
+    _ = try NetworkOwnFile.create(folder.file("new"), permissions: 0o600)
+    #expect(Self.permissions(folder.file("new")) == 0o600)
+    try Data("other".utf8).write(to: folder.file("taken"))
+    symlink(folder.file("nowhere").path, folder.file("link").path)
+    mkfifo(folder.file("pipe").path, 0o600)
+    for name in ["taken", "link", "pipe"] {
+      #expect(throws: POSIXError.self) { try NetworkOwnFile.create(folder.file(name), permissions: 0o600) }
+    }
+    #expect(folder.names == ["link", "new", "pipe", "taken"] && folder.text("taken") == "other")
+  }
+
+  /// Nobody else can read a multipart body, not even while it is written.
+  @Test func temporaryFileIsOfTheUserAlone() throws {
+    var seen: [Int?] = []
+    let isOurs = { (url: URL) in url.lastPathComponent.hasPrefix("wynd-") }
+    let file = try NetworkTemporaryFile { write in
+      try write(Data("secret".utf8))
+      let found = try FileManager.default.contentsOfDirectory(
+        at: FileManager.default.temporaryDirectory, includingPropertiesForKeys: nil)
+      seen = found.filter(isOurs).compactMap(Self.permissions)
+    }
+    #expect(!seen.isEmpty && seen.allSatisfy { $0 == 0o600 })
+    #expect(try Data(contentsOf: file.url) == Data("secret".utf8))
+  }
+
+  @Test func opensOnlyAFileOfItsOwn() throws {
+    let folder = try Folder()
+    let file = folder.file("file")
+    #expect(try NetworkOwnFile.open(file) == nil)
+    try Data("own".utf8).write(to: file)
+    let own = try #require(try NetworkOwnFile.open(file))
+    #expect(try own.handle.readToEnd() == Data("own".utf8) && own.hasItsName)
+    symlink(file.path, folder.file("link").path)
+    mkfifo(folder.file("pipe").path, 0o600)
+    for name in ["link", "pipe"] { #expect(try NetworkOwnFile.open(folder.file(name), O_RDWR) == nil) }
+    #expect(try NetworkOwnFile.open(folder.url) == nil)
+    // A hard link, such as that of a backup.
+    #expect(link(file.path, folder.file("hard").path) == 0)
+    #expect(try NetworkOwnFile.open(file) == nil)
+    #expect(!own.hasItsName)
+    if geteuid() == 0 {
+      unlink(folder.file("hard").path)
+      #expect(chown(file.path, 65_534, 65_534) == 0)
+      #expect(try NetworkOwnFile.open(file) == nil)
+    }
+  }
+
+  @Test func noticesThatItsNameIsThatOfAnotherFile() throws {
+    let folder = try Folder()
+    let own = try NetworkOwnFile.create(folder.file("file"), permissions: 0o600)
+    #expect(own.hasItsName)
+    rename(folder.file("file").path, folder.file("moved").path)
+    #expect(!own.hasItsName)
+    try Data().write(to: folder.file("file"))
+    #expect(!own.hasItsName)
+  }
+
+  @Test func removesRegularFilesOnly() throws {
+    let folder = try Folder()
+    try FileManager.default.createDirectory(at: folder.file("folder/inner"), withIntermediateDirectories: true)
+    symlink("nowhere", folder.file("link").path)
+    mkfifo(folder.file("pipe").path, 0o600)
+    try Data().write(to: folder.file("file"))
+    for name in folder.names + ["none"] { NetworkOwnFile.remove(folder.file(name)) }
+    #expect(folder.names == ["folder", "link", "pipe"])
+  }
+
+  // MARK: Partial files
+
+  let session = URLSession(configuration: .ephemeral)
+  static let bytes = someBytes(40_000)
+
+  /// Cut off after half of the file, and then whole.
+  static func server() throws -> LoopbackServer {
+    try LoopbackServer { .file(bytes, for: $0, cut: $0.index == 0 ? 20_000 : nil) }
+  }
+
+  func download(_ server: LoopbackServer, to file: URL, overwrites: Bool = false) async -> NetworkError? {
+    do throws(NetworkError) {
+      try await session.performNetworkDownload(
+        URLRequest(url: server.url("/file")), to: file, overwrites: overwrites, resumes: true, policy: .never)
+      return nil
+    } catch { return error }
+  }
+
+  /// The partial file or its state has another name too, belongs to someone else, or is forged: none of it is used, and
+  /// nothing else changes.
+  @Test(arguments: ["part", "json"], ["hard link", "owner"])
+  func startsOverWithAPlantedPartialFile(_ kind: String, _ change: String) async throws {
+    if change == "owner", geteuid() != 0 { return }
+    let server = try Self.server()
+    let folder = try Folder()
+    let backup = try Folder()
+    #expect(await download(server, to: folder.file()) != nil)
+    let planted = try #require(folder.hidden.first { $0.lastPathComponent.hasSuffix(kind) })
+    if change == "owner" {
+      #expect(chown(planted.path, 65_534, 65_534) == 0 && chmod(planted.path, 0o666) == 0)
+    } else {
+      #expect(link(planted.path, backup.file().path) == 0)
+    }
+    let before = try Data(contentsOf: planted)
+    #expect(await download(server, to: folder.file()) == nil)
+    #expect(server.values(of: "Range") == [nil, nil])
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.bytes) && folder.names == ["file.bin"])
+    let attributes = try FileManager.default.attributesOfItem(atPath: folder.file().path)
+    #expect((attributes[.ownerAccountID] as? NSNumber)?.uint32Value == geteuid())
+    if change == "hard link" { #expect(try Data(contentsOf: backup.file()) == before) }
+  }
+
+  /// A folder with the name of the state is not removed with everything in it.
+  @Test func keepsAFolderInPlaceOfTheState() async throws {
+    let server = try Self.server()
+    let folder = try Folder()
+    let state = NetworkPartialFile.url(for: folder.file()).appendingPathExtension("json")
+    try FileManager.default.createDirectory(at: state, withIntermediateDirectories: false)
+    try Data("kept".utf8).write(to: state.appending(path: "inner"))
+    _ = await download(server, to: folder.file())
+    #expect(try Data(contentsOf: state.appending(path: "inner")) == Data("kept".utf8))
+  }
+
+  /// Another process has replaced the partial file meanwhile: its file is not moved.
+  @Test func movesNoFileButItsOwn() async throws {
+    let gate = Box(false)
+    let folder = try Folder()
+    let server = try LoopbackServer { .file(Self.bytes, for: $0) }
+    let error = await #expect(throws: NetworkError.self) {
+      try await session.performNetworkDownload(
+        URLRequest(url: server.url("/file")), to: folder.file(), policy: .never,
+        validate: { part in
+          rename(part.path, folder.file("taken").path)
+          try Data("other".utf8).write(to: part)
+          gate.value = true
+        })
+    }
+    guard case .generalError(TransferError.unusableFile)? = error else { Issue.record("\(error as Any)"); return }
+    #expect(gate.value == true && folder.text() == nil && folder.hidden.count == 1)
+    #expect(try Data(contentsOf: try #require(folder.hidden.first)) == Data("other".utf8))
+  }
+
+  /// Someone else makes the destination at the last moment.
+  @Test func replacesNothingIfItMustNot() async throws {
+    let folder = try Folder()
+    let server = try LoopbackServer { .file(Self.bytes, for: $0) }
+    let error = await #expect(throws: NetworkError.self) {
+      try await session.performNetworkDownload(
+        URLRequest(url: server.url("/file")), to: folder.file(), policy: .never,
+        validate: { _ in try Data("other".utf8).write(to: folder.file()) })
+    }
+    guard case .generalError(TransferError.destinationExists)? = error else { Issue.record("\(error as Any)"); return }
+    #expect(folder.names == ["file.bin"] && folder.text() == "other")
+  }
+
+  #if os(Linux)
+    /// As on a locked device, or without a free descriptor.
+    @Test func keepsAPartialFileWhoseStateCannotBeRead() async throws {
+      let server = try Self.server()
+      let folder = try Folder()
+      #expect(await download(server, to: folder.file()) != nil)
+      let state = try #require(folder.hidden.first { $0.pathExtension == "json" })
+      let error = try await whileUnreadable(state) { await download(server, to: folder.file()) }
+      guard case .generalError(TransferError.fileSystem)? = error else { Issue.record("\(error as Any)"); return }
+      #expect(folder.partialSize == 20_000)
+      #expect(await download(server, to: folder.file()) == nil)
+      #expect(server.values(of: "Range") == [nil, "bytes=20000-"])
+    }
+
+    @Test func keepsAStoredResponseThatCannotBeRead() async throws {
+      let folder = try Folder()
+      let script = NetworkScript([.ok("one", headers: ["Cache-Control": "max-age=60"]), .dropped])
+      let client = NetworkClient(on: try ResponseCache(in: folder.url, on: script), policy: .never)
+      let request = URLRequest(url: .example)
+      _ = try await client.networkData(for: request)
+      let stored = folder.file(try #require(folder.names.first))
+      let error = try await whileUnreadable(stored) { await (try? client.networkData(for: request)) == nil }
+      #expect(error && folder.names == [stored.lastPathComponent])
+      #expect(try await client.networkData(for: request).0 == Data("one".utf8) && script.requests.count == 2)
+    }
+  #endif
+}
+
+#if os(Linux)
+  /// Nobody can open the file meanwhile, not even root: a lease makes `open` fail (fcntl, F_SETLEASE).
+  private func whileUnreadable<Value>(_ file: URL, _ body: () async -> Value) async throws -> Value {
+    signal(SIGIO, SIG_IGN)
+    let descriptor = open(file.path, O_RDWR)
+    defer { close(descriptor) }
+    let setLease: Int32 = 1024
+    try #require(fcntl(descriptor, setLease, Int32(F_WRLCK)) == 0)
+    return await body()
+  }
+#endif
