@@ -9,32 +9,37 @@ nonisolated enum NetworkListField {
     let name: String
     /// Without the quotes of a quoted string; nil without a `=`.
     let value: String?
-    /// Whether a quote or a `<` remains outside of a quoted string, so that the end of the element is a guess.
+    /// Whether the element is neither a token nor a quoted string, so that its end, and what it means, is a guess.
     let isMalformed: Bool
 
     init(_ text: String) {
-      let equals = text.hasPrefix("\"") ? nil : text.firstIndex(of: "=")
-      name = text[..<(equals ?? text.endIndex)].trimmingCharacters(in: NetworkDigits.whiteSpace).lowercased()
-      let written = equals.map { text[$0...].dropFirst().trimmingCharacters(in: NetworkDigits.whiteSpace) }
+      let bytes = text.utf8
+      let equals = bytes.first == UInt8(ascii: "\"") ? nil : bytes.firstIndex(of: UInt8(ascii: "="))
+      let before = Substring(bytes[..<(equals ?? bytes.endIndex)])
+      name = before.trimmingCharacters(in: NetworkDigits.whiteSpace).lowercased()
+      let written = equals.map { Substring(bytes[$0...].dropFirst()).trimmingCharacters(in: NetworkDigits.whiteSpace) }
       let unquoted = written.map { Self.unquoted($0) ?? $0 }
       value = unquoted
       isMalformed = [name, written ?? ""].contains { text in
-        Self.unquoted(text) == nil && text.utf8.contains { "\"<".utf8.contains($0) }
+        Self.unquoted(text) == nil && text.utf8.contains { "\"<; \t".utf8.contains($0) || $0 > 126 }
       }
     }
 
     /// Whether the element is a token (§5.6.2), such as a field name.
     var isToken: Bool { value == nil && NetworkRequestValidation.isToken(name) }
 
-    /// The text without its quotes if it is one quoted string, otherwise nil. Escaped quotes and backslashes are
-    /// omitted, because no value that matters contains one.
+    /// The text without its quotes and backslashes if it is one quoted string (§5.6.4), otherwise nil.
     private static func unquoted(_ text: String) -> String? {
-      guard text.utf8.count > 1, text.hasPrefix("\""), text.hasSuffix("\"") else { return nil }
-      let content = text.dropFirst().dropLast().replacingOccurrences(of: "\\\\", with: "")
-        .replacingOccurrences(of: "\\\"", with: "")
-      if content.contains("\"") || content.hasSuffix("\\") { return nil }
-      // Each character may follow a backslash (§5.6.4).
-      return content.replacingOccurrences(of: "\\", with: "")
+      let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
+      guard text.utf8.count > 1, text.utf8.first == quote, text.utf8.last == quote else { return nil }
+      var content: [UInt8] = []
+      var isEscaped = false
+      for byte in text.utf8.dropFirst().dropLast() {
+        if byte == quote, !isEscaped { return nil }
+        isEscaped = byte == backslash && !isEscaped
+        if !isEscaped { content.append(byte) }
+      }
+      return isEscaped ? nil : String(decoding: content, as: UTF8.self)
     }
   }
 

@@ -57,7 +57,7 @@ nonisolated struct NetworkCachedCall: Sendable {
 
   /// Whether the same user is still signed in, and no other credential was sent. Otherwise, the response could belong
   /// to another user.
-  private var isOfSameUser: Bool { ResponseKey.users(of: plan) == key.users && !credential.wasAdded }
+  private var isOfSameUser: Bool { key.hasUsers(ResponseKey.users(of: plan)) && !credential.wasAdded }
 
   // MARK: Requests
 
@@ -101,6 +101,7 @@ nonisolated struct NetworkCachedCall: Sendable {
       if let notModified {
         response.failures = notModified.failures
         response.success = notModified.success
+        response.onUndecodable = notModified.onUndecodable
       }
       return .success(response)
     } catch { return .failure(error) }

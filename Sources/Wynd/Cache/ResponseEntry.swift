@@ -33,8 +33,9 @@ nonisolated enum ResponseEntry: Sendable, Codable {
 
     /// White space around the commas of a list means nothing (RFC 9110 §5.6.1). In a quoted string it does.
     private static func withoutSpaceAroundCommas(_ value: String) -> String {
-      if value.contains("\"") { return value }
-      return value.components(separatedBy: ",").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: ",")
+      if value.utf8.contains(UInt8(ascii: "\"")) { return value }
+      let elements = value.unicodeScalars.split(separator: ",", omittingEmptySubsequences: false)
+      return elements.map { String($0).trimmingCharacters(in: .whitespaces) }.joined(separator: ",")
     }
   }
 }

@@ -4,11 +4,11 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Identifies a stored response in a ``ResponseStore``. Keys are compared whole. A hash proves nothing: for the name of
-/// a user, another name with the same hash can be found.
+/// Identifies a stored response in a ``ResponseStore``. Keys are compared whole, byte by byte. A hash proves nothing: for
+/// the name of a user, another name with the same hash can be found. To `==`, two normal forms of a name are equal.
 nonisolated struct ResponseKey: Hashable, Sendable, Codable {
   /// A user whose credential is sent.
-  struct User: Hashable, Sendable, Codable {
+  struct User: Sendable, Codable {
     /// The name, or what else identifies the user, such as the credential at sign-in.
     var id: String
     /// Whether it is the name that the app has set, and so no secret.
@@ -22,6 +22,21 @@ nonisolated struct ResponseKey: Hashable, Sendable, Codable {
   var scope = ""
   /// The values of the header fields that `Vary` lists. Empty if the response depends on none.
   var variant = ""
+
+  /// All of it. UTF-8 has no byte 0xFF, so different keys have different bytes.
+  var bytes: [UInt8] {
+    let ofUsers = users.flatMap { [$0.id, $0.isName ? "name" : ""] }
+    return Array((ofUsers + [target, scope, variant]).map { Array($0.utf8) }.joined(separator: [0xFF]))
+  }
+
+  static func == (one: ResponseKey, other: ResponseKey) -> Bool { one.bytes == other.bytes }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+
+  /// Whether the same users are signed in as for another key.
+  func hasUsers(_ users: [User]) -> Bool {
+    ResponseKey(target: "", users: self.users) == ResponseKey(target: "", users: users)
+  }
 
   /// The key of one of several responses to the same request.
   func withVariant(_ variant: String) -> ResponseKey {

@@ -113,6 +113,22 @@ extension ResponseCacheTests {
     #expect(bytes.range(of: Data("Bearer".utf8)) == nil || bytes.range(of: Data("Authorization".utf8)) == nil)
   }
 
+  /// To `==`, the names are equal.
+  @Test func separatesUsersWhoseNamesDifferInTheNormalForm() async throws {
+    let folder = try Folder()
+    defer { withExtendedLifetime(folder) {} }
+    let script = Self.echo()
+    for cache in [ResponseCache(on: script), try ResponseCache(in: folder.url, on: script)] {
+      let authentication = try Self.authentication(nil)
+      let cached = CachedClient(script, cache: cache, middleware: [authentication])
+      for (index, name) in ["Ren\u{E9}", "Rene\u{301}", "\u{212B}", "\u{C5}"].enumerated() {
+        authentication.signIn(BearerToken("\(index)"), as: name)
+        #expect(try await cached.get() == ("Bearer \(index)", .network))
+        #expect(try await cached.get() == ("Bearer \(index)", .cache))
+      }
+    }
+  }
+
   /// The field Host belongs to the target of a request (RFC 9110 §7.1).
   @Test func separatesHostsOfOneURL() async throws {
     let script = NetworkScript { request, _ in

@@ -8,6 +8,18 @@ import Wynd
 
 /// Which stored response a 304 is about (RFC 9111 §4.3.4).
 extension ResponseCacheTests {
+  /// RFC 9110 §8.8.3.2: tags match character by character.
+  @Test(arguments: [("caf\u{E9}", "cafe\u{301}"), ("\u{212B}", "\u{C5}")], ["", "W/"])
+  func tagInAnotherNormalFormIsAnother(_ tags: (String, String), _ weak: String) async throws {
+    let (first, second) = ("\(weak)\"\(tags.0)\"", "\(weak)\"\(tags.1)\"")
+    let cached = CachedClient([
+      .ok("one", headers: ["ETag": first]), .status(304, headers: ["ETag": second]),
+      .ok("two", headers: ["ETag": second]),
+    ])
+    #expect(try await cached.get().text == "one")
+    #expect(try await cached.get() == ("two", .network))
+  }
+
   private static let first = "Sun, 06 Nov 1994 08:49:37 GMT"
   private static let second = "Sun, 06 Nov 1994 08:49:38 GMT"
   private static let sent = "Sun, 06 Nov 2022 08:49:37 GMT"
