@@ -10,8 +10,9 @@ nonisolated extension URLRequest {
   ///
   /// The values of header fields and query items whose names say that they are secret are replaced by shell variables,
   /// which have to be set first: `$HEADER_AUTHORIZATION`, `$QUERY_TOKEN`, or `$USER_PASSWORD` for the user name and
-  /// password in the URL. The body is read from standard input (`… < body`) if it is a stream, is not text, has 100,000
-  /// bytes or more, or contains the name of a secret, such as “password”.
+  /// password in the URL. So are values with control characters. The body is read from standard input (`… < body`) if it
+  /// is a stream, is not text, has line breaks, other control characters or 100,000 bytes and more, or contains the name
+  /// of a secret, such as “password”.
   ///
   /// - Parameter names: Additional header fields and query items that are secrets.
   /// - Returns: The command, on one line.
@@ -66,7 +67,7 @@ nonisolated private struct NetworkCURLCommand {
   private var shownBody: String? {
     // On Linux, an argument is limited to 128 KiB.
     guard let data = request.httpBody, data.count < 100_000 else { return nil }
-    guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else { return nil }
+    guard let text = String(data: data, encoding: .utf8), isPrintable(text) else { return nil }
     return namesSecret(text) ? nil : text
   }
 
@@ -90,16 +91,21 @@ nonisolated private struct NetworkCURLCommand {
 
   // MARK: Quotes and secrets
 
-  /// Literally, because a shell does not know that a combining mark belongs to the quote before it.
+  /// Scalar by scalar, because a shell does not know that a combining mark belongs to the quote before it. A control
+  /// character, which only an invalid method or name can have, would act on the terminal, or begin another command.
   private func quoted(_ text: String) -> String {
-    "'" + text.replacingOccurrences(of: "'", with: "'\\''", options: .literal) + "'"
+    let scalars = NetworkError.oneLine(text, .max).unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }
+    return "'" + scalars.joined() + "'"
   }
+
+  private func isPrintable(_ text: String) -> Bool { NetworkError.oneLine(text, .max) == text }
 
   /// A name and its value, or a shell variable in place of a value that is secret.
   private func pair(_ name: String, _ separator: String, _ value: String, place: String) -> String {
     let text = value.replacingOccurrences(of: "+", with: " ")
     let readableValue = text.removingPercentEncoding ?? text
-    if !isSecret(name.removingPercentEncoding ?? name, readableValue) { return quoted(name + separator + value) }
+    let isShown = isPrintable(value) && !isSecret(name.removingPercentEncoding ?? name, readableValue)
+    if isShown { return quoted(name + separator + value) }
     let variable = (place + name.uppercased()).map { isOfVariable($0) ? $0 : "_" }
     return quoted(name + separator) + "\"$\(String(variable))\""
   }

@@ -21,7 +21,7 @@
 
     static let bodies: [(body: String, type: String?)] = [
       (#"{"name":"O'Brien & «sons»"}"#, "application/json"), ("@/etc/hostname", nil),
-      ("a\nb\\n$HOME `id` \"q\"", "text/plain"),
+      ("a\nb\\n$HOME `id` \"q\"", "text/plain"), ("b\\n$HOME `id` \"q\"", "text/plain"),
       ("'", nil),
       // The quote has a combining accent. Otherwise it would end the argument, and a shell would run what follows.
       ("it'\u{300}; exit 3; '", "text/plain"),
@@ -35,7 +35,7 @@
       let url = server.url("/items?q=a%20b&token=secret&page=2").absoluteString
       let command = try CURLTests.request("PUT", url, fields, Data(body.utf8)).curlCommand()
       #expect(!command.contains("secret"))
-      try await Self.run(command, ["HEADER_AUTHORIZATION": "Bearer mine", "QUERY_TOKEN": "t"])
+      try await Self.run(command, ["HEADER_AUTHORIZATION": "Bearer mine", "QUERY_TOKEN": "t"], body: Data(body.utf8))
       let got = try #require(server.requests.first, "\(command)")
       #expect(got.method == "PUT" && got.target == "/items?q=a%20b&token=t&page=2")
       #expect(got.value("X-Text") == "it's \"quoted\" $HOME")

@@ -131,6 +131,24 @@ import Wynd
     #expect(try request().curlCommand() == command)
   }
 
+  /// In a log it would forge lines, and in a terminal a control character may end the command.
+  @Test(arguments: ["\n", "\r\n", "\t", "\u{3}", "\u{1B}", "\u{7F}", "\u{85}", "\u{9B}", "\u{2028}", "\0"])
+  func commandIsOneLineWithoutControlCharacters(_ control: String) throws {
+    let text = "a\(control)touch PWNED"
+    let requests = [
+      try Self.request("POST", "https://a.example/", [:], Data(text.utf8)),
+      try Self.request("GET", "https://a.example/", ["X-Text": text]),
+      try Self.request("GET", "https://a.example/", ["X-\(control)": "x"]),
+      try Self.request("GET\(control)", "https://a.example/"),
+      try Self.request("GET", "https://a.example/?a=\(text.addingPercentEncoding(withAllowedCharacters: []) ?? "")"),
+    ]
+    for request in requests {
+      let scalars = request.curlCommand().unicodeScalars
+      #expect(!scalars.contains { $0.properties.generalCategory == .control || ["\u{2028}", "\u{2029}"].contains($0) })
+    }
+    #expect(requests[0].curlCommand().contains("--data-binary @-"))
+  }
+
   /// Named by the caller: header fields, query items and words of a body, in upper or lower case.
   @Test func redactsNamesGivenByTheCaller() throws {
     let request = try Self.request(

@@ -26,8 +26,8 @@ nonisolated extension URL {
     parts.password = nil
     parts.fragment = nil
     parts.queryItems = parts.queryItems?.map { item in
-      // An item without a value is a value itself: "?secret".
-      URLQueryItem(name: item.value == nil ? "*" : item.name, value: "*")
+      // An item without a value is a value itself: "?secret", or "?c2VjcmV0=" with the padding of base64.
+      URLQueryItem(name: item.value?.isEmpty != false ? "*" : item.name, value: "*")
     }
     return parts.string ?? "…"
   }

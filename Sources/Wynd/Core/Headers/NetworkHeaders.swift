@@ -26,8 +26,34 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, Sequence, CustomS
     dictionary.keys.sorted().map { (name: $0, value: dictionary[$0] ?? "") }.makeIterator()
   }
 
-  /// The fields, with “…” in place of a sensitive value.
+  /// The fields, with “…” in place of a sensitive value, and of user information, query and fragment of each URL in a
+  /// value.
   public var description: String {
-    map { "\($0.name): \(NetworkSensitiveHeader.matches($0.name, $0.value) ? "…" : $0.value)" }.joined(separator: ", ")
+    map { name, value in
+      "\(name): \(NetworkSensitiveHeader.matches(name, value) ? "…" : Self.withoutSecretsOfURLs(value))"
+    }.joined(separator: ", ")
+  }
+
+  /// A field such as Location or Link contains URLs. White space, a quote or an angle bracket ends one.
+  private static func withoutSecretsOfURLs(_ value: String) -> String {
+    var shown: [UInt8] = []
+    var isHidden = false
+    /// Where the host begins, or the user information before it.
+    var authority: Int?
+    for byte in value.utf8 {
+      if " \t<>\"".utf8.contains(byte) {
+        isHidden = false
+        authority = nil
+      }
+      if isHidden { continue }
+      if byte == UInt8(ascii: "@"), let authority { shown.replaceSubrange(authority..., with: "…".utf8) }
+      shown.append(byte)
+      if byte == UInt8(ascii: "/") { authority = shown.suffix(2).elementsEqual("//".utf8) ? shown.count : nil }
+      if "?#".utf8.contains(byte) {
+        isHidden = true
+        shown += "…".utf8
+      }
+    }
+    return String(decoding: shown, as: UTF8.self)
   }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The header fields that must not be sent to another origin, and must not be logged.
 nonisolated enum NetworkSensitiveHeader {
   /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
@@ -13,15 +11,30 @@ nonisolated enum NetworkSensitiveHeader {
   }
 
   private static func hasSecretWord(_ name: String) -> Bool {
-    // "accessToken" and "APIKey" become "access-Token" and "API-Key". Whole words are compared, so X-Author and
-    // X-Keyboard are ordinary fields.
-    let separated = name.replacingOccurrences(
-      of: "(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])", with: "-", options: .regularExpression)
-    let words = separated.lowercased().components(separatedBy: .letters.inverted).map { "-\($0)" }
-    return words.contains { word in
+    words(of: name).contains { word in
       secrets.contains { word.hasSuffix($0) || word.hasSuffix($0 + "s") }
     }
   }
+
+  /// The words of a name, in lowercase, each after a hyphen: "-access", "-token" of "accessToken", and "-x", "-api",
+  /// "-key" of "X-APIKey". Whole words are compared, so X-Author and X-Keyboard are ordinary fields.
+  private static func words(of name: String) -> [String] {
+    let letters = Array(name.unicodeScalars)
+    var words = ["-"]
+    for (index, letter) in letters.enumerated() {
+      guard letter.properties.isAlphabetic else {
+        words.append("-")
+        continue
+      }
+      let isAfterLowercase = index > 0 && isLowercase(letters[index - 1])
+      let isBeforeLowercase = index + 1 < letters.count && isLowercase(letters[index + 1])
+      if "A"..."Z" ~= letter, isAfterLowercase || isBeforeLowercase { words.append("-") }
+      words[words.count - 1] += String(letter).lowercased()
+    }
+    return words
+  }
+
+  private static func isLowercase(_ letter: Unicode.Scalar) -> Bool { "a"..."z" ~= letter }
 
   // With a hyphen, only the whole word matches. Without one, the end of a word matches too (authtoken).
   private static let secrets = [
