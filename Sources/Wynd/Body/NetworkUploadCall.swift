@@ -44,24 +44,30 @@ nonisolated struct NetworkUploadCall: Sendable {
       if outgoing.request.networkMethod == "HEAD" {
         throw NetworkError.invalidRequest(reason: "HEAD cannot have a body")
       }
-      var outgoing = outgoing
-      let bodyInMemory = data != nil ? outgoing.request.httpBody : nil
-      outgoing.request.httpBodyStream = nil
-      outgoing.request.httpBody = bodyInMemory
-      let assembled = try await assembledFile()
-      let file = assembled?.url ?? fileOfBody
+      if outgoing.request.httpBodyStream != nil {
+        throw NetworkError.invalidRequest(reason: "a middleware has set httpBodyStream; set httpBody")
+      }
+      // A middleware may have replaced a body that is not in memory.
+      let isReplaced = outgoing.request.httpBody != nil
+      let file = isReplaced ? nil : try await assembledFile()?.url ?? fileOfBody
+      let stream = isReplaced ? nil : streamOfBody
       let length = try await length(of: file, outgoing.request.httpBody)
-      var outcome = await send(prepared(outgoing, file, length, transferred))
+      var outcome = await send(prepared(outgoing, file, stream, length, transferred))
       outcome.data = transferred.withLock { $0.data }
       let all = length ?? transferred.withLock { $0.sent }
-      if case .success = outcome.result(isHead: false, allowEmptyData: true) { progress.report(all, of: all) }
+      if case .success = outcome.result(isHead: false, allowEmptyData: true) {
+        progress.report(all, of: all)
+        // The process may end right after the result, before the last reference to this call is gone.
+        assembled.withLock { $0 = nil }
+      }
       await progress.waitForReports()
       return outcome
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
 
   private func prepared(
-    _ outgoing: NetworkOutgoing, _ file: URL?, _ length: Int64?, _ transferred: NetworkLock<Transferred>
+    _ outgoing: NetworkOutgoing, _ file: URL?, _ stream: (@Sendable () throws -> InputStream)?, _ length: Int64?,
+    _ transferred: NetworkLock<Transferred>
   ) -> NetworkOutgoing {
     var outgoing = outgoing
     // Not the fields that a middleware may have added: with a wrong length, the server would read the rest of the body
@@ -70,7 +76,7 @@ nonisolated struct NetworkUploadCall: Sendable {
     outgoing.bodies = NetworkBodies(
       isUpload: true,
       file: file,
-      stream: streamOfBody,
+      stream: stream,
       length: length,
       // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       onHead: { _ in transferred.withLock { $0.data = Data() } },
