@@ -19,10 +19,54 @@ extension UploadTests {
       let body = RequestBody.stream(length: 1_000) { InputStream(data: Data(count: 10)) }
       let began = ContinuousClock.now
       let error = await #expect(throws: NetworkError.self) {
-        try await session.performNetworkUpload(request, from: body, policy: .never)
+        try await session.performNetworkUpload(request, from: body)
       }
-      #expect(error?.isTimeout == false && ContinuousClock.now - began < .seconds(15))
-      #expect(server.requests.allSatisfy { !$0.isComplete })
+      #expect(error?.urlError?.code == .requestBodyStreamExhausted && ContinuousClock.now - began < .seconds(15))
+      #expect(server.requests.count <= 1 && server.requests.allSatisfy { !$0.isComplete })
+    }
+
+    /// A stream of the app that fails after some bytes, and has no error of its own.
+    final class FailingStream: InputStream {
+      private let isFailing = Box(false)
+      override var streamStatus: Status { isFailing.value == true ? .error : .open }
+      override func open() {}
+      override func close() {}
+      override var hasBytesAvailable: Bool { true }
+      override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
+        if isFailing.value == true { return -1 }
+        isFailing.value = true
+        return min(500, maxLength)
+      }
+    }
+
+    /// It is no failure of the server, and no other attempt would be better.
+    @Test(arguments: [nil, 1_000]) func reportsTheErrorOfAStreamOnce(_ length: Int64?) async throws {
+      let missing = URL(fileURLWithPath: "/nowhere/file")
+      let folder = try Folder()
+      let bodies: [(RequestBody, POSIXErrorCode?)] = [
+        (.stream(length: length) { try #require(InputStream(url: missing)) }, .ENOENT),
+        (.stream(length: length) { try #require(InputStream(url: folder.url)) }, .EISDIR),
+        (.stream(length: length) { FailingStream(data: Data()) }, nil),
+      ]
+      for (body, expected) in bodies {
+        let server = try LoopbackServer(script: .ok("x"))
+        for method in ["PUT", "POST"] {
+          let error = await #expect(throws: NetworkError.self) {
+            try await session.performNetworkUpload(URLRequest(url: server.url(), method: method), from: body)
+          }
+          if let expected {
+            guard case .generalError(let own)? = error else { Issue.record("\(error as Any)"); continue }
+            #expect((own as NSError).code == Int(expected.rawValue))
+          } else {
+            #expect(error?.urlError?.code == .requestBodyStreamExhausted)
+            #expect(error?.localizedDescription.contains("could not be read") == true)
+          }
+          #expect(error?.shouldRetry == false && error?.attempts.count ?? 0 <= 1)
+        }
+        #expect(server.requests.allSatisfy { !$0.isComplete })
+        // The origin is not taken for failing.
+        #expect(try await session.performNetworkRequest(server.url()) == Data("x".utf8))
+      }
     }
   #endif
 

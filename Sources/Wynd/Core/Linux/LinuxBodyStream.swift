@@ -11,8 +11,14 @@
     private var base: InputStream?
     private var left = 0
     private var hasEnded = false
-    /// Whether a server may have received the body, or a part of it.
-    let wasRead = NetworkLock(false)
+    /// What has become of the body.
+    struct Reading: Sendable {
+      /// Whether a server may have received the body, or a part of it.
+      var hasStarted = false
+      /// Why the body cannot be read, or ended too early. libcurl does not say it.
+      var failure: NetworkError?
+    }
+    let reading = NetworkLock(Reading())
 
     /// `first` is read the first time, if there is one. Otherwise, and for each further time, `make` is called.
     init(_ length: Int?, _ first: InputStream?, _ make: @escaping () -> InputStream?) {
@@ -39,7 +45,7 @@
     override var hasBytesAvailable: Bool { true }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
-      wasRead.withLock { $0 = true }
+      reading.withLock { $0.hasStarted = true }
       // libcurl repeats a request whose body is empty without asking for a new stream.
       if hasEnded { return -1 }
       let count = left == 0 ? 0 : readBase(buffer, maxLength: min(maxLength, left))
@@ -49,10 +55,18 @@
     }
 
     private func readBase(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
-      guard let base, !hasFailed else { return -1 }
-      let count = base.read(buffer, maxLength: maxLength)
-      let endsTooEarly = count == 0 && (length != nil || hasFailed)
-      return endsTooEarly ? -1 : count
+      let count = hasFailed ? -1 : base?.read(buffer, maxLength: maxLength) ?? -1
+      let endsTooEarly = count < 0 || (count == 0 && (length != nil || hasFailed))
+      if !endsTooEarly { return count }
+      let error = errorOfBase.map { NetworkError.generalError($0) }
+      reading.withLock { $0.failure = error ?? .urlError(URLError(.requestBodyStreamExhausted)) }
+      return -1
+    }
+
+    /// Foundation traps if a stream has no error, and a subclass of the app may have none.
+    private var errorOfBase: (any Swift.Error)? {
+      guard let base, type(of: base) == InputStream.self, base.streamStatus == .error else { return nil }
+      return base.streamError
     }
   }
 #endif

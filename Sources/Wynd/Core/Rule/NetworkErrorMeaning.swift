@@ -102,6 +102,7 @@ nonisolated extension NetworkErrorMeaning {
       Self("The certificate of the server is not trusted.")
     case .badURL, .unsupportedURL: Self("The URL is not valid.")
     case .httpTooManyRedirects: Self("There were too many redirects.")
+    case .requestBodyStreamExhausted: Self("The data to send could not be read to its end.")
     default: .other
     }
   }
