@@ -17,23 +17,12 @@ nonisolated extension NetworkClient {
   /// - Parameters:
   ///   - endpoint: The endpoint to load.
   ///   - policy: Fields that it does not set are taken from the endpoint's policy, then from the client's.
-  /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``.
-  public func values<E: Endpoint>(
-    of endpoint: E, policy: RetryPolicy = .default
-  ) -> AsyncThrowingStream<NetworkResponse<E.Response>, any Swift.Error> {
-    AsyncThrowingStream { continuation in
-      let task = _Concurrency.Task {
-        do throws(NetworkError) {
-          let first = try? await storedResponse(endpoint)
-          if let first { continuation.yield(first) }
-          let second = try await currentResponse(endpoint, policy, after: first)
-          let isRepeated = second.source == .cache && second.data == first?.data
-          if !isRepeated { continuation.yield(second) }
-          continuation.finish(throwing: second.revalidationError)
-        } catch { continuation.finish(throwing: error) }
-      }
-      continuation.onTermination = { _ in task.cancel() }
-    }
+  /// - Returns: A sequence of one or two responses. It throws a ``NetworkError``. The server is asked when the loop comes
+  ///   to its response.
+  public func values<E: Endpoint>(of endpoint: E, policy: RetryPolicy = .default) -> NetworkResponses<E.Response> {
+    NetworkResponses(
+      stored: { try? await storedResponse(endpoint) },
+      current: { stored throws(NetworkError) in try await currentResponse(endpoint, policy, after: stored) })
   }
 
   /// The server's response, or the stored one if it is fresh. A stale one is not served again, because it has been

@@ -28,16 +28,37 @@ extension ResponseCacheTests {
     return condition()
   }
 
-  @Test func leavingTheLoopCancelsTheRequest() async throws {
-    let server = try LoopbackServer { $0.index == 0 ? .ok(Array("old".utf8), [("ETag", "\"1\"")]) : .hang }
-    let client = NetworkClient(baseURL: server.url(), on: ResponseCache(), policy: .never)
-    #expect(try await client.load(Greeting()) == "old")
-    for try await value in client.values(of: Greeting()) {
+  @Test func leavingTheLoopAfterTheStoredValueSendsNothing() async throws {
+    let cached = CachedClient([.ok("old", headers: ["ETag": "\"1\""]), .ok("new")])
+    #expect(try await cached.client.load(Text()) == "old")
+    for try await value in cached.client.values(of: Text()) {
       #expect(value.value == "old" && value.source == .cache)
-      #expect(try await Self.becomesTrue { server.openRequests == 1 })
       break
     }
-    #expect(try await Self.becomesTrue { server.openRequests == 0 })
+    #expect(cached.script.requests.count == 1)
+  }
+
+  /// What follows a loop must not take a cancellation for its end.
+  @Test(arguments: [true, false]) func canceledValuesThrow(_ isStored: Bool) async throws {
+    let server = try LoopbackServer { isStored && $0.index == 0 ? .ok(Array("old".utf8), [("ETag", "\"1\"")]) : .hang }
+    let client = NetworkClient(baseURL: server.url(), on: ResponseCache(), policy: .never)
+    if isStored { #expect(try await client.load(Greeting()) == "old") }
+    for isEarly in [true, false] {
+      let open = server.openRequests
+      let task = Task {
+        if isEarly { withUnsafeCurrentTask { $0?.cancel() } }
+        var values: [String] = []
+        do {
+          for try await value in client.values(of: Greeting()) { values.append(value.value) }
+          Issue.record("it ended without an error")
+        } catch { #expect((error as? NetworkError)?.isCancellation == true, "\(error)") }
+        return values
+      }
+      if !isEarly { #expect(try await Self.becomesTrue { server.openRequests == open + 1 }) }
+      task.cancel()
+      #expect(await task.value == (isStored && !isEarly ? ["old"] : []))
+      #expect(try await Self.becomesTrue { server.openRequests == open })
+    }
   }
 
   @Test func valuesUseTheirOwnPolicy() async throws {
