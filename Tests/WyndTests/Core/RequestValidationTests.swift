@@ -38,6 +38,27 @@ import Testing
     #expect(server.requests.count == sent)
   }
 
+  #if canImport(FoundationNetworking)
+    /// libcurl sends no head above 1 MB.
+    @Test func rejectsAHeadAboveAMegabyte() async throws {
+      let server = try LoopbackServer(script: .ok())
+      let text = String(repeating: "x", count: 1_060_000)
+      var ofField = URLRequest(url: server.url())
+      ofField.setValue(text, forHTTPHeaderField: "X-A")
+      var ofFields = URLRequest(url: server.url(), method: "POST")
+      for index in 0..<20 { ofFields.setValue(String(text.prefix(53_000)), forHTTPHeaderField: "X-\(index)") }
+      for request in [
+        URLRequest(url: server.url("/?q=\(text)")), URLRequest(url: server.url("/\(text)")), ofField, ofFields,
+      ] {
+        let error = await session.result(of: request).error
+        guard case .invalidRequest? = error else { Issue.record("\(error as Any)"); continue }
+      }
+      #expect(server.requests.isEmpty)
+      ofField.setValue(String(text.prefix(990_000)), forHTTPHeaderField: "X-A")
+      #expect(await session.result(of: ofField, allowEmptyData: true).error == nil)
+    }
+  #endif
+
   /// Nothing listens there, so an attempt would be repeated for ten seconds.
   @Test(arguments: ["ftp", "FTP", "ftps", "ws", "wss"]) func rejectsAURLOfAnotherProtocol(_ scheme: String) async throws
   {

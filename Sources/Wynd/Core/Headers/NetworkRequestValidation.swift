@@ -20,9 +20,15 @@ nonisolated enum NetworkRequestValidation {
     if hasBody, ["GET", "HEAD"].contains(request.networkMethod) {
       return "\(request.networkMethod) cannot have a body: URLSession does not send it"
     }
+    var size = url.absoluteString.utf8.count
     for (name, value) in request.allHTTPHeaderFields ?? [:] {
       if let reason = invalidReason(ofField: name, value) { return reason }
+      size += name.utf8.count + value.utf8.count
     }
+    #if canImport(FoundationNetworking)
+      // libcurl sends no head above 1 MB. Its error is the one for a response that is too large.
+      if size > 1_000_000 { return "its URL and header fields are larger than 1 MB" }
+    #endif
     return nil
   }
 
