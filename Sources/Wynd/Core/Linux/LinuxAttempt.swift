@@ -25,8 +25,8 @@
       /// The number of redirects so far. Each one starts a new task, and callbacks of earlier tasks are ignored.
       var hop = 0
       var task: URLSessionTask?
-      /// Whether the body of the task was read; nil without a body.
-      var bodyWasRead: NetworkLock<Bool>?
+      /// What has become of the body of the task; nil without a body.
+      var body: NetworkLock<LinuxBodyStream.Reading>?
       /// The place of the task among the connections to its host; nil if it needs none.
       var place: LinuxConnectionLimit.Place?
       var hasEnded = false
@@ -43,7 +43,7 @@
       /// A task retains its delegate, which is the attempt.
       mutating func releaseTask() {
         task = nil
-        bodyWasRead = nil
+        body = nil
         place = nil
       }
     }
@@ -63,6 +63,9 @@
 
     func start() {
       if completion.hasEnded { return }
+      if outgoing.bodies == nil, let stored = outgoing.request.outcomeOfURLCache(of: session) {
+        return completion.end(stored)
+      }
       completion.onCancel { [self] in end(URLError(.cancelled)) }
       sendRequest()
     }
@@ -120,7 +123,7 @@
       let hasEnded = state.withLock { state in
         if state.hasEnded { return true }
         state.task = task
-        state.bodyWasRead = request.linuxBody?.wasRead
+        state.body = request.linuxBody?.reading
         return false
       }
       if hasEnded {
@@ -198,11 +201,12 @@
     /// Completes the attempt with the outcome, and with what is known about the request.
     private func report(_ outcome: NetworkOutcome, _ ended: State) {
       var outcome = outcome
-      outcome.error = outcome.error.map { LinuxFault.normalized($0) }
+      let body = ended.body?.withLock { $0 }
+      outcome.error = outcome.error.map { body?.failure ?? LinuxFault.normalized($0) }
       // If a server has closed a kept-alive connection, libcurl tries another one, and reports the error of the last
       // one, such as a refusal. A body that was read may have been sent on the first one. A request without a body that
       // is alone on its session has only one.
-      let mayHaveSent = ended.bodyWasRead?.withLock { $0 } ?? (ended.place == nil)
+      let mayHaveSent = body?.hasStarted ?? (ended.place == nil)
       outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: ended.hop > 0)
       completion.end(outcome)
     }

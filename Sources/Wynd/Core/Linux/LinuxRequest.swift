@@ -3,6 +3,16 @@
   import FoundationNetworking
 
   nonisolated extension URLRequest {
+    /// What the app has stored in the session's `URLCache`, if the `cachePolicy` asks for it; nil if the request has to be
+    /// sent. A private session has no cache, and URLSession stores nothing in one.
+    func outcomeOfURLCache(of session: URLSession) -> NetworkOutcome? {
+      guard [.returnCacheDataElseLoad, .returnCacheDataDontLoad].contains(cachePolicy) else { return nil }
+      if let stored = session.configuration.urlCache?.cachedResponse(for: self) {
+        return NetworkOutcome(data: stored.data, response: stored.response)
+      }
+      return cachePolicy == .returnCacheDataDontLoad ? NetworkOutcome(error: URLError(.resourceUnavailable)) : nil
+    }
+
     /// The body as it is sent; nil if there is none.
     var linuxBody: LinuxBodyStream? { httpBodyStream as? LinuxBodyStream }
 
