@@ -39,6 +39,7 @@ enum Demonstration {
       let reason = if case .server(let field) = source { "as the server asked (\(field))" } else { "by backoff" }
       return String(format: "             waits %.2f s, \(reason)", delay / .seconds(1))
     case .succeeded(let status): return "\(time)     ✓ \(status)"
+    case .undecodable(let error): return "\(time)     ✗ \(error)"
     case .gaveUp(let reason): return "\(time)     gave up: \(reason)"
     }
   }

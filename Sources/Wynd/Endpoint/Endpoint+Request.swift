@@ -8,17 +8,16 @@ nonisolated extension Endpoint {
   /// The request that is sent, without what a client adds to it. A body that is not in memory, such as a file, is added
   /// when it is sent.
   ///
-  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or the error
-  ///   of ``prepare(request:)``.
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the URL, a header field or the body is invalid, or an error of
+  ///   the app, from `url`, `queryItems`, `body`, `encode(to:)` or ``prepare(request:)``, in
+  ///   ``NetworkError/generalError(_:)``.
   public var request: URLRequest {
     get throws(NetworkError) { try request(requestBody, NetworkDefaults()) }
   }
 
   private var requestURL: URL {
     get throws(NetworkError) {
-      do { return try url } catch {
-        throw error as? NetworkError ?? .invalidRequest(reason: "the endpoint has no URL: \(type(of: error))")
-      }
+      do { return try url } catch { throw error as? NetworkError ?? .generalError(error) }
     }
   }
 

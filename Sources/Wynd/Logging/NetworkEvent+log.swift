@@ -15,7 +15,7 @@ nonisolated extension NetworkEvent {
     case info
     /// An attempt failed, or another one follows.
     case notice
-    /// The call failed.
+    /// The call failed, or its response cannot be parsed.
     case error
   }
 
@@ -25,7 +25,7 @@ nonisolated extension NetworkEvent {
     case .attemptStarted, .succeeded: .debug
     case .gaveUp(.cancelled): .info
     case .attemptFailed, .willRetry: .notice
-    case .gaveUp: .error
+    case .gaveUp, .undecodable: .error
     }
   }
 

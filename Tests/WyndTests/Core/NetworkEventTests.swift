@@ -17,6 +17,7 @@ import WyndLoopbackServer
       "failed \(event.attempt) \(error.statusCode ?? error.urlError?.code.rawValue ?? 0)"
     case .willRetry: "retry \(event.attempt)"
     case .succeeded(let status): "succeeded \(event.attempt) \(status)"
+    case .undecodable: "undecodable \(event.attempt)"
     case .gaveUp(let reason): "gave up \(event.attempt) \(reason)"
     }
   }

@@ -49,8 +49,10 @@ import Wynd
     let log = EventLog()
     let client = Self.client(body, onEvent: log.add)
     await #expect(throws: NetworkError.self) { try await client.load(.get("/", as: User.self)) }
+    await until { log.events.last?.level == .error }
     let lines = log.events.map(\.description)
-    #expect(lines.last?.hasSuffix(": responded with 200") == true, "\(lines)")
+    #expect(lines.dropLast().last?.hasSuffix(": responded with 200") == true, "\(lines)")
+    #expect(lines.last?.contains(": cannot be parsed: ") == true, "\(lines)")
     #expect(!lines.contains { $0.contains("succe") }, "\(lines)")
   }
 }

@@ -145,7 +145,7 @@ import WyndLoopbackServer
       do throws(NetworkError) { _ = try Unsent(error: error).request } catch { texts.append("\(error)") }
       do throws(NetworkError) { try await script.load(Unsent(error: error)) } catch { texts.append("\(error)") }
     }
-    let own = "invalid request: the body cannot be encoded: Failure"
+    let own = "The request failed: Failure, WyndTests.RequestBodyTests.Failure 1"
     #expect(texts == [own, own, "invalid request: too large", "invalid request: too large"])
     #expect(script.requests.isEmpty)
   }

@@ -22,8 +22,9 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
     /// Another attempt will be made after a wait, unless the call is canceled or the retry is skipped.
     case willRetry(after: Swift.Duration, DelaySource)
     /// The call has a response with this status code, from the server or a middleware, and no further attempt is made.
-    /// A `load` can still fail, because it parses the body after this event.
     case succeeded(statusCode: Int)
+    /// A `load` could not parse the response. This may come after the result of the call.
+    case undecodable(NetworkError)
     /// The call ended without success.
     case gaveUp(RetryFailure.StopReason)
   }
@@ -62,6 +63,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
       case .willRetry(let delay, .server(let field)): "next attempt in \(delay.logText), as the server asked (\(field))"
       case .willRetry(let delay, .budget): "retry skipped while the origin fails, next attempt in \(delay.logText)"
       case .succeeded(let status): "responded with \(status)"
+      case .undecodable(let error): "cannot be parsed: \(error)"
       case .gaveUp(let reason): "gave up: \(reason)"
       }
     return "[\(callID)] \(request.redactedForLog) #\(attempt) (\(elapsed.logText)): \(what)"

@@ -29,6 +29,8 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   // Two properties in place of an array: a call that succeeds at once allocates none.
   var failures: [NetworkAttempt]
   var success: NetworkAttempt?
+  /// Reports that this response cannot be parsed, to `onEvent` of its call; nil without one.
+  var onUndecodable: (@Sendable (NetworkError) -> Void)?
 }
 
 nonisolated extension NetworkResponse: CustomStringConvertible {
