@@ -11,8 +11,9 @@ nonisolated extension JSONEncoder.DateEncodingStrategy {
 nonisolated extension Foundation.Date {
   /// The date as text of ISO 8601: `2026-11-21T16:00:27Z` or `2026-11-21T16:00:27.789Z`.
   fileprivate var networkText: String {
-    // A format with fractions cuts off, and a `Double` may lie just below the millisecond that was read.
-    let milliseconds = (timeIntervalSince1970 * 1000).rounded()
+    // Cut off, not rounded: 0.9999 s belong to this second. A `Double` may lie just below the millisecond that was read.
+    let error = timeIntervalSince1970.ulp + timeIntervalSinceReferenceDate.ulp
+    let milliseconds = ((timeIntervalSince1970 + error) * 1000).rounded(.down)
     let second = (milliseconds / 1000).rounded(.down)
     let text = Foundation.Date(timeIntervalSince1970: second).formatted(.iso8601)
     guard let fraction = Int(exactly: milliseconds - second * 1000), 1..<1000 ~= fraction else { return text }

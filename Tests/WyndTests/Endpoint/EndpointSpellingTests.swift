@@ -140,6 +140,22 @@ import Wynd
     #expect(request.url?.query(percentEncoded: false) == "at=\(text)")
   }
 
+  /// Milliseconds of every kind of year come back as they were read. What is finer is cut off: the next second is later.
+  @Test func writesNoDateThatIsLater() async throws {
+    var random = SeededRandom(seed: 63)
+    var texts = ["2026-11-21T16:00:27.9999Z", "2026-11-21T16:00:27.999999Z", "2026-12-31T23:59:59.9996Z"]
+    for year in [1970, 1999, 2001, 2026, 2037, 2105, 2500, 9999] {
+      for _ in 0..<50 { texts.append("\(year)-07-08T09:10:11.\(Int.random(in: 1001...1999, using: &random))Z") }
+    }
+    texts = texts.map { $0.replacingOccurrences(of: "11.1", with: "11.") }
+    let body = try JSONEncoder().encode(texts)
+    let dates = try await NetworkScript([.response(200, body: body)]).load(.get("/x", as: [Date].self))
+    let script = NetworkScript([.ok("")])
+    try await script.load(.post("/x", body: .json(dates)))
+    let written = try JSONDecoder().decode([String].self, from: try #require(script.requests.first?.httpBody))
+    for (text, written) in zip(texts, written) { #expect(written == text.prefix(23) + "Z") }
+  }
+
   static let dates: [(text: String, seconds: Double?)] = [
     ("2026-11-21T16:00:00Z", 1_795_276_800), ("2026-11-21T17:00:00+01:00", 1_795_276_800),
     ("2026-11-21T16:00:00.250Z", 1_795_276_800.25), ("2026-11-21", nil), ("1795276800", nil),
