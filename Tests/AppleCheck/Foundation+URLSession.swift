@@ -148,6 +148,7 @@ public struct URLError: Error, Sendable {
     public static let networkConnectionLost = Code(rawValue: -1005)
     public static let dnsLookupFailed = Code(rawValue: -1006)
     public static let httpTooManyRedirects = Code(rawValue: -1007)
+    public static let requestBodyStreamExhausted = Code(rawValue: -1021)
     public static let notConnectedToInternet = Code(rawValue: -1009)
     public static let resourceUnavailable = Code(rawValue: -1008)
     public static let badServerResponse = Code(rawValue: -1011)

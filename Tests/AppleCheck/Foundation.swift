@@ -19,17 +19,25 @@ public struct CocoaError: Error, Sendable {
   public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
   public struct Code: Equatable, Sendable {
     public static let fileWriteOutOfSpace = Code()
-    public static let fileWriteUnknown = Code()
+    public static let fileReadNoSuchFile = Code()
     public static let fileReadUnknown = Code()
     public static let fileReadCorruptFile = Code()
     public static func ~= (match: Code, error: any Error) -> Bool { false }
   }
   public static let fileWriteOutOfSpace = Code.fileWriteOutOfSpace
+  public static let fileReadNoSuchFile = Code.fileReadNoSuchFile
 }
 public enum POSIXErrorCode: Int32, Sendable {
-  case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO, EACCES, EPERM, EROFS
+  case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO, EACCES, EEXIST, EPERM, EROFS
+  public static func ~= (match: POSIXErrorCode, error: any Error) -> Bool { false }
 }
-public struct POSIXError: Error { public init(_ code: POSIXErrorCode) {} }
+public struct POSIXError: Error {
+  public init(_ code: POSIXErrorCode) {}
+  public static var EACCES: POSIXErrorCode { .EACCES }
+  public static var EEXIST: POSIXErrorCode { .EEXIST }
+  public static var EPERM: POSIXErrorCode { .EPERM }
+  public static var EROFS: POSIXErrorCode { .EROFS }
+}
 public protocol LocalizedError: Error { var errorDescription: String? { get } }
 
 public typealias TimeInterval = Double
@@ -46,6 +54,7 @@ public struct Date: Sendable, Codable, Hashable, Comparable {
   public func formatted(_ style: ISO8601FormatStyle) -> String { "" }
   public init(timeIntervalSinceNow: TimeInterval) {}
   public var timeIntervalSince1970: TimeInterval { 0 }
+  public var timeIntervalSinceReferenceDate: TimeInterval { 0 }
   public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
 }
 public struct Data: Sendable, Hashable, Codable, RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
@@ -163,17 +172,18 @@ public struct URLResourceValues: Sendable {
   public var isDirectory: Bool? { nil }
 }
 public struct FileAttributeKey: Hashable, Sendable {
-  public static let posixPermissions = FileAttributeKey()
+  public static let ownerAccountID = FileAttributeKey()
+  public static let referenceCount = FileAttributeKey()
+  public static let systemFileNumber = FileAttributeKey()
+  public static let systemNumber = FileAttributeKey()
   public static let type = FileAttributeKey()
 }
 public struct FileAttributeType: Hashable, Sendable { public static let typeRegular = FileAttributeType() }
-open class NSNumber: NSObject { open var intValue: Int { 0 } }
+open class NSNumber: NSObject { open var uint64Value: UInt64 { 0 } }
 open class FileManager: NSObject {
   open func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
   nonisolated(unsafe) public static let `default` = FileManager()
   open var temporaryDirectory: URL { fatalError() }
-  open func setAttributes(_ attributes: [FileAttributeKey: Any], ofItemAtPath path: String) throws {}
-  open func createFile(atPath: String, contents: Data?, attributes: [FileAttributeKey: Any]? = nil) -> Bool { true }
   open func removeItem(at url: URL) throws {}
   open func moveItem(at source: URL, to destination: URL) throws {}
   open func createDirectory(
@@ -350,7 +360,12 @@ public var O_NOFOLLOW: Int32 { 0x100 }
 public var O_NONBLOCK: Int32 { 4 }
 public var O_CLOEXEC: Int32 { 0x100_0000 }
 public func rename(_ old: String, _ new: String) -> Int32 { 0 }
+public func link(_ old: String, _ new: String) -> Int32 { 0 }
+@discardableResult public func unlink(_ path: String) -> Int32 { 0 }
+public func mkdir(_ path: String, _ mode: mode_t) -> Int32 { 0 }
+public func geteuid() -> UInt32 { 0 }
 public var errno: Int32 { 0 }
+public var EEXIST: Int32 { 17 }
 public var EWOULDBLOCK: Int32 { 35 }
 public var LOCK_EX: Int32 { 2 }
 public var LOCK_NB: Int32 { 4 }
