@@ -26,11 +26,12 @@ public import Foundation
 /// `max-age` or `Expires` says so. A freshness that the server does not state is not guessed. A 4xx without a stated
 /// freshness, such as a 410, removes the stored response, unless a retry might help.
 ///
-/// A response is served only to requests with the same credential, whether the request, the session or an
-/// ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no responses. A response that
-/// depends on cookies is not stored if it has `Vary: Cookie`. Other fields that `Vary` may list must be set in the
-/// request or by a client's ``NetworkClient/headers``: the middleware of a client runs after the cache has read the
-/// request.
+/// A response is served only to requests for the same URL and `Host` with the same credential in a header field, whether
+/// the request, the session or an ``Authentication`` adds it. Sessions with different `httpAdditionalHeaders` share no
+/// responses. Cookies and the credentials of the session's delegate are not compared: the server has to send
+/// `Vary: Cookie`, which is not stored, or the app calls ``removeAll()`` when the user changes. Other fields that `Vary`
+/// may list must be set in the request or by a client's ``NetworkClient/headers``: the middleware of a client runs after
+/// the cache has read the request.
 ///
 /// An error that a middleware threw in place of a response is not stored, because it could not be served again. Neither
 /// is a response to a request to which a middleware without a ``NetworkMiddleware/cacheScope(of:)``, such as a closure,

@@ -58,7 +58,9 @@ nonisolated public protocol NetworkMiddleware: Sendable {
     -> Value
 
   /// Identifies the user whose credential this middleware adds, so that a cache stores responses separately for each
-  /// user. nil (the default) means that it adds no credential.
+  /// user. nil (the default) means that it adds no credential. In a folder it is compared by a hash of 64 bits, because
+  /// it may be a credential: do not use a text that users choose. (The name of ``Authentication/account`` is compared
+  /// whole.)
   func cacheScope(of request: URLRequest) -> String?
 
   /// The names of the header fields in which this middleware sends a secret. After a redirect to another origin, the
