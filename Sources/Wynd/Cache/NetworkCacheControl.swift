@@ -13,7 +13,7 @@ nonisolated struct NetworkCacheControl: Sendable {
     let elements = NetworkListField.elements(of: field)
     func has(_ name: String) -> Bool { elements.contains { $0.name == name } }
     // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
-    let isMalformed = elements.contains(where: \.isMalformed)
+    let isMalformed = elements.contains { $0.isMalformed }
     noStore = has("no-store") || (isMalformed && field?.lowercased().contains("no-store") == true)
     noCache = has("no-cache") || isMalformed
     mustRevalidate = has("must-revalidate")

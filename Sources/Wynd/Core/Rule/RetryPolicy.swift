@@ -101,7 +101,7 @@ nonisolated public struct RetryPolicy: Sendable {
 
 nonisolated extension Swift.Duration {
   /// As a limit of a ``RetryPolicy``: none. It is some 285 years, so that sums of it do not overflow.
-  public static let noLimit = Swift.Duration.seconds(9_000_000_000)
+  public static let noLimit = Swift.Duration.seconds(Int64(9_000_000_000))
 }
 
 nonisolated extension RetryPolicy {
