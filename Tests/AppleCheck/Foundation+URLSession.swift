@@ -3,7 +3,15 @@
 import ObjectiveC
 import Dispatch
 
-public class URLRequest: NSObject, @unchecked Sendable {
+public class NSURLRequest: NSObject, @unchecked Sendable {}
+// A struct, so that the compiler sees what changes a copy. In the signature of a delegate's method it is bridged.
+public struct URLRequest: @unchecked Sendable, _ObjectiveCBridgeable {
+  public func _bridgeToObjectiveC() -> NSURLRequest { NSURLRequest() }
+  public static func _forceBridgeFromObjectiveC(_ source: NSURLRequest, result: inout URLRequest?) {}
+  public static func _conditionallyBridgeFromObjectiveC(_ source: NSURLRequest, result: inout URLRequest?) -> Bool {
+    false
+  }
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSURLRequest?) -> URLRequest { fatalError() }
   public enum CachePolicy: UInt, Sendable {
     case useProtocolCachePolicy, reloadIgnoringLocalCacheData, reloadIgnoringLocalAndRemoteCacheData
     case returnCacheDataElseLoad, returnCacheDataDontLoad, reloadRevalidatingCacheData
@@ -20,8 +28,8 @@ public class URLRequest: NSObject, @unchecked Sendable {
   public var timeoutInterval: TimeInterval = 60
   public var allHTTPHeaderFields: [String: String]?
   public func value(forHTTPHeaderField name: String) -> String? { nil }
-  public func setValue(_ value: String?, forHTTPHeaderField name: String) {}
-  public func addValue(_ value: String, forHTTPHeaderField name: String) {}
+  public mutating func setValue(_ value: String?, forHTTPHeaderField name: String) {}
+  public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {}
 }
 open class NSCoder: NSObject, @unchecked Sendable {}
 open class URLResponse: NSObject, @unchecked Sendable {

@@ -196,6 +196,13 @@ open class FileManager: NSObject {
   open func replaceItemAt(_ original: URL, withItemAt new: URL) throws -> URL? { nil }
 }
 extension Error { public var localizedDescription: String { "" } }
+// Called by code that the compiler makes for an error that crosses to Objective-C.
+@_silgen_name("swift_convertNSErrorToError") public func _convertNSErrorToError(_ error: NSError?) -> any Error {
+  fatalError()
+}
+@_silgen_name("swift_convertErrorToNSError") public func _convertErrorToNSError(_ error: any Error) -> NSError {
+  fatalError()
+}
 open class Bundle: NSObject, @unchecked Sendable {
   open class var main: Bundle { fatalError() }
   open var bundleIdentifier: String? { nil }
