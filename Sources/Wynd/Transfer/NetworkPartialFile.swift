@@ -17,6 +17,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   private static let used = NetworkLock<Set<String>>([])
   private let destination: URL
   private let isKept: Bool
+  /// A temporary folder of its own on the volume of the destination; nil if the file is beside the destination.
+  private let replacementFolder: URL?
   private let hasCredential: Bool
   private let file: NetworkOwnFile
   var handle: FileHandle { file.handle }
@@ -25,18 +27,32 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
-  /// `secretFields`: header fields that hold a credential, whatever they are called.
+  /// `secretFields`: header fields that hold a credential, whatever they are called. `place` is for tests.
   init(
-    for destination: URL, from request: URLRequest, overwrites: Bool, resumes: Bool, secretFields: Set<String> = []
+    for destination: URL, from request: URLRequest, overwrites: Bool, resumes: Bool, secretFields: Set<String> = [],
+    place: URL? = nil
   ) throws {
     try Self.check(destination, overwrites: overwrites)
     self.destination = destination
-    url = Self.url(for: destination)
-    isKept = resumes
     hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
       NetworkSensitiveHeader.matches(name, value, known: secretFields)
     }
-    file = try Self.openForOneDownload(url, destination)
+    let beside = place ?? Self.url(for: destination)
+    do {
+      file = try Self.openForOneDownload(beside, destination)
+      url = beside
+      isKept = resumes
+      replacementFolder = nil
+    } catch let refusal as TransferError {
+      guard case .unusableFile(destination, _) = refusal, let folder = Self.replacementFolder(for: destination)
+      else { throw refusal }
+      let inFolder = folder.appendingPathComponent(destination.lastPathComponent)
+      file = try Self.openForOneDownload(inFolder, destination)
+      url = inFolder
+      // A later call would not find it.
+      isKept = false
+      replacementFolder = folder
+    }
     // A URL can contain a secret, so only its hash is stored.
     let source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
     state = NetworkDownloadState(source: NetworkHash.text(of: source))
@@ -180,6 +196,7 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     // This releases the lock.
     try? handle.close()
     Self.used.withLock { _ = $0.remove(url.path) }
+    if let replacementFolder { try? FileManager.default.removeItem(at: replacementFolder) }
   }
 
   // MARK: Names
@@ -194,6 +211,21 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   private var stateURL: URL { url.appendingPathExtension("json") }
 
   // MARK: File system
+
+  /// For a folder that accepts the destination, but no hidden file beside it: a sandboxed Mac app may write only to the
+  /// path that a person has chosen in a panel. Nil if the destination is refused, too, before anything is sent.
+  private static func replacementFolder(for destination: URL) -> URL? {
+    do {
+      if access(destination.path, F_OK) == 0 {
+        if access(destination.path, W_OK) != 0 { return nil }
+      } else {
+        _ = try NetworkOwnFile.create(destination, permissions: 0o666)
+        unlink(destination.path)
+      }
+      return try FileManager.default.url(
+        for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: destination, create: true)
+    } catch { return nil }
+  }
 
   /// Opens the file for one download, and creates it if it does not exist.
   private static func openForOneDownload(_ url: URL, _ destination: URL) throws -> NetworkOwnFile {

@@ -169,6 +169,42 @@ import WyndLoopbackServer
   }
 
   #if os(Linux)
+    /// A sandboxed Mac app may write only to the path that a person has chosen. Nobody can make a file in this folder.
+    @Test(arguments: [true, false]) func usesAReplacementFolderIfNoneIsAllowedBesideTheDestination(
+      _ overwrites: Bool
+    ) throws {
+      let folder = try Folder()
+      if overwrites { try Data("old".utf8).write(to: folder.file()) }
+      let request = URLRequest(url: .example)
+      let partial = try NetworkPartialFile(
+        for: folder.file(), from: request, overwrites: overwrites, resumes: true,
+        place: URL(fileURLWithPath: "/sys/none.wynd-part"))
+      #expect(folder.text() == (overwrites ? "old" : nil))
+      let kept = NetworkDownloadBody(start: 0, end: nil, isLengthStated: false, kept: 0)
+      try partial.begin(NetworkDownloadState(source: "s", validator: "\"1\"", total: nil), kept)
+      #expect(try partial.write(Data("new".utf8), kept))
+      let replacementFolder = partial.url.deletingLastPathComponent()
+      #expect(replacementFolder.path != folder.url.path)
+      try partial.move(overwrites: overwrites)
+      partial.close()
+      #expect(folder.text() == "new" && folder.names == ["file.bin"])
+      #expect(!FileManager.default.fileExists(atPath: replacementFolder.path))
+    }
+
+    /// Before anything is sent.
+    @Test func reportsAFolderThatRefusesTheDestinationToo() {
+      let file = URL(fileURLWithPath: "/sys/none")
+      do {
+        _ = try NetworkPartialFile(for: file, from: URLRequest(url: .example), overwrites: true, resumes: false)
+        Issue.record("opened")
+      } catch {
+        guard case TransferError.unusableFile(file, reason: "its folder cannot be written to") = error else {
+          Issue.record("\(error)")
+          return
+        }
+      }
+    }
+
     /// As on a locked device, or without a free descriptor.
     @Test func keepsAPartialFileWhoseStateCannotBeRead() async throws {
       let server = try Self.server()
