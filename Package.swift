@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // An app that depends on this package shares its names of products and targets, so all of them begin with the library's

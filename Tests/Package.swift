@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // Programs that measure the library and look for errors in many calls. They are a package of their own so that nobody who

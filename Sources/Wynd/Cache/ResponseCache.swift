@@ -118,9 +118,7 @@ nonisolated extension ResponseCache: NetworkPerformer {
   }
 
   /// Serves a stored response, or carries out the call.
-  #if compiler(>=6.2)
-    @concurrent
-  #endif
+  @concurrent
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     let permissions = NetworkCachePermissions(plan.request, isTransfer: plan.transfer != nil)
     let isReadOnly = plan.isReadOnly ?? RepeatSafety.isReadOnly(plan.request.networkMethod)

@@ -10,9 +10,7 @@ public import Foundation
 
 nonisolated extension NetworkClient {
   /// Carries out a call with the settings and the middleware of this client.
-  #if compiler(>=6.2)
-    @concurrent
-  #endif
+  @concurrent
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     do throws(NetworkError) {
       let defaults = defaults

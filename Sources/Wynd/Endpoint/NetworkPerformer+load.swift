@@ -71,9 +71,7 @@ nonisolated extension NetworkPerformer {
   ///
   /// - Returns: The parsed response, with its status code, header fields, body and attempts.
   /// - Throws: A ``NetworkError``.
-  #if compiler(>=6.2)
-    @concurrent
-  #endif
+  @concurrent
   public func loadResponse<E: Endpoint>(
     _ endpoint: E, maxRetries: Int? = nil, policy: RetryPolicy = .default,
     onProgress: (@Sendable (TransferProgress) -> Void)? = nil
