@@ -31,6 +31,7 @@ public struct URLRequest: @unchecked Sendable, _ObjectiveCBridgeable {
   public mutating func setValue(_ value: String?, forHTTPHeaderField name: String) {}
   public mutating func addValue(_ value: String, forHTTPHeaderField name: String) {}
 }
+public final class CachedURLResponse: NSObject, @unchecked Sendable {}
 open class NSCoder: NSObject, @unchecked Sendable {}
 open class URLResponse: NSObject, @unchecked Sendable {
   public override init() { super.init() }
@@ -108,7 +109,9 @@ open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   open var requestStartDate: Date? { nil }
 }
 extension URLSession {
-  @objc public enum AuthChallengeDisposition: Int, Sendable { case useCredential, performDefaultHandling }
+  @objc public enum AuthChallengeDisposition: Int, Sendable {
+    case useCredential, performDefaultHandling, cancelAuthenticationChallenge
+  }
   @objc public enum DelayedRequestDisposition: Int, Sendable { case continueLoading, useNewRequest, cancel }
 }
 @objc public protocol URLSessionTaskDelegate: URLSessionDelegate {
@@ -169,6 +172,7 @@ public struct URLError: Error, Sendable {
     public static let dataNotAllowed = Code(rawValue: -1020)
     public static let secureConnectionFailed = Code(rawValue: -1200)
     public static let serverCertificateHasBadDate = Code(rawValue: -1201)
+    public static let userCancelledAuthentication = Code(rawValue: -1012)
     public static let serverCertificateUntrusted = Code(rawValue: -1202)
     public static let serverCertificateHasUnknownRoot = Code(rawValue: -1203)
     public static let serverCertificateNotYetValid = Code(rawValue: -1204)
@@ -180,5 +184,8 @@ public struct URLError: Error, Sendable {
   @objc optional func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+  @objc optional func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,
+    completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void)
   // And `didReceive data:`, which needs a Data that Objective-C knows. That it is called is tested on Linux.
 }

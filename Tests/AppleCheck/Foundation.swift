@@ -28,7 +28,8 @@ public struct CocoaError: Error, Sendable {
   public static let fileReadNoSuchFile = Code.fileReadNoSuchFile
 }
 public enum POSIXErrorCode: Int32, Sendable {
-  case ECONNABORTED, ECONNRESET, ENOTCONN, EPIPE, ETIMEDOUT, EPROTO, EIO, EACCES, EEXIST, EPERM, EROFS
+  case ECONNABORTED, ECONNREFUSED, ECONNRESET, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENOTCONN, EPIPE,
+    ETIMEDOUT, EPROTO, EIO, EACCES, EEXIST, EPERM, EROFS
   public static func ~= (match: POSIXErrorCode, error: any Error) -> Bool { false }
 }
 public struct POSIXError: Error {

@@ -19,6 +19,7 @@ nonisolated struct NetworkCachedCall: Sendable {
     self.cache = cache
     var plan = plan
     plan.values[NetworkUnknownCredential.self] = credential
+    plan.bypassesURLCache = true
     self.plan = plan
     self.permissions = permissions
     key = ResponseKey(plan, fieldsOfSession: cache.fieldsOfSession)

@@ -132,6 +132,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
       }
       var outgoing = outgoing
       outgoing.request = request
+      outgoing.bypassesURLCache = true
       outgoing.bodies = bodies(of: attempt, from: offset, isGET: request.networkMethod == "GET")
       return outgoing
     }

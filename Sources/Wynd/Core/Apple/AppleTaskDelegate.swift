@@ -3,26 +3,29 @@
 
   /// The delegate of a task. It receives the response, and rewrites the requests of redirects. Other calls are passed
   /// to the delegate of the caller's session, with that session as argument.
-  // Unchecked: URLSession calls the methods for one task serially, even on a concurrent delegate queue. What the app's
-  // delegate may decide on any thread has a lock.
-  nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    /// The whole body of the response, without a limit of its size, unless the closures of a transfer receive it.
-    private var data = Data()
-    /// The error of such a closure, or of the body of the request. It becomes the error of the attempt.
-    private var failure: (any Swift.Error)?
-    /// Whether the app may provide the next body. False: URLSession is repeating the request on its own. True for the
-    /// first body of an upload, and after a challenge or a redirect. URLSession does not ask for the first body of an
-    /// `httpBodyStream`.
-    private var mayProvideBody: Bool
-    /// The number of bytes that were sent of the latest body.
-    private var bytesSent = Int64(0)
-    private struct Redirected: Sendable {
+  nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
+    private struct State: Sendable {
+      /// The whole body of the response, without a limit of its size, unless the closures of a transfer receive it.
+      var data = Data()
+      /// The error of such a closure, or of the body of the request, or why the delegate has refused a challenge. It
+      /// becomes the error of the attempt.
+      var failure: (any Swift.Error)?
+      /// Whether the app may provide the next body. False: URLSession is repeating the request on its own. True for the
+      /// first body of an upload, and after a challenge or a redirect. URLSession does not ask for the first body of an
+      /// `httpBodyStream`.
+      var mayProvideBody: Bool
+      /// The number of bytes that were sent of the latest body.
+      var bytesSent = Int64(0)
       /// The request after the latest redirect.
       var request: URLRequest
-      var hasFollowed = false
+      var hasFollowedRedirect = false
+      /// Whether URLSession had a connection, and started to send the header fields of a request on it. Without metrics,
+      /// it may have.
+      var hasSentRequest = true
     }
-    private let redirected: NetworkLock<Redirected>
-    private var metrics: URLSessionTaskMetrics?
+    /// A lock, because the app's delegate may decide on any thread, and because a delegate queue may be concurrent:
+    /// Apple's documents do not say that the calls for one task are serial then.
+    private let state: NetworkLock<State>
     private let outgoing: NetworkOutgoing
     private var bodies: NetworkBodies? { outgoing.bodies }
     private let caller: URLSession
@@ -34,8 +37,7 @@
       _ completion: NetworkAttemptCompletion
     ) {
       self.outgoing = outgoing
-      mayProvideBody = outgoing.bodies?.stream != nil
-      redirected = NetworkLock(Redirected(request: outgoing.request))
+      state = NetworkLock(State(mayProvideBody: outgoing.bodies?.stream != nil, request: outgoing.request))
       self.caller = caller
       self.callersDelegate = callersDelegate
       self.completion = completion
@@ -44,38 +46,61 @@
     // Below, `asked` is nil if there is no delegate, or if it does not implement the method.
     private var taskDelegate: (any URLSessionTaskDelegate)? { callersDelegate as? any URLSessionTaskDelegate }
 
+    private func fail(_ error: any Swift.Error) { state.withLock { $0.failure = error } }
+
     // MARK: The response
 
     func urlSession(
       _: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-      data = Data()
+      state.withLock { $0.data = Data() }
       guard let head = response as? HTTPURLResponse else { return completionHandler(.allow) }
-      do { try bodies?.onHead(head) } catch { failure = error }
-      completionHandler(failure == nil ? .allow : .cancel)
+      do {
+        try bodies?.onHead(head)
+        completionHandler(.allow)
+      } catch {
+        fail(error)
+        completionHandler(.cancel)
+      }
     }
 
     func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive chunk: Data) {
-      guard let bodies else { return data += chunk }
-      if failure != nil { return }
+      guard let bodies else { return state.withLock { $0.data += chunk } }
+      if state.withLock({ $0.failure != nil }) { return }
       do { try bodies.onData(chunk) } catch {
-        failure = error
+        fail(error)
         dataTask.cancel()
       }
     }
 
+    /// What a ``NetworkOutgoing/bypassesURLCache`` leaves is nothing. Otherwise the app's delegate decides, as with a task
+    /// of its own: it may keep private data off the disk.
+    func urlSession(
+      _: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,
+      completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+    ) {
+      if outgoing.bypassesURLCache { return completionHandler(nil) }
+      let asked: Void? = (callersDelegate as? any URLSessionDataDelegate)?.urlSession?(
+        caller, dataTask: dataTask, willCacheResponse: proposed, completionHandler: completionHandler)
+      if asked == nil { completionHandler(proposed) }
+    }
+
     func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Swift.Error)?) {
-      var outcome = NetworkOutcome(data: data, response: task.response, error: failure ?? error)
+      let ended = state.withLock { $0 }
+      var outcome = NetworkOutcome(data: ended.data, response: task.response, error: ended.failure ?? error)
       // `countOfBytesSent` does not count the header fields, with which a request without a body is complete. An error
       // such as `.notConnectedToInternet` can follow them.
-      let mayHaveSent = task.countOfBytesSent > 0 || metrics?.networkHasSentRequest ?? true
-      outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: redirected.withLock { $0.hasFollowed })
+      let mayHaveSent = task.countOfBytesSent > 0 || ended.hasSentRequest
+      outcome.note(mayHaveSent: mayHaveSent, hasFollowedRedirect: ended.hasFollowedRedirect)
       completion.end(outcome)
     }
 
     func urlSession(_: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
-      self.metrics = metrics
+      // Read here only: the transactions have been seen to be gone later.
+      let transactions = metrics.transactionMetrics
+      let hasSentRequest = transactions.isEmpty || transactions.contains { $0.requestStartDate != nil }
+      state.withLock { $0.hasSentRequest = hasSentRequest }
       outgoing.metrics?.withLock { $0 = metrics }
       taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
     }
@@ -91,11 +116,14 @@
         totalBytesExpectedToSend: totalBytesExpectedToSend)
       bodies?.onSent(totalBytesSent)
       // URLSession trusts a Content-Length: the server would read the rest of a longer stream as the next request.
-      bytesSent += count
+      let bytesSent = state.withLock { state in
+        state.bytesSent += count
+        return state.bytesSent
+      }
       let sendsStream = bodies?.stream != nil || outgoing.request.httpBodyStream != nil
       let isLengthKnown = sendsStream && totalBytesExpectedToSend >= 0
       if isLengthKnown, bytesSent > totalBytesExpectedToSend {
-        failure = URLError(.dataLengthExceedsMaximum)
+        fail(URLError(.dataLengthExceedsMaximum))
         task.cancel()
       }
     }
@@ -106,8 +134,11 @@
       _: URLSession, task: URLSessionTask,
       needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
     ) {
-      defer { mayProvideBody = false }
-      bytesSent = 0
+      let mayProvideBody = state.withLock { state in
+        defer { state.mayProvideBody = false }
+        state.bytesSent = 0
+        return state.mayProvideBody
+      }
       guard mayProvideBody || outgoing.isSafeToRepeat else { return completionHandler(nil) }
       guard let makeStream = bodies?.stream else {
         let asked: Void? = taskDelegate?.urlSession?(caller, task: task, needNewBodyStream: completionHandler)
@@ -116,7 +147,7 @@
       }
       // Passing the same stream again would crash.
       do { completionHandler(try makeStream()) } catch {
-        failure = NetworkError.generalError(error)
+        fail(NetworkError.generalError(error))
         completionHandler(nil)
       }
     }
@@ -127,13 +158,24 @@
       _: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
       newRequest proposed: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      mayProvideBody = true
+      let previous = state.withLock { state in
+        state.mayProvideBody = true
+        return state.request
+      }
+      let hasOtherBody = bodies?.file != nil || bodies?.stream != nil
+      guard let kept = proposed.keepingMethod(of: previous, after: response, hasOtherBody: hasOtherBody) else {
+        return completionHandler(nil)
+      }
       let next = NetworkRedirect.request(
-        proposed, after: redirected.withLock { $0.request },
-        additional: NetworkHeaders(caller.configuration.httpAdditionalHeaders),
+        kept, after: previous, additional: NetworkHeaders(caller.configuration.httpAdditionalHeaders),
         secretFields: outgoing.secretFields)
-      let follow: @Sendable (URLRequest?) -> Void = { [redirected] chosen in
-        if let chosen { redirected.withLock { $0 = Redirected(request: chosen, hasFollowed: true) } }
+      let follow: @Sendable (URLRequest?) -> Void = { [state] chosen in
+        if let chosen {
+          state.withLock { state in
+            state.request = chosen
+            state.hasFollowedRedirect = true
+          }
+        }
         completionHandler(chosen)
       }
       let asked: Void? = taskDelegate?.urlSession?(
@@ -146,15 +188,20 @@
       completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       // The request was rejected, and may be sent again with a credential.
-      if challenge.failureResponse != nil { mayProvideBody = true }
+      if challenge.failureResponse != nil { state.withLock { $0.mayProvideBody = true } }
+      let decide: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+        [self] choice, credential in
+        // URLSession reports it as a cancellation, but the caller has not canceled anything.
+        if choice == .cancelAuthenticationChallenge { fail(URLError(challenge.codeOfRefusal)) }
+        completionHandler(choice, credential)
+      }
       // As with URLSession, a challenge of the connection goes to the method of the session first.
       if challenge.isOfConnection {
-        let asked: Void? = callersDelegate?.urlSession?(
-          caller, didReceive: challenge, completionHandler: completionHandler)
+        let asked: Void? = callersDelegate?.urlSession?(caller, didReceive: challenge, completionHandler: decide)
         if asked != nil { return }
       }
       let asked: Void? = taskDelegate?.urlSession?(
-        caller, task: task, didReceive: challenge, completionHandler: completionHandler)
+        caller, task: task, didReceive: challenge, completionHandler: decide)
       if asked == nil { completionHandler(.performDefaultHandling, nil) }
     }
 
@@ -163,9 +210,26 @@
     }
   }
 
-  nonisolated extension URLSessionTaskMetrics {
-    /// Whether URLSession had a connection, and started to send the header fields of a request on it.
-    fileprivate var networkHasSentRequest: Bool { transactionMetrics.contains { $0.requestStartDate != nil } }
+  nonisolated extension URLRequest {
+    /// The request after a redirect. URLSession makes a GET of PUT, PATCH and DELETE after 301 and 302, which then seems
+    /// to succeed. They keep their method and body, as on Linux. Nil if the body is not in memory: the redirect is the
+    /// result then.
+    fileprivate func keepingMethod(
+      of previous: URLRequest, after response: HTTPURLResponse, hasOtherBody: Bool
+    ) -> URLRequest? {
+      let isMoved = [301, 302].contains(response.statusCode)
+      guard isMoved, ["PUT", "PATCH", "DELETE"].contains(previous.networkMethod), networkMethod == "GET" else {
+        return self
+      }
+      if hasOtherBody || previous.httpBodyStream != nil { return nil }
+      var next = self
+      next.httpMethod = previous.httpMethod
+      next.httpBody = previous.httpBody
+      for (name, value) in previous.allHTTPHeaderFields ?? [:] where name.lowercased().hasPrefix("content-") {
+        next.setValue(value, forHTTPHeaderField: name)
+      }
+      return next
+    }
   }
 
   nonisolated extension URLAuthenticationChallenge {
@@ -176,6 +240,15 @@
         NSURLAuthenticationMethodNTLM, NSURLAuthenticationMethodNegotiate,
       ]
       return methods.contains(protectionSpace.authenticationMethod)
+    }
+
+    /// What it means that the app's delegate cancels the challenge.
+    fileprivate var codeOfRefusal: URLError.Code {
+      switch protectionSpace.authenticationMethod {
+      case NSURLAuthenticationMethodServerTrust: .serverCertificateUntrusted
+      case NSURLAuthenticationMethodClientCertificate: .clientCertificateRequired
+      default: .userCancelledAuthentication
+      }
     }
   }
 #endif

@@ -26,6 +26,8 @@ nonisolated public struct NetworkCallPlan: Sendable {
   var allowEmptyData = true
   /// What a download, an upload or a stream puts around each request; nil for any other call.
   var transfer: (@Sendable (@escaping NetworkSend) -> NetworkSend)?
+  /// Whether the response must not go into the session's `URLCache`, because another cache stores it.
+  var bypassesURLCache = false
 
   // MARK: From the start of the call
 

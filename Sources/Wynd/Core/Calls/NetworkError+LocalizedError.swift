@@ -5,15 +5,16 @@ public import Foundation
 #endif
 
 nonisolated extension NetworkError: LocalizedError {
-  /// A sentence for people, without codes, and what to do. On Apple's platforms, the sentence for a `URLError` is the
-  /// system's own, in the user's language.
+  /// A sentence for people, without codes, and what to do. On Apple's platforms, the sentence for an error of URLSession
+  /// is the system's own, in the user's language.
   public var errorDescription: String? { sentence + advice }
 
   private var sentence: String {
     // A log never asks for the text of an app's error, because that runs code of the app.
     if let text = ownText ?? shown?.sentence ?? wrongScheme { return text }
     #if !canImport(FoundationNetworking)
-      if let urlError { return urlError.localizedDescription }
+      // Without a text of URLSession, it would be one with a code. An error that this library makes has none.
+      if let urlError, urlError.userInfo[NSLocalizedDescriptionKey] is String { return urlError.localizedDescription }
     #endif
     return summary
   }

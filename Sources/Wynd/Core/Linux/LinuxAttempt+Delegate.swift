@@ -69,6 +69,7 @@
           // `.useCredential` without a credential crashes.
           let isWithoutCredential = choice == .useCredential && credential == nil
           let usedChoice = isWithoutCredential ? .performDefaultHandling : choice
+          if choice == .cancelAuthenticationChallenge { state.withLock { $0.hasRefusedChallenge = true } }
           completionHandler(usedChoice, credential)
           let isDefault = usedChoice == .performDefaultHandling && challenge.proposedCredential == nil
           guard isDefault, let response = challenge.failureResponse else { return }

@@ -22,6 +22,8 @@
       // False after a redirect that changed the method and removed the body.
       var hasBody = true
       var challenges = 0
+      /// Whether the app's delegate has canceled a challenge. URLSession reports that as a cancellation.
+      var hasRefusedChallenge = false
       /// The number of redirects so far. Each one starts a new task, and callbacks of earlier tasks are ignored.
       var hop = 0
       var task: URLSessionTask?
@@ -203,6 +205,7 @@
       var outcome = outcome
       let body = ended.body?.withLock { $0 }
       outcome.error = outcome.error.map { body?.failure ?? LinuxFault.normalized($0) }
+      if ended.hasRefusedChallenge, outcome.error != nil { outcome.error = URLError(.userCancelledAuthentication) }
       // If a server has closed a kept-alive connection, libcurl tries another one, and reports the error of the last
       // one, such as a refusal. A body that was read may have been sent on the first one. A request without a body that
       // is alone on its session has only one.

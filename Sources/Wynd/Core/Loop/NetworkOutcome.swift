@@ -68,6 +68,9 @@ nonisolated struct NetworkOutcome: Sendable {
     let code: URLError.Code? =
       switch (original.domain, original.code) {
       case ("kCFErrorDomainCFNetwork", 303): .cannotParseResponse
+      // There is no connection through the proxy, so no server received anything.
+      case ("kCFErrorDomainCFNetwork", 306), ("kCFErrorDomainCFNetwork", 310), ("kCFErrorDomainCFNetwork", 311):
+        .cannotConnectToHost
       case ("kCFErrorDomainCFNetwork", -3000 ... -900): URLError.Code(rawValue: original.code)
       case (NSPOSIXErrorDomain, let code): posixCode(code)
       default: nil
@@ -78,6 +81,9 @@ nonisolated struct NetworkOutcome: Sendable {
   private static func posixCode(_ code: Int) -> URLError.Code? {
     switch POSIXErrorCode(rawValue: Int32(clamping: code)) {
     case .ECONNABORTED, .ECONNRESET, .ENOTCONN, .EPIPE: .networkConnectionLost
+    case .ECONNREFUSED: .cannotConnectToHost
+    // As when a VPN or Wi-Fi goes away.
+    case .ENETDOWN, .ENETUNREACH, .EHOSTDOWN, .EHOSTUNREACH: .notConnectedToInternet
     case .ETIMEDOUT: .timedOut
     case .EPROTO: .cannotParseResponse
     default: nil

@@ -18,6 +18,8 @@ nonisolated struct NetworkOutgoing: Sendable {
   /// Whether the request runs on a private session, because the app may have invalidated its own. The loop sets false
   /// for a plain first attempt only. On Linux, every request runs on one.
   var usesPrivateSession = true
+  /// Whether the response must not go into the session's `URLCache`, on Apple's platforms.
+  var bypassesURLCache = false
   var hasBody: Bool {
     if bodies?.file != nil || bodies?.stream != nil { return true }
     return request.httpBodyStream != nil || request.httpBody?.isEmpty == false

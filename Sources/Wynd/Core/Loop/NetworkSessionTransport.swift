@@ -36,7 +36,9 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
     #if canImport(FoundationNetworking)
       LinuxAttempt(outgoing, for: session, callersDelegate, completion).start()
     #else
-      outgoing.request.timeoutInterval = usableTimeout(outgoing.request.timeoutInterval)
+      let timeout = usableTimeout(outgoing.request.timeoutInterval)
+      // URLSession may tell a time-out that was set from the default.
+      if timeout != outgoing.request.timeoutInterval { outgoing.request.timeoutInterval = timeout }
       startOnApple(outgoing, completion)
     #endif
   }

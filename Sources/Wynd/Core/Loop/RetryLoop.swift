@@ -143,6 +143,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     state.attemptStart = elapsed
     if rule.deadline < .noLimit { completion.setDeadline(timeUntilDeadline, clock) }
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
+    outgoing.bypassesURLCache = plan.bypassesURLCache
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
       outgoing.metrics = state.metrics

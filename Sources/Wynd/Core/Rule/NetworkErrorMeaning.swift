@@ -51,7 +51,7 @@ nonisolated extension NetworkErrorMeaning {
     switch response.statusCode {
     // The request succeeded, and must not be sent again by a person who reads this.
     case 200...299: Self(unreadable)
-    case 401: Self("The server requires a valid sign-in.")
+    case 401: Self(signIn)
     // The rate limit of GitHub and other large services.
     case 403 where NetworkRetryAfter.isWaitAsked(by: response): Self(busy, .mayHelp, .refused)
     case 403: Self("The server denied access.")
@@ -100,6 +100,7 @@ nonisolated extension NetworkErrorMeaning {
     case .serverCertificateHasBadDate, .serverCertificateUntrusted, .serverCertificateHasUnknownRoot,
       .serverCertificateNotYetValid:
       Self("The certificate of the server is not trusted.")
+    case .userCancelledAuthentication: Self(signIn)
     case .badURL, .unsupportedURL: Self("The URL is not valid.")
     case .httpTooManyRedirects: Self("There were too many redirects.")
     case .requestBodyStreamExhausted: Self("The data to send could not be read to its end.")
@@ -107,6 +108,7 @@ nonisolated extension NetworkErrorMeaning {
     }
   }
 
+  private static let signIn = "The server requires a valid sign-in."
   private static let rejected = "The server rejected the request."
   private static let tooLarge = "The server does not accept this much data."
   private static let busy = "The server is busy or not available."
