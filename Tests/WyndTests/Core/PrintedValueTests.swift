@@ -115,7 +115,7 @@ import WyndLoopbackServer
     return bodies as [Any] + steps + [
       endpoint, download, credential, try BasicCredential(user: "SECRET", password: "SECRET"), authentication,
       NetworkQuery.encoding(["a": "SECRET"]), headers, policy, Backoff.immediate, RetryBudget(), NetworkMethod.post,
-      RequestBody.Part.data("a", data),
+      RequestBody.Part.data("a", data), NetworkClient(baseURL: url).values(of: endpoint),
       ResponseCache(), try ResponseCache(in: folder.file("cache")), NetworkScript(steps),
       ["a": "SECRET"] as NetworkObject,
       TransferError.unusableFile(folder.file(), reason: "no"), TransferProgress(completed: 1),
