@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 /// Which responses are served from the store, revalidated, stored and shared between users.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseCacheTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ResponseCacheTests {
   typealias Step = NetworkScript.Step
 
   static let tagged = ["ETag": "\"1\"", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT"]

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Stores have a capacity and remove the least recently used responses first.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ResponseStoreTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ResponseStoreTests {
   static let fields = ["ETag": "\"1\"", "Set-Cookie": "a=secret", "Content-Encoding": "gzip", "X-Total": "7"]
 
   /// A response as a cache stores it.

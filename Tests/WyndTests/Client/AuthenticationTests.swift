@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// How a rejected credential is renewed, once for all calls.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct AuthenticationTests {
   struct Expired: Error, Equatable {}
 
   /// Accepts one token, counts requests by token, and issues a new token at `/token`.

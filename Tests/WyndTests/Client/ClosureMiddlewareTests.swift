@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// A middleware may be a closure: it changes requests, and rejects responses that the app does not accept.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ClosureMiddlewareTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ClosureMiddlewareTests {
   /// Why a response is not acceptable, and whether a retry may help.
   struct Rejected: RetryableError {
     var shouldRetry: Bool

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// A body that a middleware sets is sent, whatever the body of the call was.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct MiddlewareBodyTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct MiddlewareBodyTests {
   static func bodies(_ folder: Folder) throws -> [(String, RequestBody)] {
     try Data("plain".utf8).write(to: folder.file())
     return [

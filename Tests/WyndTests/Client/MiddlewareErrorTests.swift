@@ -8,7 +8,7 @@ import Wynd
 
 /// A middleware that throws an error of the app in place of the request's does not end the retries, and the error keeps
 /// what is known about the request.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct MiddlewareErrorTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct MiddlewareErrorTests {
   typealias Item = NetworkClientTests.Item
 
   enum ShopError: LocalizedError, Equatable {

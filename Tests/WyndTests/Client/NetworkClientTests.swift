@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Base URL, headers, coders and policy of a client apply to all of its calls.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkClientTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkClientTests {
   struct Item: Endpoint {
     typealias Response = String
     var path = "/items"

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Middleware around each attempt: order, errors, cancellation and parsed values.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkMiddlewareTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkMiddlewareTests {
   typealias Item = NetworkClientTests.Item
 
   static func client(

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// Fields that the policy of a call does not set are taken from the endpoint's policy, then from the client's.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PolicyInheritanceTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct PolicyInheritanceTests {
   typealias Item = NetworkClientTests.Item
 
   static let base = URL(string: "https://a.example")

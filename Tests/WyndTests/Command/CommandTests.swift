@@ -5,7 +5,7 @@
   import Wynd
 
   /// The `wynd-fetch` command, as a process of its own.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CommandTests {
+  @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct CommandTests {
     struct Run {
       var code: Int32
       var out: String

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Wynd
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct BackoffTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct BackoffTests {
   let standard = Backoff.exponential(base: .milliseconds(500), cap: .seconds(20))
 
   @Test func clampsVeryLongDurations() {

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Every form of every call uses its `policy` argument, and its `maxRetries` if it has one.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CallArgumentTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct CallArgumentTests {
   struct Item: Endpoint {
     typealias Response = Data
     var host: String { "a.example" }

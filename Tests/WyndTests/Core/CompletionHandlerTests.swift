@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// A call with a completion handler follows the same rules as an async one, and its closures do not delay other calls.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CompletionHandlerTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct CompletionHandlerTests {
   let session = URLSession(configuration: .ephemeral)
 
   private func result(of request: URLRequest, _ policy: RetryPolicy) async -> NetworkResult {

@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 /// The deadline of a call, on a real socket.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DeadlineTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct DeadlineTests {
   let session = URLSession(configuration: .default)
 
   @Test func deadlineEndsAnAttemptInFlight() async throws {

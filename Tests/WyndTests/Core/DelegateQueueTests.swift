@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// The completion handler runs on the session's delegate queue, as that of `dataTask`.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateQueueTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct DelegateQueueTests {
   @Test func callsHandlerOnceOnTheDelegateQueue() async throws {
     let server = try LoopbackServer(script: .status(503), .ok("hello"))
     let queue = OperationQueue()

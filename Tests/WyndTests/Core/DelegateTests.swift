@@ -9,7 +9,7 @@ import WyndLoopbackServer
 #endif
 
 /// What the delegate of the session decides about, and what it may do meanwhile.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DelegateTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct DelegateTests {
   @Test func usesCredentialsOfTheSessionDelegate() async throws {
     let delegate = RecordingDelegate(challenge: { _, challenge in
       challenge.previousFailureCount == 0 ? RecordingDelegate.signIn() : (.performDefaultHandling, nil)

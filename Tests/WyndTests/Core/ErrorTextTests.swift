@@ -11,7 +11,7 @@ import WyndLoopbackServer
 ///
 /// Every URL has the query value S3CRET and every body has it, so that no text may contain it. On Apple's platforms the
 /// sentence for a `URLError` is the system's own.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ErrorTextTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ErrorTextTests {
   struct Situation: Sendable, CustomTestStringConvertible {
     var name: String
     var steps: [NetworkScript.Step]

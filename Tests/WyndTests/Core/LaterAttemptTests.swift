@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// A later attempt runs on a private session, with what the app's session has.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LaterAttemptTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct LaterAttemptTests {
   /// Each response sets a cookie: the app's session gets the cookie of the retry, and the retry the one of the session.
   @Test(arguments: ["GET", "PUT"]) func retrySendsCookiesAndHeadersOfTheSession(_ method: String) async throws {
     let server = try LoopbackServer { request in

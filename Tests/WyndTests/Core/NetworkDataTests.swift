@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// `networkData` and `networkDataTask` give what `data(for:)` and `dataTask(with:)` give, after the retries.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkDataTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkDataTests {
   let session = URLSession(configuration: .ephemeral)
   static let quick = RetryPolicy.quick(maxRetries: 2)
 

@@ -8,7 +8,7 @@ import WyndLoopbackServer
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkErrorTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkErrorTests {
   static let secrets = ["S3CRET", "pa55", "T0KEN", "C00KIE"]
 
   struct Chatty: Error, CustomStringConvertible, LocalizedError {

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 #endif
 
 /// The events that `onEvent` receives, their order and their descriptions.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkEventTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkEventTests {
   static func name(_ event: NetworkEvent) -> String {
     switch event.kind {
     case .attemptStarted: "started \(event.attempt)"

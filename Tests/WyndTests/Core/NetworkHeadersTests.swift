@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// The header fields that are sent, and those that arrive.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkHeadersTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkHeadersTests {
   static let base = URL(string: "https://a.example")
 
   /// The header fields of a response.

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// An app can implement a performer, and wrap another one.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkPerformerTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkPerformerTests {
   /// Does something before and after each call of another performer.
   struct Decorator: NetworkPerformer {
     let base: any NetworkPerformer

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// Every verb takes a URL, a request, an endpoint, and a type of the app.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkRequestConvertibleTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkRequestConvertibleTests {
   struct Ping: NetworkRequestConvertible {
     var url: URL
     func networkCallPlan(_ defaults: NetworkDefaults) throws(NetworkError) -> NetworkCallPlan {

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// `performNetworkRequest` and `networkResponse` on a real socket.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PerformNetworkRequestTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct PerformNetworkRequestTests {
   let session = URLSession(configuration: .default)
 
   // MARK: Forms

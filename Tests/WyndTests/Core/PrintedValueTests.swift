@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// No text of a public value has a value of a query, a header field or a body, so that it can be written to a log.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct PrintedValueTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct PrintedValueTests {
   /// Types without a value that could hold a secret, and an object of the app's own values, which is printed like the
   /// dictionary that it stands for.
   static let others: Set = [

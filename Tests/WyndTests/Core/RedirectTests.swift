@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RedirectTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RedirectTests {
   let session = URLSession(configuration: .default)
 
   // MARK: Method and body

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// A field that a response may have only once, and that a server or a proxy sends twice.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RepeatedFieldTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RepeatedFieldTests {
   let session = URLSession(configuration: .ephemeral)
 
   static func twice(_ name: String, _ value: String) -> [(String, String)] { [(name, value), (name, value)] }

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Requests with an invalid method or invalid header fields are not sent.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValidationTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RequestValidationTests {
   let session = URLSession(configuration: .ephemeral)
   /// RFC 9110 §5.6.2.
   static let token = Set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")

@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 /// Each kind of call respects the properties of the request.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestValueTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RequestValueTests {
   static func run(
     _ kind: CallKind, _ request: URLRequest, _ session: URLSession = URLSession(configuration: .ephemeral)
   ) async throws {

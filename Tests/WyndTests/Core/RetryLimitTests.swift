@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// The number of retries, their waits and their limits, in the simulated time of a script.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryLimitTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RetryLimitTests {
   static func every(_ seconds: Double) -> Backoff { .constant(.seconds(seconds)) }
 
   /// A policy and a permanent failure → how often the request is sent, when the call ends, and why.

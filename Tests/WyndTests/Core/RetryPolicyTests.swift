@@ -7,7 +7,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RetryPolicyTests {
   static func status(_ code: Int, _ fields: [String: String] = [:]) -> NetworkError {
     guard let url = URL(string: "http://127.0.0.1/"),
       let response = HTTPURLResponse(url: url, statusCode: code, httpVersion: nil, headerFields: fields)

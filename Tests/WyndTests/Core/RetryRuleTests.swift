@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Which failures are retried and which requests are repeated, measured by how often a request is sent.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RetryRuleTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RetryRuleTests {
   static let quick = RetryPolicy.quick(maxRetries: 3)
 
   /// Sends a request to a server that follows a script, until the call ends.

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Calls to one failing host share a retry budget.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct SharedBudgetTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct SharedBudgetTests {
   let session = URLSession(configuration: .ephemeral)
 
   /// Any response that does not indicate overload ends the outage, including an error such as 404.

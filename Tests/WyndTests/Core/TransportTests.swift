@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// One attempt on a real socket, on an ordinary session: errors, time-outs and connections.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransportTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct TransportTests {
   let session = URLSession(configuration: .default)
 
   // MARK: Faults

@@ -8,7 +8,7 @@ import Wynd
 
 /// An error of the app that a member of an endpoint throws is kept, wherever it is thrown. A response that cannot be
 /// parsed is seen in one place.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct AppErrorTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct AppErrorTests {
   struct Fault: LocalizedError, Equatable {
     var errorDescription: String? { "Choose a name first." }
   }

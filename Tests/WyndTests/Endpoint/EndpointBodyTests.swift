@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Bodies of endpoints that are not in memory.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointBodyTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointBodyTests {
   let session = URLSession(configuration: .ephemeral)
 
   struct Call: LocalEndpoint {

@@ -16,7 +16,7 @@ extension LocalEndpoint {
 }
 
 /// The type of the response decides how it is parsed.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointParsingTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointParsingTests {
   let session = URLSession(configuration: .ephemeral)
 
   struct User: Codable, Equatable { var email: String; var joined: Date? }

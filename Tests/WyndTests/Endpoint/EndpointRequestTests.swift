@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// The request that an endpoint describes, part by part.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointRequestTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointRequestTests {
   struct Call<Value: Sendable & Decodable>: Endpoint {
     typealias Response = Value
     var scheme = "https"

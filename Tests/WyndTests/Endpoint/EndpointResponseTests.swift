@@ -8,7 +8,7 @@ import Wynd
 #endif
 
 /// Typed errors of a service, the decoder of a client, and the forms of `load`.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointResponseTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointResponseTests {
   typealias Call = EndpointRequestTests.Call
 
   static func client(_ script: NetworkScript) -> NetworkClient { EndpointRequestTests.client(script) }

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// The spellings that come to mind first are those of the requirements, so that the compiler does not ignore them.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointSpellingTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointSpellingTests {
   struct Order: Codable, Equatable {
     var id: Int
     var date: Date

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Which URL an endpoint has, or why it is invalid.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointURLTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointURLTests {
   struct Address: Endpoint {
     typealias Response = Data
     var scheme = "https"

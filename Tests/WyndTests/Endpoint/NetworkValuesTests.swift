@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// Names and values of a query, a form and a JSON object: variables, nil, conditions, dates and nested objects.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkValuesTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkValuesTests {
   struct Pet: Encodable { var name: String; var age: Int? }
 
   struct Texts: Equatable {

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// How the members of a value are written as query items and form fields.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct QueryItemEncodingTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct QueryItemEncodingTests {
   struct Filter: Encodable {
     var q = "dogs & cats"
     var page = 2

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 #endif
 
 /// A POST that only reads, such as a query in GraphQL, is retried like a GET.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ReadOnlyCallTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ReadOnlyCallTests {
   struct Film: Decodable, Equatable { var title: String }
   struct Reply<Data: Decodable & Sendable>: Decodable { var data: Data }
   struct Films: Decodable { var films: [Film] }

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// Bodies, header fields and query items as the server receives them.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RequestBodyTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RequestBodyTests {
   let session = URLSession(configuration: .ephemeral)
 
   struct Call: LocalEndpoint {

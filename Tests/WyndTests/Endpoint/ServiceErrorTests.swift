@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// The service's own errors: the body of an error response, or thrown by an endpoint.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ServiceErrorTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ServiceErrorTests {
   struct Problem: Decodable, LocalizedError, Equatable {
     var title: String
     var errorDescription: String? { title }

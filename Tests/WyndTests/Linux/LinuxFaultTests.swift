@@ -7,7 +7,7 @@
   @testable import Wynd
 
   /// libcurl's texts, and the code that Apple's platforms give for the same fault.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxFaultTests {
+  @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct LinuxFaultTests {
     static let texts: [(URLError.Code, String, URLError.Code?)] = [
       (.unknown, "transfer closed with 92 bytes remaining to read", .networkConnectionLost),
       (.unknown, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),

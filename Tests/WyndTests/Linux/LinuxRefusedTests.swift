@@ -8,7 +8,7 @@ import WyndLoopbackServer
   import FoundationNetworking
 
   /// A refused connection proves that nothing was sent only if libcurl has sent nothing on a connection before it.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxRefusedTests {
+  @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct LinuxRefusedTests {
     /// The server takes the order on a kept-alive connection, closes it, and refuses further ones.
     @Test(arguments: LinuxSentOnceTests.Kind.allCases, [5, 100_000])
     func aPOSTOfAServerThatDiesIsSentOnce(_ kind: LinuxSentOnceTests.Kind, _ size: Int) async throws {

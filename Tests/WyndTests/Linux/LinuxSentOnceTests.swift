@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 
   /// A request that is not safe to repeat reaches the server at most once, even if its connection is lost.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct LinuxSentOnceTests {
+  @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct LinuxSentOnceTests {
     enum Kind: String, CaseIterable { case empty, body, data, file, stream, streamOfUnknownLength, download, bytes }
 
     static func session(_ delegate: (any URLSessionDelegate)? = nil) -> URLSession {

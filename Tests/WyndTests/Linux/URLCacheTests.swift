@@ -6,7 +6,7 @@
   import WyndLoopbackServer
 
   /// What the app has stored in the session's `URLCache` is used if the `cachePolicy` says so, as by bare URLSession.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct URLCacheTests {
+  @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct URLCacheTests {
     let session: URLSession = {
       let configuration = URLSessionConfiguration.ephemeral
       configuration.urlCache = URLCache(memoryCapacity: 1_000_000, diskCapacity: 0, diskPath: nil)

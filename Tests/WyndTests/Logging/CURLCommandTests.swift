@@ -9,7 +9,7 @@
   #endif
 
   /// The command that a request prints, run by a shell.
-  @Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLCommandTests {
+  @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct CURLCommandTests {
     /// Runs the command in a shell.
     static func run(_ command: String, _ secrets: [String: String] = [:], body: Data = Data()) async throws {
       let folder = try Folder()

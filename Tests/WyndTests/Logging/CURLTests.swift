@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// The command is complete and contains no secret.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct CURLTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct CURLTests {
   static func request(_ method: String, _ url: String, _ fields: [String: String] = [:], _ body: Data? = nil) throws
     -> URLRequest
   {

@@ -5,28 +5,35 @@ import Testing
 final class Counter: @unchecked Sendable {
   private let lock = NSLock()
   private var count = 0
-  private var waiters: [(Int, CheckedContinuation<Void, Never>)] = []
+  private var waiters: [UUID: (target: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
 
   var value: Int { lock.withLock { count } }
 
   @discardableResult func add() -> Int {
-    lock.lock()
-    count += 1
-    let now = count
-    let ready = waiters.filter { $0.0 <= now }
-    waiters.removeAll { $0.0 <= now }
-    lock.unlock()
-    for waiter in ready { waiter.1.resume() }
+    let (now, ready) = lock.withLock {
+      count += 1
+      let ready = waiters.filter { $0.value.target <= count }
+      for id in ready.keys { waiters[id] = nil }
+      return (count, ready.values.map(\.continuation))
+    }
+    for continuation in ready { continuation.resume() }
     return now
   }
 
+  /// Returns when the number is reached, or the task is canceled, as at the time limit of a test.
   func reaches(_ target: Int) async {
-    await withCheckedContinuation { continuation in
-      let isThere = lock.withLock {
-        if count < target { waiters.append((target, continuation)) }
-        return count >= target
+    let id = UUID()
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isThere = lock.withLock {
+          let isThere = count >= target || Task.isCancelled
+          if !isThere { waiters[id] = (target, continuation) }
+          return isThere
+        }
+        if isThere { continuation.resume() }
       }
-      if isThere { continuation.resume() }
+    } onCancel: {
+      lock.withLock { waiters.removeValue(forKey: id) }?.continuation.resume()
     }
   }
 }
@@ -59,7 +66,7 @@ extension Box where Value: RangeReplaceableCollection, Value.Element: Sendable {
 /// An object that a call retains.
 final class Held: Sendable {}
 
-/// A gate that opens once. Waiting for it cannot be canceled.
+/// A gate that opens once.
 final class Gate: Sendable {
   private let counter = Counter()
   func open() { counter.add() }
@@ -73,7 +80,8 @@ func until(_ condition: @Sendable () -> Bool) async {
 }
 
 /// Swift Testing starts all tests at once. With hundreds of tests on a few cores, time-outs and deadlines would fail.
-/// This trait lets twelve tests run at a time.
+/// This trait lets twelve tests run at a time. The time limit of a test includes its wait for a place, so it is long enough
+/// for the whole suite on a slow machine.
 struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   @TaskLocal fileprivate static var place: Place?
   var isRecursive: Bool { true }
@@ -94,10 +102,7 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   fileprivate actor Place {
     private static let all = Places()
     private var isTaken = false
-    func take() async {
-      await Self.all.take()
-      isTaken = true
-    }
+    func take() async { isTaken = await Self.all.take() }
     func giveBack() async {
       guard isTaken else { return }
       isTaken = false
@@ -107,12 +112,29 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
 
   private actor Places {
     private var free = 12
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-    func take() async {
-      if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    private var waiting: [(id: UUID, continuation: CheckedContinuation<Bool, Never>)] = []
+
+    /// Returns false if the task was canceled meanwhile.
+    func take() async -> Bool {
+      if free > 0 {
+        free -= 1
+        return true
+      }
+      let id = UUID()
+      return await withTaskCancellationHandler {
+        await withCheckedContinuation { waiting.append((id, $0)) }
+      } onCancel: {
+        Task { await cancel(id) }
+      }
     }
+
+    private func cancel(_ id: UUID) {
+      guard let place = waiting.firstIndex(where: { $0.id == id }) else { return }
+      waiting.remove(at: place).continuation.resume(returning: false)
+    }
+
     func giveBack() {
-      if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+      if waiting.isEmpty { free += 1 } else { waiting.removeFirst().continuation.resume(returning: true) }
     }
   }
 }

@@ -7,7 +7,7 @@ import Wynd
 #endif
 
 /// A script tests an app without network and without real time.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkScriptTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkScriptTests {
   static func request(_ timeout: TimeInterval = 60) throws -> URLRequest {
     URLRequest(url: .example, timeoutInterval: timeout)
   }

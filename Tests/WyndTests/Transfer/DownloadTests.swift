@@ -8,7 +8,7 @@ import WyndLoopbackServer
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct DownloadTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct DownloadTests {
   let session = URLSession(configuration: .ephemeral)
 
   func download(

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// An endpoint can be downloaded, uploaded and streamed, with everything that its client adds to a call.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct EndpointTransferTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct EndpointTransferTests {
   struct Upload: Decodable, Equatable, Sendable { var fileSize: Int }
 
   struct Film<Response: Decodable & Sendable>: Endpoint {

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct NetworkBytesTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct NetworkBytesTests {
   let session = URLSession(configuration: .ephemeral)
 
   func bytes(_ server: LoopbackServer, policy: RetryPolicy = .quick()) async throws -> NetworkBytes {

@@ -9,7 +9,7 @@ import WyndLoopbackServer
 #endif
 
 /// Files of the library, in a folder where another user of the machine may plant others.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct OwnFileTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct OwnFileTests {
   static func permissions(_ url: URL) -> Int? {
     (try? FileManager.default.attributesOfItem(atPath: url.path)[.posixPermissions] as? NSNumber)?.intValue
   }

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// A middleware sees the response after the file was moved to its destination.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct RejectedTransferTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct RejectedTransferTests {
   struct Rejection: RetryableError {
     var shouldRetry = true
   }

@@ -7,7 +7,7 @@ import Wynd
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct ServerSentEventsTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ServerSentEventsTests {
   let session = URLSession(configuration: .ephemeral)
 
   struct Event: Equatable, Sendable {

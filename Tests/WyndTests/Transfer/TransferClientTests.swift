@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// A client's transfers use its base URL, headers, middleware, policy and script, like any call.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferClientTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct TransferClientTests {
   static func authentication(_ server: LoopbackServer, _ renewals: Counter) -> Authentication<BearerToken> {
     Authentication(for: server.url(), BearerToken("old")) { _, _ in
       renewals.add()

@@ -8,7 +8,7 @@ import WyndLoopbackServer
 #endif
 
 /// A transfer uses the caller's session: its configuration, its delegate, its queue and its connections.
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct TransferSessionTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct TransferSessionTests {
   static func session(
     _ delegate: RecordingDelegate? = nil, _ change: (URLSessionConfiguration) -> Void = { _ in }
   ) -> URLSession {

@@ -7,7 +7,7 @@ import WyndLoopbackServer
   import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5)), .fewAtOnce) struct UploadTests {
+@Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct UploadTests {
   let session = URLSession(configuration: .ephemeral)
   static let bytes = someBytes(1_000_000)
 
