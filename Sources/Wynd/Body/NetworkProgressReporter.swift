@@ -11,10 +11,12 @@ nonisolated final class NetworkProgressReporter: Sendable {
   private let state = NetworkLock(State())
   private let closure: (@Sendable (TransferProgress) -> Void)?
   /// A queue for each transfer, so that a slow closure does not delay the reports of another one.
-  private let queue = DispatchQueue(label: "Wynd.Progress", qos: .userInitiated)
+  private let queue = DispatchQueue.network("Progress")
 
   init(_ closure: (@Sendable (TransferProgress) -> Void)?) { self.closure = closure }
 
+  // Inlined, each caller would get a copy of it.
+  @inline(never)
   func report(_ completed: Int64, of total: Int64?) {
     guard let closure else { return }
     let now = TransferProgress(completed: completed, total: total)

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// Sends a body in every attempt of a call: the body of an upload, or one of an endpoint that is not in memory.
-nonisolated struct NetworkUploadCall: Sendable {
+nonisolated final class NetworkUploadCall: Sendable {
   let body: RequestBody
   /// The body if it is in memory; otherwise nil.
   let data: Data?
@@ -28,7 +28,7 @@ nonisolated struct NetworkUploadCall: Sendable {
     plan.request.httpBody = data
     Self.removeFraming(of: &plan.request)
     plan.transfer = { send in
-      { outgoing in await attempt(outgoing, send) }
+      { outgoing in await self.attempt(outgoing, send) }
     }
   }
 

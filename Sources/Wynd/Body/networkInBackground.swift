@@ -15,7 +15,7 @@ nonisolated func networkInBackground<Value: Sendable, Failure: Swift.Error>(
 nonisolated private struct NetworkFileWork: Sendable {
   private struct State: Sendable {
     /// The queues that have nothing to do. A queue with a label has a thread of its own while it works.
-    var idle = (1...4).map { DispatchQueue(label: "Wynd.files.\($0)", qos: .userInitiated) }
+    var idle = (1...4).map { DispatchQueue.network("files.\($0)") }
     var waiting: ArraySlice<@Sendable () -> Void> = []
   }
   static let shared = NetworkFileWork()

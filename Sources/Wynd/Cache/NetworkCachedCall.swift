@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// One call that a cache may serve. ``result()`` is what happens, from top to bottom (RFC 9111 §4).
-nonisolated struct NetworkCachedCall: Sendable {
+nonisolated final class NetworkCachedCall: Sendable {
   typealias Result = Swift.Result<NetworkResponse<Data>, NetworkError>
 
   private let cache: ResponseCache

@@ -99,7 +99,7 @@ nonisolated public struct ResponseCache: Sendable {
     self.servesStaleIfError = servesStaleIfError
     base = performer
     let fields = performer.defaults.session?.configuration.httpAdditionalHeaders ?? [:]
-    fieldsOfSession = fields.map { "\($0.key):\($0.value)" }.sorted()
+    fieldsOfSession = fields.map { "\($0.key):\($0.value)" }.networkSorted
   }
 
   /// Removes all stored responses. Call this when the user signs out.

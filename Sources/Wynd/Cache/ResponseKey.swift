@@ -71,7 +71,7 @@ nonisolated extension ResponseKey {
     }
     // The session adds Accept-Language. The URL may contain a user name and a password.
     let others = fieldsOfSession + Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
-    scope = (own.map { "\($0.key.lowercased()):\($0.value)" }.sorted() + others).joined(separator: "\n")
+    scope = (own.map { "\($0.key.lowercased()):\($0.value)" }.networkSorted + others).joined(separator: "\n")
   }
 
   /// What a request is about (RFC 9110 §7.1).

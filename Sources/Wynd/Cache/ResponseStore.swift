@@ -39,7 +39,7 @@ nonisolated final class ResponseStore: Sendable {
   /// Makes a store in a folder. Throws a Foundation error if the folder cannot be created.
   init(in folder: URL, capacity: Int) throws {
     state = NetworkLock(State(storage: try ResponseFolder(folder, capacity: capacity)))
-    queue = DispatchQueue(label: "Wynd.ResponseStore", qos: .userInitiated)
+    queue = .network("ResponseStore")
   }
 
   // MARK: Calls

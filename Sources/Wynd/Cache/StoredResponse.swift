@@ -69,7 +69,7 @@ nonisolated struct StoredResponse: Sendable, Codable {
     let control = NetworkCacheControl(headers["cache-control"])
     let vary = NetworkListField.elements(of: headers["vary"])
     freshness = ResponseFreshness(control, headers, requestedAt: requestedAt)
-    varyingFields = Set(vary.map(\.name)).sorted()
+    varyingFields = Set(vary.map(\.name)).networkSorted
     // What is not a field name could mean any field. The session adds cookies after the cache has read the request, so a
     // response that depends on them could belong to another user.
     let isSelectable = vary.allSatisfy { $0.isToken && $0.name != "*" && $0.name != "cookie" }

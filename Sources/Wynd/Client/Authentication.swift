@@ -222,7 +222,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return nil }
     return state.withLock { state in
       if let account = state.account { return account }
-      let fields = state.headersAtSignIn.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
+      let fields = state.headersAtSignIn.networkSorted.map { "\($0.key):\($0.value)" }
       return fields.isEmpty ? nil : fields.joined(separator: "\n")
     }
   }

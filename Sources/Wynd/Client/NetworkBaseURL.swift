@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The base URL of a client, taken apart once, when it is set: Foundation takes microseconds for each part of a URL.
-nonisolated struct NetworkBaseURL: Sendable {
+nonisolated final class NetworkBaseURL: Sendable {
   private let parts: Swift.Result<(origin: String, path: String), NetworkError>
   private let origin: NetworkOrigin
 

@@ -10,11 +10,12 @@ nonisolated public struct NetworkCall: Sendable {
   /// The plan of the call, as it has reached the session.
   let plan: NetworkCallPlan
   /// The current attempt; nil for a parsed value.
-  var attempt: NetworkMiddlewareAttempt?
+  let attempt: NetworkMiddlewareAttempt?
 
-  init(client: NetworkClient, _ plan: NetworkCallPlan) {
+  init(client: NetworkClient, _ plan: NetworkCallPlan, _ attempt: NetworkMiddlewareAttempt? = nil) {
     self.client = client
     self.plan = plan
+    self.attempt = attempt
   }
 
   /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal

@@ -5,22 +5,24 @@ import Foundation
 #endif
 
 /// The header fields of a client, checked once, when they are set.
-nonisolated struct NetworkClientHeaders: Sendable {
+nonisolated final class NetworkClientHeaders: Sendable {
   /// Why no call with these fields can be sent; nil if they are valid.
-  private var invalid: NetworkError?
-  private var fields: [(name: String, value: String)] = []
-  private(set) var contentType: String?
-  private(set) var accept: String?
+  private let invalid: NetworkError?
+  private let fields: [(name: String, value: String)]
+  let contentType: String?
+  let accept: String?
 
   init(_ headers: [String: String]) {
-    if headers.isEmpty { return }
-    do throws(NetworkError) { try NetworkRequestValidation.check(headers) } catch { invalid = error }
-    fields = headers.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+    let fields = headers.networkSorted.map { (name: $0.key, value: $0.value) }
+    func value(of name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
+    self.fields = fields
     contentType = value(of: "content-type")
     accept = value(of: "accept")
+    do throws(NetworkError) {
+      try NetworkRequestValidation.check(headers)
+      invalid = nil
+    } catch { invalid = error }
   }
-
-  private func value(of name: String) -> String? { fields.first { $0.name.lowercased() == name }?.value }
 
   /// Adds the fields that the request does not already have. `isOwnOrigin`: whether the request goes to the service of
   /// the client; no other one must receive a credential.

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// An attempt that middleware carries out, perhaps with several requests.
-nonisolated struct NetworkMiddlewareAttempt: Sendable {
+nonisolated final class NetworkMiddlewareAttempt: Sendable {
   private let outgoing: NetworkOutgoing
   private let allowEmptyData: Bool
   private let send: NetworkSend
@@ -22,15 +22,14 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
   var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
 
   func run(in call: NetworkCall) async -> NetworkOutcome {
-    var call = call
-    call.attempt = self
+    let call = NetworkCall(client: call.client, call.plan, self)
     let next = call.client.middleware.reversed().reduce(sending(in: call)) { next, middleware in
       middleware.around(next, in: call)
     }
     do {
       let response = try await next(outgoing.request)
       var outcome = combined.withLock { $0 }
-      outcome.accepted = response
+      outcome.accepted = NetworkBox(response)
       return outcome
     } catch {
       var outcome = combined.withLock { $0 }
@@ -41,7 +40,7 @@ nonisolated struct NetworkMiddlewareAttempt: Sendable {
 
   /// The `next` of the last middleware: sends a request.
   private func sending(in call: NetworkCall) -> NetworkMiddlewareNext {
-    { request in
+    { [self] request in
       let credential = call.plan.values[NetworkUnknownCredential.self]
       credential?.note(request, before: outgoing.request, call.client.middleware)
       var outgoing = outgoing

@@ -14,7 +14,7 @@ nonisolated extension URLQueryItem {
     guard let node = try JSONDecoder().decode(NetworkQueryNode?.self, from: encoder.encode(value)) else { return [] }
     let context = EncodingError.Context(codingPath: [], debugDescription: "only a struct or a dictionary has names")
     guard case .object(let members) = node else { throw EncodingError.invalidValue(value, context) }
-    return members.sorted { $0.key < $1.key }.flatMap { $0.value.items($0.key) }
+    return members.networkSorted.flatMap { $0.value.items($0.key) }
   }
 }
 
@@ -38,7 +38,7 @@ nonisolated private enum NetworkQueryNode: Decodable {
   func items(_ name: String) -> [URLQueryItem] {
     switch self {
     case .text(let text): [URLQueryItem(name: name, value: text)]
-    case .object(let members): members.sorted { $0.key < $1.key }.flatMap { $0.value.items("\(name)[\($0.key)]") }
+    case .object(let members): members.networkSorted.flatMap { $0.value.items("\(name)[\($0.key)]") }
     case .array(let nodes) where nodes.allSatisfy(\.isText): nodes.flatMap { $0.items(name) }
     case .array(let nodes): nodes.enumerated().flatMap { $1.items("\(name)[\($0)]") }
     }

@@ -37,7 +37,7 @@ nonisolated private struct NetworkCURLCommand {
   }
 
   private var headers: [String] {
-    let fields = (request.allHTTPHeaderFields ?? [:]).sorted { $0.key < $1.key }
+    let fields = (request.allHTTPHeaderFields ?? [:]).networkSorted
     return fields.flatMap { name, value in
       // curl sends an empty field if its name is followed by a semicolon.
       let field = value.isEmpty ? quoted(name + ";") : pair(name, ": ", value, place: "HEADER_")
@@ -79,14 +79,13 @@ nonisolated private struct NetworkCURLCommand {
   private var url: String {
     let address = request.url?.redactedForLog.prefix { $0 != "?" } ?? ""
     guard let query = request.url?.query(percentEncoded: true) else { return quoted(String(address)) }
-    let items = query.split(separator: "&", omittingEmptySubsequences: false).map(queryItem)
+    let items = query.components(separatedBy: "&").map(queryItem)
     return quoted(String(address)) + quoted("?") + items.joined(separator: quoted("&"))
   }
 
-  private func queryItem(_ item: Substring) -> String {
-    let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { return quoted(String(item)) }
-    return pair(String(parts[0]), "=", String(parts[1]), place: "QUERY_")
+  private func queryItem(_ item: String) -> String {
+    guard let equals = item.firstIndex(of: "=") else { return quoted(item) }
+    return pair(String(item[..<equals]), "=", String(item[equals...].dropFirst()), place: "QUERY_")
   }
 
   // MARK: Quotes and secrets

@@ -68,7 +68,7 @@ nonisolated final class NetworkByteStream: Sendable {
     let (chunks, arrived) = Chunks.makeStream()
     let stream = NetworkByteStream(arrived)
     let outcome = await stream.outcome(of: outgoing, send)
-    if let head = outcome.accepted?.response {
+    if let head = outcome.accepted?.value.response {
       // The bytes of an earlier attempt are released outside the lock: that cancels its request.
       var bytes: NetworkBytes? = NetworkBytes(response: head, chunks: chunks, stream: stream)
       started.withLock { swap(&$0, &bytes) }
@@ -138,7 +138,7 @@ nonisolated final class NetworkByteStream: Sendable {
 
   /// Completes the call successfully. The body that follows is read from the stream.
   private func start(_ head: HTTPURLResponse) {
-    completion.end(NetworkOutcome(response: head, accepted: NetworkResponse(data: Data(), response: head)))
+    completion.end(NetworkOutcome(response: head, accepted: NetworkBox(NetworkResponse(data: Data(), response: head))))
   }
 
   private func finished(_ outcome: NetworkOutcome) {

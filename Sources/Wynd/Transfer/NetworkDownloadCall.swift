@@ -7,7 +7,7 @@ import Foundation
 /// One download with all its attempts. An attempt opens the partial file, requests the missing bytes, appends them, and
 /// moves the file to its destination when it is complete. It does not retry: an incomplete response is a failed
 /// attempt, and the retry loop decides about the next one.
-nonisolated struct NetworkDownloadCall: Sendable {
+nonisolated final class NetworkDownloadCall: Sendable {
   private struct State: Sendable {
     /// Nil before the first attempt, after the file was moved, and after the end.
     var partial: NetworkPartialFile?
@@ -90,10 +90,10 @@ nonisolated struct NetworkDownloadCall: Sendable {
       guard let file = try wholeFile(after: &outcome, in: attempt) else { return outcome }
       guard let response = outcome.response as? HTTPURLResponse else { throw NetworkError.noResponse }
       try await validate(file, attempt)
-      try await networkInBackground { try synchronize(file, attempt) }
+      try await networkInBackground { try self.synchronize(file, attempt) }
       await progress.waitForReports()
-      try await networkInBackground { try move(attempt, response) }
-      return NetworkOutcome(response: response, accepted: NetworkResponse(data: Data(), response: response))
+      try await networkInBackground { try self.move(attempt, response) }
+      return NetworkOutcome(response: response, accepted: NetworkBox(NetworkResponse(data: Data(), response: response)))
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
 
@@ -102,13 +102,13 @@ nonisolated struct NetworkDownloadCall: Sendable {
   private func prepared(_ outgoing: NetworkOutgoing, for attempt: Int) async throws -> NetworkOutgoing {
     for _ in 1..<100 {
       do {
-        return try await networkInBackground { try prepare(outgoing, for: attempt) }
+        return try await networkInBackground { try self.prepare(outgoing, for: attempt) }
       } catch TransferError.inUse {
         try? await _Concurrency.Task.sleep(for: .milliseconds(10))
         if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       }
     }
-    return try await networkInBackground { try prepare(outgoing, for: attempt) }
+    return try await networkInBackground { try self.prepare(outgoing, for: attempt) }
   }
 
   private func prepare(_ outgoing: NetworkOutgoing, for attempt: Int) throws -> NetworkOutgoing {
@@ -252,7 +252,7 @@ nonisolated struct NetworkDownloadCall: Sendable {
   private func validate(_ file: NetworkPartialFile, _ attempt: Int) async throws {
     guard let validate else { return }
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Swift.Error>) in
-      DispatchQueue(label: "Wynd.validate", qos: .userInitiated).async {
+      DispatchQueue.network("validate").async { [self] in
         continuation.resume(
           with: Swift.Result {
             do { try validate(file.url) } catch {

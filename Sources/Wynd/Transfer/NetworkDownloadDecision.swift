@@ -149,7 +149,7 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   private static func isChanged(_ known: NetworkDownloadState, _ field: (String) -> String?, isPart: Bool) -> Bool {
     guard let validator = known.validator else { return true }
     let isTag = isTag(validator)
-    if let now = field(isTag ? "ETag" : "Last-Modified") { return !now.utf8.elementsEqual(validator.utf8) }
+    if let now = field(isTag ? "ETag" : "Last-Modified") { return Array(now.utf8) != Array(validator.utf8) }
     // An entity tag where there was only a date before may belong to another version.
     return isTag ? isPart : field("ETag") != nil
   }

@@ -20,7 +20,7 @@ nonisolated struct NetworkServerSentEventParser: Sendable {
   mutating func take(_ line: String) throws(NetworkError) -> ServerSentEvent? {
     // A byte order mark is removed by its bytes, because a character may consist of it and what follows.
     let mark = "\u{FEFF}".utf8
-    let hasMark = isAtStart && line.utf8.starts(with: mark)
+    let hasMark = isAtStart && Array(line.utf8.prefix(mark.count)) == Array(mark)
     let line = line.utf8.dropFirst(hasMark ? mark.count : 0)
     isAtStart = false
     if line.isEmpty {

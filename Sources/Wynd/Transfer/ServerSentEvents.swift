@@ -61,7 +61,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     /// Status and URL: no query value, no header and nothing of an event.
     public var description: String { response?.redactedForLog ?? "not connected" }
     private let events: ServerSentEvents
-    private let call: Swift.Result<NetworkCallPlan, NetworkError>
+    private let call: NetworkBox<Swift.Result<NetworkCallPlan, NetworkError>>
     private let mayReconnect: Bool
     private var parser: NetworkServerSentEventParser
     private var lines: NetworkLines.AsyncIterator?
@@ -76,13 +76,14 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     init(_ events: ServerSentEvents) {
       self.events = events
       let defaults = events.performer.defaults
-      call = Swift.Result { () throws(NetworkError) in
-        try events.makeCall(defaults).started(on: events.performer, defaults)
-      }
-      let request = try? call.get().request
+      call = NetworkBox(
+        Swift.Result { () throws(NetworkError) in
+          try events.makeCall(defaults).started(on: events.performer, defaults)
+        })
+      let request = try? call.value.get().request
       // An Idempotency-Key is no reason to reconnect: the server would send the stored response from its beginning, or
       // reject the repetition. Only for GET does the specification of event streams say how to continue.
-      let readsOnly = (try? call.get().isReadOnly) != false
+      let readsOnly = (try? call.value.get().isReadOnly) != false
       let isWanted = events.reconnects ?? (request?.networkMethod == "GET" && readsOnly)
       // A body stream can be read only once.
       mayReconnect = isWanted && request?.httpBodyStream == nil
@@ -113,7 +114,7 @@ nonisolated public struct ServerSentEvents: AsyncSequence, Sendable {
     }
 
     private mutating func connect() async throws(NetworkError) {
-      var call = try self.call.get()
+      var call = try self.call.value.get()
       if response != nil {
         call = call.withNewID()
         // There is always a wait, which grows while the server ends each connection without an event.

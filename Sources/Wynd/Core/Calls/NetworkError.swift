@@ -25,7 +25,7 @@ public import Foundation
 #if hasAttribute(nonexhaustive)
   @nonexhaustive
 #endif
-nonisolated public enum NetworkError: Swift.Error, Sendable {
+nonisolated public indirect enum NetworkError: Swift.Error, Sendable {
   /// URLSession's error. On Linux it has the code that Apple's platforms give for the same failure, with the original
   /// error as `NSUnderlyingErrorKey`.
   case urlError(URLError)
@@ -42,7 +42,7 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   case endpointError(HTTPURLResponse, Data?)
   /// The call gave up: a retry might help, but no further one was made. It wraps the last error, with every attempt and
   /// the reason.
-  indirect case inaccessible(RetryFailure)
+  case inaccessible(RetryFailure)
   /// The caller canceled the call. Do not show this as a failure.
   case cancelled
   /// The URL, a header field or the body is not valid, or the session cannot send the request. Nothing was sent.
@@ -52,7 +52,7 @@ nonisolated public enum NetworkError: Swift.Error, Sendable {
   /// A middleware threw the first error in place of the second one, the error of the request. The second one has the
   /// response and the attempts. It decides whether a retry may help, unless the first one is a ``RetryableError``. A
   /// first one that is a ``NetworkError`` says why the renewal of an ``Authentication`` was refused.
-  indirect case middlewareError(any Swift.Error, NetworkError)
+  case middlewareError(any Swift.Error, NetworkError)
 
   // For a new case, the compiler asks only in `logText`. Look also at `received`, `thrown`, `cause`, `delivery`,
   // `ofStatus` (networkData), `summary` and `ownText` (LocalizedError).

@@ -4,11 +4,18 @@ nonisolated struct NetworkTypedValues: Sendable {
   private var values: [(type: ObjectIdentifier, value: any Sendable)] = []
 
   subscript<Value: Sendable>(_ type: Value.Type) -> Value? {
-    get { values.first { $0.type == ObjectIdentifier(type) }?.value as? Value }
-    set {
-      values.removeAll { $0.type == ObjectIdentifier(type) }
-      if let newValue { values.append((ObjectIdentifier(type), newValue)) }
-    }
+    get { value(of: ObjectIdentifier(type)) as? Value }
+    set { set(newValue, of: ObjectIdentifier(type)) }
+  }
+
+  // Not generic, because the compiler copies the subscript for each type.
+  @inline(never)
+  private func value(of type: ObjectIdentifier) -> (any Sendable)? { values.first { $0.type == type }?.value }
+
+  @inline(never)
+  private mutating func set(_ value: (any Sendable)?, of type: ObjectIdentifier) {
+    values.removeAll { $0.type == type }
+    if let value { values.append((type, value)) }
   }
 
   /// Adds the values whose type is not yet there.

@@ -23,7 +23,7 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, Sequence, CustomS
 
   /// Iterates over names and values, sorted by name.
   public func makeIterator() -> IndexingIterator<[(name: String, value: String)]> {
-    dictionary.keys.sorted().map { (name: $0, value: dictionary[$0] ?? "") }.makeIterator()
+    dictionary.networkSorted.map { (name: $0.key, value: $0.value) }.makeIterator()
   }
 
   /// The fields, with “…” in place of a sensitive value, and of user information, query and fragment of each URL in a

@@ -9,7 +9,7 @@
     /// All tasks are canceled, and all challenges completed, on this serial queue: `cancel()` on URLSession's own
     /// queues deadlocks every session, and completing a challenge after a cancellation crashes. It is not a global
     /// queue, because completion handlers of the app can block the threads of global queues.
-    static let queue = DispatchQueue(label: "Wynd.LinuxAttempt", qos: .userInitiated)
+    static let queue = DispatchQueue.network("LinuxAttempt")
 
     /// The caller's session, and its delegate at the start of the call.
     let session: URLSession
@@ -172,6 +172,8 @@
 
     /// Ends the attempt with the first outcome. Later ones, and those of a task before a redirect, are ignored.
     /// `isFinished` means that the task has completed and need not be canceled.
+    // Inlined, each caller would get a copy of it.
+    @inline(never)
     func end(_ outcome: NetworkOutcome, hop: Int? = nil, isFinished: Bool = false) {
       guard let ended = endState(ofHop: hop) else { return }
       if isFinished {

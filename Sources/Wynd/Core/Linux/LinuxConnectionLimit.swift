@@ -50,6 +50,8 @@
       }
 
       /// Gives the place to the request that has waited longest.
+      // Inlined, each caller would get a copy of it.
+      @inline(never)
       func release() {
         let id = ObjectIdentifier(self)
         // What is not needed any more is released outside the lock: a deinit may cancel another call.

@@ -7,18 +7,34 @@ import Foundation
 /// How a transfer sends and receives its bodies: the source of the request's body, if that is not in `httpBody`, and
 /// closures that receive the response as it arrives. The closures are called serially, and not after the end of the
 /// attempt. An error that one of them throws ends the attempt.
-nonisolated struct NetworkBodies: Sendable {
+nonisolated final class NetworkBodies: Sendable {
   /// The request is an upload: its body is not that of a form.
-  var isUpload = false
-  var file: URL?
+  let isUpload: Bool
+  let file: URL?
   /// Makes a new stream each time the body is sent.
-  var stream: (@Sendable () throws -> InputStream)?
+  let stream: (@Sendable () throws -> InputStream)?
   /// The number of bytes of the file or the stream; nil if it is not known.
-  var length: Int64?
-  var onHead: @Sendable (HTTPURLResponse) throws -> Void = { _ in }
-  var onData: @Sendable (Data) throws -> Void
+  let length: Int64?
+  let onHead: @Sendable (HTTPURLResponse) throws -> Void
+  let onData: @Sendable (Data) throws -> Void
   /// Receives the number of bytes of the request's body that have been sent so far.
-  var onSent: @Sendable (Int64) -> Void = { _ in }
+  let onSent: @Sendable (Int64) -> Void
   /// Receives the task, on Apple's platforms only, where it may be suspended.
-  var onTask: @Sendable (URLSessionTask) -> Void = { _ in }
+  let onTask: @Sendable (URLSessionTask) -> Void
+
+  init(
+    isUpload: Bool = false, file: URL? = nil, stream: (@Sendable () throws -> InputStream)? = nil,
+    length: Int64? = nil, onHead: @escaping @Sendable (HTTPURLResponse) throws -> Void = { _ in },
+    onData: @escaping @Sendable (Data) throws -> Void, onSent: @escaping @Sendable (Int64) -> Void = { _ in },
+    onTask: @escaping @Sendable (URLSessionTask) -> Void = { _ in }
+  ) {
+    self.isUpload = isUpload
+    self.file = file
+    self.stream = stream
+    self.length = length
+    self.onHead = onHead
+    self.onData = onData
+    self.onSent = onSent
+    self.onTask = onTask
+  }
 }

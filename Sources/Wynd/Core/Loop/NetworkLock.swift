@@ -18,14 +18,10 @@ nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
   func withLock<Output: Sendable, Failure: Swift.Error>(
     _ body: (inout Value) throws(Failure) -> Output
   ) throws(Failure) -> Output {
-    storage.withUnsafeMutablePointerToElements { mutex in
-      _ = pthread_mutex_lock(mutex)
+    try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
+      pthread_mutex_lock(mutex)
+      defer { pthread_mutex_unlock(mutex) }
+      return try body(&value.pointee)
     }
-    defer {
-      storage.withUnsafeMutablePointerToElements { mutex in
-        _ = pthread_mutex_unlock(mutex)
-      }
-    }
-    return try body(&storage.header)
   }
 }

@@ -26,7 +26,7 @@ nonisolated struct NetworkOutcome: Sendable {
   /// requests in one attempt: one of them is enough.
   var mayHaveBeenApplied = false
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
-  var accepted: NetworkResponse<Data>?
+  var accepted: NetworkBox<NetworkResponse<Data>>?
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
 
@@ -43,7 +43,7 @@ nonisolated struct NetworkOutcome: Sendable {
   /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.
   func result(isHead: Bool, allowEmptyData: Bool) -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     if let error { return .failure(Self.networkError(error)) }
-    if let accepted { return .success(accepted) }
+    if let accepted { return .success(accepted.value) }
     guard let response else { return .failure(.noResponse) }
     guard let http = response as? HTTPURLResponse else { return .failure(.invalidResponseType(response)) }
     if http.statusCode >= 400 { return .failure(.endpointError(http, data)) }

@@ -19,7 +19,7 @@ nonisolated protocol RetryClock: Sendable {
 nonisolated struct ContinuousRetryClock: RetryClock {
   private static let start = ContinuousClock.now
   // Not a global queue: an app that blocks its threads would delay every deadline.
-  private static let queue = DispatchQueue(label: "Wynd.RetryClock", qos: .userInitiated)
+  private static let queue = DispatchQueue.network("RetryClock")
 
   var now: Swift.Duration { ContinuousClock.now - Self.start }
   var date: Foundation.Date { Foundation.Date() }
@@ -39,7 +39,7 @@ nonisolated struct ContinuousRetryClock: RetryClock {
     let seconds = min(max(delay.secondsAsDouble, 0), 1e9)
     timer.source.schedule(deadline: .now() + seconds, leeway: .milliseconds(1))
     // On a queue of its own: the end of a call may have to wait for URLSession, and must not delay other calls.
-    timer.source.setEventHandler { DispatchQueue(label: "Wynd.timer", qos: .userInitiated).async(execute: action) }
+    timer.source.setEventHandler { DispatchQueue.network("timer").async(execute: action) }
     timer.source.activate()
     return { timer.source.cancel() }
   }

@@ -25,7 +25,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     /// The app's `shouldRetry` has to decide about the error.
     case consultApp(NetworkError)
     case wait(Swift.Duration, NetworkEvent.DelaySource)
-    case end(CallResult)
+    indirect case end(CallResult)
   }
 
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
@@ -34,7 +34,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     self.transport = transport
     self.clock = clock
     state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
-    events = plan.policy.onEvent.map { _ in DispatchQueue(label: "Wynd.onEvent", qos: .userInitiated) }
+    events = plan.policy.onEvent.map { _ in DispatchQueue.network("onEvent") }
   }
 
   // MARK: - The two forms of a call
@@ -292,6 +292,8 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   // MARK: - Events
 
   /// `time`: measured from the start of the call; nil means now.
+  // Inlined, each caller would get a copy of it.
+  @inline(never)
   private func emit(_ kind: NetworkEvent.Kind, at time: Swift.Duration? = nil) {
     guard let events, let onEvent = plan.policy.onEvent else { return }
     let event = NetworkEvent(
