@@ -6,25 +6,25 @@ import Foundation
 /// `fstat` would say what an open file is, but needs a privacy manifest on Apple's platforms. So the name is looked up
 /// before and after.
 nonisolated struct NetworkOwnFile: Sendable {
-  private enum Found: Equatable {
-    case nothing
-    /// A regular file of this user that has no other name.
-    case ours(device: UInt64, number: UInt64)
-    case otherRegularFile
-    case notRegular
+  /// What has a name. Symbolic links are not followed.
+  private struct Entry: Sendable {
+    let isRegular: Bool
+    /// Whether it is a regular file of this user that has no other name.
+    let isOurs: Bool
+    let device, number: UInt64?
   }
 
   let handle: FileHandle
   private let url: URL
-  private let found: Found
+  private let entry: Entry?
 
-  private init(_ url: URL, _ flags: Int32, _ permissions: mode_t, _ found: Found? = nil) throws {
+  private init(_ url: URL, _ flags: Int32, _ permissions: mode_t, _ entry: Entry? = nil) throws {
     // Neither follows a symbolic link nor waits for the other end of a pipe. Child processes do not inherit it.
     let descriptor = Foundation.open(url.path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, permissions)
     if descriptor < 0 { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     self.url = url
-    self.found = try found ?? Self.lookUp(url)
+    self.entry = try entry ?? Self.lookUp(url)
   }
 
   /// Makes a file that has its final permissions from the start. Throws a `POSIXError` if something has this name.
@@ -35,37 +35,48 @@ nonisolated struct NetworkOwnFile: Sendable {
   /// Opens a file. Nil if there is none of ours: what has this name is not a regular file, is another user's, or has
   /// another name, too (a hard link). Throws if it cannot be opened, for example on a locked device.
   static func open(_ url: URL, _ flags: Int32 = O_RDONLY) throws -> NetworkOwnFile? {
-    let found = try lookUp(url)
-    guard case .ours = found else { return nil }
-    let file = try NetworkOwnFile(url, flags, 0, found)
+    guard let entry = try lookUp(url), entry.isOurs else { return nil }
+    let file = try NetworkOwnFile(url, flags, 0, entry)
     return file.hasItsName ? file : nil
   }
 
   /// Whether the name is still that of this file. Another process may have moved the file or made another one.
-  var hasItsName: Bool { (try? Self.lookUp(url)) == found }
+  var hasItsName: Bool {
+    guard let now = try? Self.lookUp(url), now.isRegular else { return false }
+    return now.device == entry?.device && now.number == entry?.number
+  }
+
+  /// Whether there is a file of ours.
+  static func exists(_ url: URL) -> Bool { (try? lookUp(url))?.isOurs == true }
 
   /// Removes a regular file. Anything else with this name remains, such as a symbolic link or a folder.
   static func remove(_ url: URL) { if isRegular(url) { unlink(url.path) } }
 
-  static func isRegular(_ url: URL) -> Bool {
-    switch try? lookUp(url) {
-    case .ours, .otherRegularFile: true
-    default: false
-    }
+  /// Removes the name of a regular file that is not ours, and of none that another process has just made for us.
+  static func removeOther(_ url: URL) { if isRegular(url), !exists(url) { unlink(url.path) } }
+
+  static func isRegular(_ url: URL) -> Bool { (try? lookUp(url))?.isRegular == true }
+
+  private static func lookUp(_ url: URL) throws -> Entry? {
+    guard let found = try attributes(of: url) else { return nil }
+    func number(_ key: FileAttributeKey) -> UInt64? { (found[key] as? NSNumber)?.uint64Value }
+    let isRegular = found[.type] as? FileAttributeType == .typeRegular
+    let owner = number(.ownerAccountID)
+    // On some file systems, all files have the owner of the folder, who may do anything there.
+    let isOfUser = try owner == UInt64(geteuid()) || owner == ownerOfFolder(url)
+    return Entry(
+      isRegular: isRegular, isOurs: isRegular && isOfUser && number(.referenceCount) == 1,
+      device: number(.systemNumber), number: number(.systemFileNumber))
   }
 
-  /// What has this name. Symbolic links are not followed.
-  private static func lookUp(_ url: URL) throws -> Found {
-    let attributes: [FileAttributeKey: Any]
-    do { attributes = try FileManager.default.attributesOfItem(atPath: url.path) } catch CocoaError.fileReadNoSuchFile {
-      return .nothing
+  private static func ownerOfFolder(_ url: URL) throws -> UInt64? {
+    let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
+    return (try attributes(of: folder)?[.ownerAccountID] as? NSNumber)?.uint64Value
+  }
+
+  private static func attributes(of url: URL) throws -> [FileAttributeKey: Any]? {
+    do { return try FileManager.default.attributesOfItem(atPath: url.path) } catch CocoaError.fileReadNoSuchFile {
+      return nil
     }
-    func number(_ key: FileAttributeKey) -> UInt64? { (attributes[key] as? NSNumber)?.uint64Value }
-    if attributes[.type] as? FileAttributeType != .typeRegular { return .notRegular }
-    let isOurs = number(.ownerAccountID) == UInt64(geteuid()) && number(.referenceCount) == 1
-    guard isOurs, let device = number(.systemNumber), let file = number(.systemFileNumber) else {
-      return .otherRegularFile
-    }
-    return .ours(device: device, number: file)
   }
 }

@@ -14,11 +14,16 @@ nonisolated struct NetworkCacheControl: Sendable {
     func has(_ name: String) -> Bool { elements.contains { $0.name == name } }
     // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
     let isMalformed = elements.contains { $0.isMalformed }
-    noStore = has("no-store") || (isMalformed && field?.lowercased().contains("no-store") == true)
+    noStore = has("no-store") || (isMalformed && Self.namesNoStore(field ?? ""))
     noCache = has("no-cache") || isMalformed
     mustRevalidate = has("must-revalidate")
     // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
     maxAge = elements.first { $0.name == "max-age" }.map { Self.seconds($0.value ?? "") }
+  }
+
+  /// By its bytes: a mark after it would make another character of its last letter.
+  private static func namesNoStore(_ field: String) -> Bool {
+    String(field.lowercased().unicodeScalars.filter { $0.isASCII }).contains("no-store")
   }
 
   private static func seconds(_ value: String) -> Int64 {

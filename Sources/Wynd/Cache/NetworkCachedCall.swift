@@ -98,6 +98,7 @@ nonisolated final class NetworkCachedCall: Sendable {
   ) -> Result {
     do throws(NetworkError) {
       var response = try stored.served(as: source, allowEmptyData: plan.allowEmptyData, because: error)
+      response.onUndecodable = plan.undecodableReport(on: .network("onEvent"), attempt: 0, elapsed: .zero)
       // The attempts that it took to receive the 304.
       if let notModified {
         response.failures = notModified.failures

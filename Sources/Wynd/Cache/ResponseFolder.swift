@@ -124,10 +124,11 @@ nonisolated struct ResponseFolder: ResponseStorage {
     do { return try NetworkOwnFile.open(url).map { try $0.handle.readToEnd() ?? Data() } } catch { return nil }
   }
 
-  /// Returns false if the file cannot be written. Nothing that is there already is opened or replaced.
+  /// Returns false if the file cannot be written. A file that another process has stored under this name is replaced.
   private static func write(_ data: Data, to file: URL, in folder: URL) -> Bool {
     // The user or the system may have removed the folder, with other caches of the app.
     guard (try? create(folder)) != nil else { return false }
+    NetworkOwnFile.remove(file)
     guard let new = try? NetworkOwnFile.create(file, permissions: 0o600) else { return false }
     do {
       try new.handle.write(contentsOf: data)

@@ -12,7 +12,7 @@ nonisolated extension Foundation.Date {
   /// The date as text of ISO 8601: `2026-11-21T16:00:27Z` or `2026-11-21T16:00:27.789Z`.
   fileprivate var networkText: String {
     // Cut off, not rounded: 0.9999 s belong to this second. A `Double` may lie just below the millisecond that was read.
-    let error = timeIntervalSince1970.ulp + timeIntervalSinceReferenceDate.ulp
+    let error = min(timeIntervalSince1970.ulp + timeIntervalSinceReferenceDate.ulp, 0.000_1)
     let milliseconds = ((timeIntervalSince1970 + error) * 1000).rounded(.down)
     let second = (milliseconds / 1000).rounded(.down)
     let text = Foundation.Date(timeIntervalSince1970: second).formatted(.iso8601)

@@ -82,8 +82,8 @@ nonisolated public protocol Endpoint: NetworkRequestConvertible {
   var queryItems: [URLQueryItem] { get throws }
   /// The header fields, such as `["X-Page": "7"]`. The default is none.
   var headers: [String: String] { get }
-  /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with
-  /// ``NetworkError/invalidRequest(reason:)``.
+  /// The body. The default is ``RequestBody/empty``. If it throws, the call fails with that error, in
+  /// ``NetworkError/generalError(_:)``.
   var body: RequestBody { get throws }
   /// Decodes a `Decodable` response. The default stands for the client's, or one that reads dates as ISO 8601. For a
   /// format other than JSON, implement ``parse(data:response:decoder:)``, and send a body as `.data(_:contentType:)`.

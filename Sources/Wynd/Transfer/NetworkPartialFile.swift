@@ -150,7 +150,12 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     // A state that was only partly written is not valid JSON, so a later download starts over.
     NetworkOwnFile.remove(stateURL)
     if !mayOutliveCall(state) { return }
-    try NetworkOwnFile.create(stateURL, permissions: 0o600).handle.write(contentsOf: JSONEncoder().encode(state))
+    do {
+      let file = try NetworkOwnFile.create(stateURL, permissions: 0o600)
+      try file.handle.write(contentsOf: JSONEncoder().encode(state))
+    } catch POSIXError.EEXIST {
+      // Something else has this name. The download cannot be resumed then.
+    }
   }
 
   /// Moves the file to its destination. The state is removed afterwards, so that the next download can move the file if
@@ -184,8 +189,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// Removes the file if no later download can resume it. Another process may have taken its name.
   func close() {
     // Only a download that resumes stores a state.
-    let hasStoredState = FileManager.default.fileExists(atPath: stateURL.path)
-    let canBeResumed = hasStoredState && size > 0 && state.validator != nil
+    let hasStoredState = NetworkOwnFile.exists(stateURL)
+    let canBeResumed = isKept && hasStoredState && size > 0 && state.validator != nil
     if !canBeResumed, !wasMoved, file.hasItsName {
       for file in [url, stateURL] { NetworkOwnFile.remove(file) }
     }
@@ -251,12 +256,15 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     do {
       if let file = try NetworkOwnFile.open(url, O_RDWR) { return file }
       // A file of another user, or one with another name, such as that of a backup: only its name here is removed.
-      NetworkOwnFile.remove(url)
+      NetworkOwnFile.removeOther(url)
       return try NetworkOwnFile.create(url, permissions: 0o666)
     } catch POSIXError.EEXIST {
-      // Also if another download has just made the file; that one uses the lock.
-      if NetworkOwnFile.isRegular(url) { throw TransferError.inUse(destination) }
-      throw TransferError.unusableFile(url, reason: "not a regular file")
+      // Another download has just made the file.
+      if NetworkOwnFile.exists(url) { throw TransferError.inUse(destination) }
+      throw TransferError.unusableFile(url, reason: "not a file of this user")
+    } catch POSIXError.ENOENT {
+      // Another download has just moved the file.
+      throw TransferError.inUse(destination)
     } catch POSIXError.EACCES, POSIXError.EPERM, POSIXError.EROFS {
       throw TransferError.unusableFile(destination, reason: "its folder cannot be written to")
     }

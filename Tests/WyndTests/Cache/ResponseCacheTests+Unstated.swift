@@ -38,6 +38,7 @@ extension ResponseCacheTests {
     Head(fields: ["Cache-Control": "private=\"a\" no-store"], served: []),
     Head(fields: ["Cache-Control": "max-age=60,\u{2028}no-store"], served: []),
     Head(fields: ["Cache-Control": "no-store\u{7F}"], served: []),
+    Head(fields: ["Cache-Control": "no-store\u{301}"], served: []),
   ]
 
   @Test(arguments: heads, [Step.failure(.notConnectedToInternet), .status(503)])

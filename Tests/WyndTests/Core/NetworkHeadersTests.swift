@@ -55,6 +55,15 @@ import WyndLoopbackServer
     for (value, expected) in rows { #expect("\(try Self.headers(["Location": value]))" == "Location: \(expected)") }
   }
 
+  /// The padding of base64 looks like a name with an empty value.
+  @Test func textHidesAQueryWithoutNames() throws {
+    for query in ["c2VjcmV0", "c2VjcmV0=", "c2VjcmV0==", "a=1&c2VjcmV0="] {
+      let error = NetworkError.endpointError(
+        try HTTPURLResponse.made(500, [:], url: try #require(URL(string: "https://a.example/x?\(query)"))), nil)
+      #expect(!"\(error)".contains("c2VjcmV0"), "\(error)")
+    }
+  }
+
   @Test func fieldsOfAClientAndACallAreSent() async throws {
     let script = NetworkScript([.ok("x")])
     let client = NetworkClient(on: script, headers: ["X-A": "1", "X-B": "2"])

@@ -54,7 +54,7 @@ import Testing
   // MARK: Which errors are retried
 
   static let retriedStatuses = [
-    408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 598, 599,
+    408, 421, 425, 429, 444, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529, 530, 598, 599,
   ]
 
   @Test func retriesTheseStatusCodesOnly() {

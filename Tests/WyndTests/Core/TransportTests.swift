@@ -177,7 +177,7 @@ import WyndLoopbackServer
   }
 
   @Test func rejectsAFileURL() async throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "wynd-\(UUID().uuidString)")
+    let file = FileManager.default.temporaryDirectory.appending(path: "folder-\(UUID().uuidString)")
     try Data("text".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let log = EventLog()

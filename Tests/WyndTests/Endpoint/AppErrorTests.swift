@@ -92,9 +92,11 @@ import Wynd
     }
   }
 
-  @Test func eventTellsThatARevalidatedResponseCannotBeParsed() async throws {
+  @Test(arguments: [[:], ["Cache-Control": "max-age=60"]]) func eventTellsThatAStoredResponseCannotBeParsed(
+    _ fields: [String: String]
+  ) async throws {
     let log = EventLog()
-    let script = NetworkScript([.ok("<html>", headers: ["ETag": "\"1\""]), .status(304)])
+    let script = NetworkScript([.ok("<html>", headers: fields.merging(["ETag": "\"1\""]) { $1 }), .status(304)])
     let client = NetworkClient(baseURL: .example, on: ResponseCache(on: script), policy: .quick(onEvent: log.add))
     for _ in 0..<2 { _ = try? await client.load(.get("/x", as: [Int].self)) }
     await until { log.events.filter { if case .undecodable = $0.kind { true } else { false } }.count == 2 }

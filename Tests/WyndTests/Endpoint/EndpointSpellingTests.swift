@@ -159,6 +159,7 @@ import Wynd
   static let dates: [(text: String, seconds: Double?)] = [
     ("2026-11-21T16:00:00Z", 1_795_276_800), ("2026-11-21T17:00:00+01:00", 1_795_276_800),
     ("2026-11-21T16:00:00.250Z", 1_795_276_800.25), ("2026-11-21", nil), ("1795276800", nil),
+    ("2026-11-21T16:00:00Z\u{301}", nil), ("2026-11-21T16:00:00Z\u{A0}", nil),
   ]
   @Test(arguments: dates) func readsDatesOfISO8601(_ text: String, _ seconds: Double?) async throws {
     let script = NetworkScript([.ok(#"["\#(text)"]"#)])

@@ -41,6 +41,28 @@
       #expect(server.requests.count == 2 * sent)
     }
 
+    /// As bare URLSession does.
+    @Test func servesOnlyAGETWithoutACredentialAndNoError() async throws {
+      let server = try LoopbackServer { .ok($0.method) }
+      for policy in [URLRequest.CachePolicy.returnCacheDataElseLoad, .returnCacheDataDontLoad] {
+        var request = try request(server, policy, isStored: true)
+        for method in ["POST", "DELETE", "HEAD"] {
+          request.httpMethod = method
+          let result = await session.result(of: request, allowEmptyData: true)
+          #expect(result.error == nil && server.requests.last?.method == method)
+        }
+        request.httpMethod = "GET"
+        request.setValue("Bearer b", forHTTPHeaderField: "Authorization")
+        #expect(try await session.result(of: request).get() == Data("GET".utf8))
+      }
+      let url = server.url("/error")
+      let failed = try #require(HTTPURLResponse(url: url, statusCode: 503, httpVersion: "HTTP/1.1", headerFields: [:]))
+      let request = URLRequest(url: url, cachePolicy: .returnCacheDataElseLoad)
+      session.configuration.urlCache?.storeCachedResponse(
+        CachedURLResponse(response: failed, data: Data("stored".utf8)), for: request)
+      #expect(try await session.result(of: request).get() == Data("GET".utf8))
+    }
+
     /// A download is not served from a cache.
     @Test func transfersSendTheirRequest() async throws {
       let server = try LoopbackServer(script: .ok("server"))

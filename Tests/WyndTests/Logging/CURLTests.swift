@@ -147,6 +147,9 @@ import Wynd
       #expect(!scalars.contains { $0.properties.generalCategory == .control || ["\u{2028}", "\u{2029}"].contains($0) })
     }
     #expect(requests[0].curlCommand().contains("--data-binary @-"))
+    // On Linux, a request does not take a line break or NUL.
+    let isTaken = requests[1].value(forHTTPHeaderField: "X-Text") != nil
+    #expect(requests[1].curlCommand().contains("\"$HEADER_X_TEXT\"") == isTaken)
   }
 
   /// Named by the caller: header fields, query items and words of a body, in upper or lower case.

@@ -52,15 +52,24 @@ import WyndLoopbackServer
     mkfifo(folder.file("pipe").path, 0o600)
     for name in ["link", "pipe"] { #expect(try NetworkOwnFile.open(folder.file(name), O_RDWR) == nil) }
     #expect(try NetworkOwnFile.open(folder.url) == nil)
-    // A hard link, such as that of a backup.
+    // What another process has just made is not removed.
+    NetworkOwnFile.removeOther(file)
+    #expect(NetworkOwnFile.exists(file))
+    // A hard link, such as that of a backup. The file is still the same.
     #expect(link(file.path, folder.file("hard").path) == 0)
-    #expect(try NetworkOwnFile.open(file) == nil)
-    #expect(!own.hasItsName)
+    #expect(try NetworkOwnFile.open(file) == nil && !NetworkOwnFile.exists(file))
+    #expect(own.hasItsName)
     if geteuid() == 0 {
       unlink(folder.file("hard").path)
       #expect(chown(file.path, 65_534, 65_534) == 0)
       #expect(try NetworkOwnFile.open(file) == nil)
+      // The owner of the folder may do anything there. On some file systems, all files have that owner.
+      #expect(chown(folder.url.path, 65_534, 65_534) == 0)
+      #expect(try NetworkOwnFile.open(file) != nil)
+      #expect(chown(folder.url.path, 0, 0) == 0)
     }
+    NetworkOwnFile.removeOther(file)
+    #expect(!FileManager.default.fileExists(atPath: file.path) || geteuid() != 0)
   }
 
   @Test func noticesThatItsNameIsThatOfAnotherFile() throws {
@@ -132,8 +141,20 @@ import WyndLoopbackServer
     let state = NetworkPartialFile.url(for: folder.file()).appendingPathExtension("json")
     try FileManager.default.createDirectory(at: state, withIntermediateDirectories: false)
     try Data("kept".utf8).write(to: state.appending(path: "inner"))
-    _ = await download(server, to: folder.file())
+    #expect(await download(server, to: folder.file()) != nil)
+    #expect(await download(server, to: folder.file()) == nil)
+    #expect(server.values(of: "Range") == [nil, nil])
     #expect(try Data(contentsOf: state.appending(path: "inner")) == Data("kept".utf8))
+  }
+
+  /// Such as a backup that runs during the download.
+  @Test func movesAFileThatHasGotAnotherName() async throws {
+    let folder = try Folder()
+    let server = try LoopbackServer { .file(Self.bytes, for: $0) }
+    try await session.performNetworkDownload(
+      URLRequest(url: server.url("/file")), to: folder.file(), policy: .never,
+      validate: { part in #expect(link(part.path, folder.file("backup").path) == 0) })
+    #expect(try Data(contentsOf: folder.file()) == Data(Self.bytes) && folder.names == ["backup", "file.bin"])
   }
 
   /// Another process has replaced the partial file meanwhile: its file is not moved.
@@ -166,6 +187,20 @@ import WyndLoopbackServer
     }
     guard case .generalError(TransferError.destinationExists)? = error else { Issue.record("\(error as Any)"); return }
     #expect(folder.names == ["file.bin"] && folder.text() == "other")
+  }
+
+  /// Two processes list the folder of a cache, and then store a response for the same key.
+  @Test func storesBesideAnotherProcess() async throws {
+    let folder = try Folder()
+    let script = NetworkScript { _, number in .ok("\(number)", headers: ["Cache-Control": "max-age=60"]) }
+    let stores = try (0..<2).map { _ in try ResponseStore(in: folder.url, capacity: 1_000_000) }
+    let response = StoredResponse(
+      try await script.networkResponse(for: URL.example), to: URLRequest(url: .example), requestedAt: Date())
+    for store in stores { #expect(await store.response(for: "a") == nil) }
+    for store in stores {
+      await store.store(try #require(response), for: "a")
+      #expect(await store.response(for: "a") != nil)
+    }
   }
 
   #if os(Linux)

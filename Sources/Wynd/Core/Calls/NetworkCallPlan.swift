@@ -70,6 +70,19 @@ nonisolated extension NetworkCallPlan {
     return plan
   }
 
+  /// What reports that the response of this call cannot be parsed; nil without `onEvent`. It does not hold the plan, which
+  /// may hold a body.
+  func undecodableReport(
+    on queue: DispatchQueue?, attempt: Int, elapsed: Swift.Duration
+  ) -> (@Sendable (NetworkError) -> Void)? {
+    guard let queue, let onEvent = policy.onEvent else { return nil }
+    return { [id, request] error in
+      let event = NetworkEvent(
+        callID: id, request: request, attempt: attempt, elapsed: elapsed, kind: .undecodable(error))
+      queue.async { onEvent(event) }
+    }
+  }
+
   /// The transport of this call on a session. It has the delegate that the session had at the start of the call.
   func transport(on session: URLSession) -> NetworkSessionTransport {
     if let transport, transport.session === session { return transport }

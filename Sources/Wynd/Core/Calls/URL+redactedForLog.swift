@@ -26,8 +26,9 @@ nonisolated extension URL {
     parts.password = nil
     parts.fragment = nil
     parts.queryItems = parts.queryItems?.map { item in
-      // An item without a value is a value itself: "?secret", or "?c2VjcmV0=" with the padding of base64.
-      URLQueryItem(name: item.value?.isEmpty != false ? "*" : item.name, value: "*")
+      // An item without a value is a value itself: "?secret", or "?c2VjcmV0==" with the padding of base64.
+      let isValue = item.value?.utf8.allSatisfy { $0 == UInt8(ascii: "=") } ?? true
+      return URLQueryItem(name: isValue ? "*" : item.name, value: "*")
     }
     return parts.string ?? "…"
   }

@@ -3,11 +3,15 @@
   import FoundationNetworking
 
   nonisolated extension URLRequest {
-    /// What the app has stored in the session's `URLCache`, if the `cachePolicy` asks for it; nil if the request has to be
-    /// sent. A private session has no cache, and URLSession stores nothing in one.
+    /// What the app has stored in the session's `URLCache`, if the `cachePolicy` of a GET asks for it; nil if the request
+    /// has to be sent. As with bare URLSession, neither an error nor a response to an `Authorization` is served. A private
+    /// session has no cache, and URLSession stores nothing in one.
     func outcomeOfURLCache(of session: URLSession) -> NetworkOutcome? {
-      guard [.returnCacheDataElseLoad, .returnCacheDataDontLoad].contains(cachePolicy) else { return nil }
-      if let stored = session.configuration.urlCache?.cachedResponse(for: self) {
+      guard [.returnCacheDataElseLoad, .returnCacheDataDontLoad].contains(cachePolicy), networkMethod == "GET",
+        value(forHTTPHeaderField: "Authorization") == nil
+      else { return nil }
+      let stored = session.configuration.urlCache?.cachedResponse(for: self)
+      if let stored, (stored.response as? HTTPURLResponse)?.statusCode ?? 400 < 400 {
         return NetworkOutcome(data: stored.data, response: stored.response)
       }
       return cachePolicy == .returnCacheDataDontLoad ? NetworkOutcome(error: URLError(.resourceUnavailable)) : nil

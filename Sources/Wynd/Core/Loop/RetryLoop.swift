@@ -264,14 +264,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     emit(.succeeded(statusCode: response.statusCode))
     response.failures = state.history
     response.success = endedAttempt
-    if let events, let onEvent = plan.policy.onEvent {
-      // Without the plan, which may hold a body.
-      response.onUndecodable = { [id = plan.id, request, attempt = state.attempts, elapsed] error in
-        let event = NetworkEvent(
-          callID: id, request: request, attempt: attempt, elapsed: elapsed, kind: .undecodable(error))
-        events.async { onEvent(event) }
-      }
-    }
+    response.onUndecodable = plan.undecodableReport(on: events, attempt: state.attempts, elapsed: elapsed)
     return .success(response)
   }
 

@@ -73,7 +73,7 @@ nonisolated extension NetworkErrorMeaning {
     // A proxy without its server · overload · a slow server · overload, from other services.
     case 502, 503, 504, 529: Self(busy, .mayHelp)
     // The same, from Cloudflare and other proxies.
-    case 520...524, 598, 599: Self(notProcessed, .mayHelp)
+    case 520...524, 530, 598, 599: Self(notProcessed, .mayHelp)
     case 500...: Self(notProcessed)
     case 400...: Self(rejected)
     case 1...: Self(unusable)

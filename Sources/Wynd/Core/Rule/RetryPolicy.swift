@@ -62,7 +62,7 @@ nonisolated public struct RetryPolicy: Sendable {
 
   /// Receives the events of a call, one at a time and before its result, on a queue of its own. The closures of the
   /// endpoint and the client receive them too. So do not copy one from the policy of the client: it would receive each
-  /// event twice.
+  /// event twice. Values of the calling task (`@TaskLocal`) are not seen there, nor in ``shouldRetry``: capture them.
   public var onEvent: (@Sendable (NetworkEvent) -> Void)?
 
   /// Makes a policy that sets the fields that are passed.
