@@ -107,6 +107,8 @@ open class URLSessionTaskMetrics: NSObject, @unchecked Sendable {
 }
 open class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendable {
   open var requestStartDate: Date? { nil }
+  open var secureConnectionStartDate: Date? { nil }
+  open var secureConnectionEndDate: Date? { nil }
 }
 extension URLSession {
   @objc public enum AuthChallengeDisposition: Int, Sendable {

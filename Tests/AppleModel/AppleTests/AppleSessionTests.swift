@@ -1,7 +1,9 @@
 import Foundation
 import Testing
-import Wynd
 import WyndLoopbackServer
+
+@testable import AppleURLSession
+@testable import Wynd
 
 /// Background sessions, invalidated sessions, and objects retained by a call.
 @Suite(.timeLimit(.minutes(1)), .fewAtOnce) struct AppleSessionTests {
@@ -59,10 +61,12 @@ import WyndLoopbackServer
 
   final class Timeouts: NSObject, URLSessionTaskDelegate, Sendable {
     let all = Box<[TimeInterval]>([])
+    let areSet = Box<[Bool]>([])
     func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
       // Not the task that stands for a transfer, which is never resumed.
       if task.originalRequest?.url?.scheme == "data" { return }
       all.append(task.originalRequest?.timeoutInterval ?? 0)
+      areSet.append(task.originalRequest?.isTimeoutSet == true)
     }
   }
 
@@ -86,6 +90,38 @@ import WyndLoopbackServer
       #expect(timeouts.all.value == [expected], "\(timeout)")
       session.finishTasksAndInvalidate()
     }
+  }
+
+  /// The session's time-out applies to a request without one, even if URLSession tells a value that was set from the same
+  /// default.
+  @Test(arguments: CallKind.allCases, [[], [.countsTimeoutThatIsSet], [.sessionTimeoutIsLimit]] as [Set<ModelAnswer>])
+  func leavesAUsableTimeoutUntouched(_ kind: CallKind, _ answers: Set<ModelAnswer>) async throws {
+    let server = try LoopbackServer(script: .hang)
+    let timeouts = Timeouts()
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = 0.2
+    configuration.answers = answers
+    let session = URLSession(configuration: configuration, delegate: timeouts, delegateQueue: nil)
+    let policy = RetryPolicy(maxRetries: 0, deadline: .seconds(20))
+    let error = await #expect(throws: NetworkError.self) {
+      try await kind.response(to: server.url(), on: session, policy: policy)
+    }
+    #expect(error?.isTimeout == true && error?.stopReason != .deadline)
+    #expect(timeouts.areSet.value == [false])
+  }
+
+  /// URLSession decides whether a longer one applies.
+  @Test(arguments: [[], [.sessionTimeoutIsLimit]] as [Set<ModelAnswer>])
+  func passesATimeoutThatIsLongerThanTheSessions(_ answers: Set<ModelAnswer>) async throws {
+    let server = try LoopbackServer { _ in .drip("ok", pieces: 2, every: 600) }
+    let session = URLSession.ephemeral {
+      $0.timeoutIntervalForRequest = 0.2
+      $0.answers = answers
+    }
+    var request = URLRequest(url: server.url())
+    request.timeoutInterval = 30
+    let error = await session.result(of: request, policy: .never).error
+    #expect(error?.urlError?.code == (answers.isEmpty ? nil : .timedOut))
   }
 
   // MARK: Objects released after a call

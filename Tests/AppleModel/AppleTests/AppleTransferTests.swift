@@ -174,6 +174,23 @@ import WyndLoopbackServer
     }
   }
 
+  /// Nothing is lost if the calls of one task overlap. Their order is then that of the queue, so all bytes are the same.
+  @Test(arguments: CallKind.allCases) func bodyArrivesWholeIfCallsOverlap(_ kind: CallKind) async throws {
+    let bytes = [UInt8](repeating: 7, count: 8_000_000)
+    let server = try LoopbackServer { _ in .ok(bytes) }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.answers.insert(.callsOverlap)
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 8
+    let session = URLSession(configuration: configuration, delegate: nil, delegateQueue: queue)
+    for _ in 1...5 {
+      let body = RequestBody.data(Data(bytes), contentType: nil)
+      let request = URLRequest(url: server.url(), method: kind == .upload ? "PUT" : "GET")
+      let response = try await kind.response(to: request, on: session, uploading: body)
+      #expect(response.data == Data(bytes))
+    }
+  }
+
   // MARK: Back pressure
 
   /// Every suspension has its resumption and no more: one too many would cancel the next suspension.

@@ -29,6 +29,12 @@ public struct ConfigurationValues {
   public var requestCachePolicy = URLRequest.CachePolicy.useProtocolCachePolicy
   // [hdr] usesClassicLoadingMode: “Defaults to YES”. iOS 18.4.
   public var usesClassicLoadingMode = true
+
+  // MARK: What Apple's configuration does not have
+  public var answers = ModelAnswer.ofProcess
+  /// The error of a connection that is lost, in place of -1005. [seen] Errors of POSIX (50 to 65) and of CFNetwork stand at
+  /// the top when Wi-Fi, a VPN or a proxy goes away.
+  public var errorOfLoss: NSError?
 }
 
 @dynamicMemberLookup
@@ -57,8 +63,10 @@ public final class URLSessionConfiguration: NSObject, @unchecked Sendable {
   }
 
   private static func make(_ storages: FoundationNetworking.URLSessionConfiguration) -> URLSessionConfiguration {
-    URLSessionConfiguration(
-      ConfigurationValues(httpCookieStorage: storages.httpCookieStorage, urlCache: storages.urlCache))
+    // One for each configuration, where Apple's default ones share a cache: ports of servers are used again.
+    let cache = URLCache(memoryCapacity: 20_000_000, diskCapacity: 0, diskPath: nil)
+    return URLSessionConfiguration(
+      ConfigurationValues(httpCookieStorage: storages.httpCookieStorage, urlCache: cache))
   }
 }
 
@@ -80,6 +88,7 @@ extension URLError {
     let stream = info.filter { $0.key.hasPrefix("_kCFStream") }
     info[NSURLErrorFailingURLErrorKey] = url
     info[NSURLErrorFailingURLStringErrorKey] = url?.absoluteString
+    info[NSLocalizedDescriptionKey] = systemText
     // [seen] A cancellation has no underlying error: swift-openapi-urlsession#45.
     if code != .cancelled {
       info[NSUnderlyingErrorKey] = NSError(domain: "kCFErrorDomainCFNetwork", code: errorCode, userInfo: stream)

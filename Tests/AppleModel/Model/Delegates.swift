@@ -63,6 +63,9 @@ public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,
+    completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void)
 }
 
 // MARK: What stands for a method that a delegate does not implement
@@ -127,6 +130,12 @@ extension URLSessionDataDelegate {
   }
   public func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     OptionalMethod.isMissing(in: self)
+  }
+  public func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,
+    completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+  ) {
+    if !OptionalMethod.isMissing(in: self) { completionHandler(proposed) }
   }
 }
 
@@ -201,6 +210,17 @@ public struct OptionalTaskMethods {
     called { delegate.urlSession(session, taskIsWaitingForConnectivity: task) }
   }
 
+  @discardableResult public func callAsFunction(
+    _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,
+    completionHandler: @escaping @Sendable (CachedURLResponse?) -> Void
+  ) -> Void? {
+    guard let delegate = delegate as? any URLSessionDataDelegate else { return nil }
+    return called {
+      delegate.urlSession(
+        session, dataTask: dataTask, willCacheResponse: proposed, completionHandler: completionHandler)
+    }
+  }
+
   private func called(_ call: () -> Void) -> Void? {
     OptionalMethod.isImplemented(by: delegate, call) ? () : nil
   }
@@ -245,6 +265,9 @@ public final class URLSessionTaskTransactionMetrics: NSObject, @unchecked Sendab
   // [doc] urlsessiontasktransactionmetrics/requeststartdate: when the task started to request the resource, which is nil if
   // it did not get that far.
   public let requestStartDate: Date?
+  // [hdr] “If that aspect of the task could not be completed, then the corresponding EndDate metric will be nil”.
+  public internal(set) var secureConnectionStartDate: Date?
+  public internal(set) var secureConnectionEndDate: Date?
 
   init(_ request: URLRequest, _ response: URLResponse?, isReusedConnection: Bool, _ requestStartDate: Date?) {
     self.request = request

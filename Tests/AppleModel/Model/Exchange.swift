@@ -10,6 +10,7 @@ final class Exchange {
   private let key: String
   private(set) var head: HTTPURLResponse
   private(set) var isReused = false
+  var isFromCache: Bool { reader == nil }
 
   init(
     _ loader: Loader, _ request: URLRequest, _ body: inout Loader.Body, _ credential: URLCredential?
@@ -23,16 +24,15 @@ final class Exchange {
     let port = url.port ?? (scheme == "https" ? 443 : 80)
     let key = "\(scheme)://\(host):\(port)"
     self.key = key
-    if let (response, data) = loader.session.cache.response(to: request, loader.session.values) {
+    if let (response, data) = loader.session.stored(for: request) {
       (head, stored) = (response, data)
       return
     }
     let method = request.httpMethod ?? "GET"
     // [note] iOS 13 release notes, Networking: a GET with a body fails with NSURLErrorDataLengthExceedsMaximum.
     if method == "GET", case .data(let data) = body, !data.isEmpty { throw URLError(.dataLengthExceedsMaximum) }
-    // TLS is not modelled.
-    if scheme == "https" { throw URLError(.secureConnectionFailed) }
     try loader.waitForNetwork()
+    if scheme == "https" { try loader.askForTrust(host, port) }
 
     let session = loader.session
     let limit = session.values.httpMaximumConnectionsPerHost
@@ -63,6 +63,7 @@ final class Exchange {
           let isIdempotent = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method)
           guard connection.isReused, isIdempotent else { throw URLError.lost(-4, domain: 4) }
           session.locked { session.pool.remove(connection) }
+          loader.note(request, nil, isReused: true)
           if case .stream = body { body = .stream(try loader.newStream()) }
           reusable = nil
         }
@@ -172,8 +173,8 @@ final class Exchange {
   ) throws {
     func part(_ data: Data) throws {
       let length = isChunked ? "\(String(data.count, radix: 16))\r\n" : ""
-      try write(Data(length.utf8) + data + Data((isChunked ? "\r\n" : "").utf8), loader, connection)
       try loader.sent(data.count)
+      try write(Data(length.utf8) + data + Data((isChunked ? "\r\n" : "").utf8), loader, connection)
     }
     switch body {
     case .none: break

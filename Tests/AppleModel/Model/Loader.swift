@@ -11,8 +11,13 @@ final class Loader: @unchecked Sendable {
   var requestStartDate: Date?
   private var timeout: TimeInterval = 60
   private var received = Data()
+  /// When a certificate was asked about; the second date is that of its acceptance.
+  var secureConnection: (start: Date?, end: Date?)
   /// What the cache would keep.
   private var body = Data()
+  /// The calls that have not returned, if they overlap.
+  private let overlapping = DispatchGroup()
+  private var answers: Set<ModelAnswer> { session.values.answers }
 
   init(_ task: URLSessionTask, _ session: URLSession) { (self.task, self.session) = (task, session) }
 
@@ -22,6 +27,7 @@ final class Loader: @unchecked Sendable {
       do { try run() } catch { failure = error }
       // A suspended app runs no code.
       session.waitForApp()
+      overlapping.wait()
       finish(failure)
     }
     thread.stackSize = 1 << 19
@@ -33,16 +39,22 @@ final class Loader: @unchecked Sendable {
     // A cancellation shuts the connection down, which must not look like a lost one.
     let isCancelled = task.locked { task.isCancelled }
     let error = isCancelled && error != nil ? URLError(.cancelled) : error
+    if let loss = session.values.errorOfLoss, (error as? URLError)?.code == .networkConnectionLost {
+      return finish(detailed: loss)
+    }
     finish(detailed: (error as? URLError)?.withDetails(of: task.currentRequest?.url) ?? error)
   }
 
   private func finish(detailed error: (any Error)?) {
     metrics.taskInterval = DateInterval(start: startDate, end: Date())
+    if answers.contains(.emptyMetrics) { metrics.transactionMetrics = [] }
     let completion = task.complete(error)
     let (response, data) = (task.response, received)
     session.delegateQueue.addOperation { [self] in
       // [hdr] didFinishCollecting: before didCompleteWithError. [seen] kean/Pulse#227: even for tasks with a handler.
-      call { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
+      if !answers.contains(.noMetrics) {
+        call { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
+      }
       // [hdr] Tasks with a completion handler: no delegate method is called for the response, the data and the end.
       if let completion {
         // [doc] urlsession/datatask(with:completionhandler:): data and response are nil if the request failed.
@@ -57,7 +69,7 @@ final class Loader: @unchecked Sendable {
   // MARK: Delegates
 
   // [hdr] delegate of a task: asked first; methods that it does not implement go to the session's delegate.
-  @discardableResult private func call(_ method: (any URLSessionTaskDelegate) -> Void) -> Bool {
+  @discardableResult func call(_ method: (any URLSessionTaskDelegate) -> Void) -> Bool {
     let delegates = [task.delegate, session.delegate as? any URLSessionTaskDelegate]
     return delegates.contains { delegate in
       delegate.map { delegate in OptionalMethod.isImplemented(by: delegate) { method(delegate) } } ?? false
@@ -74,11 +86,19 @@ final class Loader: @unchecked Sendable {
     }
   }
 
-  /// Calls on the delegate queue, and waits until the method has returned: the calls of one task are serial, even on a
-  /// concurrent queue.
-  private func tell(_ method: @escaping (any URLSessionTaskDelegate) -> Void) throws {
+  /// Calls on the delegate queue. Unless calls overlap, it waits until the method has returned.
+  private func tell(_ method: @escaping @Sendable () -> Void) throws {
+    if answers.contains(.callsOverlap), session.delegateQueue.maxConcurrentOperationCount != 1 {
+      try task.waitWhile()
+      overlapping.enter()
+      session.delegateQueue.addOperation { [overlapping] in
+        method()
+        overlapping.leave()
+      }
+      return task.noteActivity()
+    }
     _ = try ask(false) { (reply: @escaping @Sendable (Bool) -> Void) in
-      self.call(method)
+      method()
       reply(true)
       return true
     }
@@ -92,7 +112,7 @@ final class Loader: @unchecked Sendable {
   /// The same for a method with a completion handler. `fallback` is used if no delegate implements it.
   ///
   /// [assumed] `timeoutIntervalForRequest` runs while a delegate has not called the handler, as nothing is transferred.
-  private func ask<Value>(
+  func ask<Value>(
     _ fallback: Value, _ method: @escaping (@escaping @Sendable (Value) -> Void) -> Bool
   ) throws -> Value {
     let reply = Reply<Value>()
@@ -128,25 +148,25 @@ final class Loader: @unchecked Sendable {
   private func run() throws {
     guard var request = task.originalRequest else { throw URLError(.badURL) }
     URLProtocol.ask(about: request, on: session)
-    // [assumed] A request whose time-out is the default of 60 seconds has the session's.
-    timeout = request.timeoutInterval == 60 ? session.values.timeoutIntervalForRequest : request.timeoutInterval
+    let isTimeoutSet =
+      request.timeoutInterval != 60 || answers.contains(.countsTimeoutThatIsSet) && request.isTimeoutSet
+    let timeoutOfSession = session.values.timeoutIntervalForRequest
+    timeout = isTimeoutSet ? request.timeoutInterval : timeoutOfSession
+    if answers.contains(.sessionTimeoutIsLimit) { timeout = min(timeout, timeoutOfSession) }
     var body = try firstBody(request)
     var credential: URLCredential?
     var challenges = 0
     while true {
       task.update { $0.currentRequest = request }
-      requestStartDate = nil
+      (requestStartDate, secureConnection) = (nil, (nil, nil))
       let exchange: Exchange
       do { exchange = try Exchange(self, request, &body, credential) } catch {
-        metrics.transactionMetrics.append(
-          URLSessionTaskTransactionMetrics(request, nil, isReusedConnection: false, requestStartDate))
+        note(request, nil, isReused: false)
         throw error
       }
       let response = exchange.head
-      metrics.transactionMetrics.append(
-        URLSessionTaskTransactionMetrics(
-          request, response, isReusedConnection: exchange.isReused, requestStartDate))
-      if let next = Self.redirect(from: request, response), let chosen = try redirected(response, next) {
+      note(request, response, isReused: exchange.isReused)
+      if let next = Self.redirect(from: request, response, answers), let chosen = try redirected(response, next) {
         exchange.end()
         body = chosen.httpMethod == request.httpMethod ? try newBody(body, chosen) : .none
         request = chosen
@@ -161,6 +181,14 @@ final class Loader: @unchecked Sendable {
         return try deliver(exchange, request)
       }
     }
+  }
+
+  /// One transaction for each request, also for one that URLSession repeats by itself.
+  func note(_ request: URLRequest, _ response: HTTPURLResponse?, isReused: Bool) {
+    let transaction = URLSessionTaskTransactionMetrics(
+      request, response, isReusedConnection: isReused, requestStartDate)
+    (transaction.secureConnectionStartDate, transaction.secureConnectionEndDate) = secureConnection
+    metrics.transactionMetrics.append(transaction)
   }
 
   private func firstBody(_ request: URLRequest) throws -> Body {
@@ -196,7 +224,9 @@ final class Loader: @unchecked Sendable {
 
   // MARK: Redirects
 
-  static func redirect(from request: URLRequest, _ response: HTTPURLResponse) -> URLRequest? {
+  static func redirect(
+    from request: URLRequest, _ response: HTTPURLResponse, _ answers: Set<ModelAnswer>
+  ) -> URLRequest? {
     let status = response.statusCode
     guard [301, 302, 303, 307, 308].contains(status), let location = response.value(forHTTPHeaderField: "Location"),
       let url = URL(string: location, relativeTo: request.url)?.absoluteURL
@@ -207,7 +237,8 @@ final class Loader: @unchecked Sendable {
     next.setValue(nil, forHTTPHeaderField: "Authorization")
     let method = request.httpMethod ?? "GET"
     // RFC 9110 §15.4: 303 becomes GET, and so does a POST after 301 and 302; 307 and 308 keep method and body.
-    if status == 303 && method != "HEAD" || status < 303 && method == "POST" {
+    let changed = answers.contains(.keepsMethodAfterRedirect) ? ["POST"] : ["POST", "PUT", "PATCH", "DELETE"]
+    if status == 303 && method != "HEAD" || status < 303 && changed.contains(method) {
       next.httpMethod = "GET"
       (next.httpBody, next.httpBodyStream) = (nil, nil)
       // [assumed] As RFC 9110 says: no field that describes the body.
@@ -231,32 +262,6 @@ final class Loader: @unchecked Sendable {
     }
     if chosen != nil { metrics.redirectCount += 1 }
     return chosen
-  }
-
-  // MARK: Challenges
-
-  /// Basic only.
-  static func challenge(_ response: HTTPURLResponse, _ failures: Int) -> URLAuthenticationChallenge? {
-    guard response.statusCode == 401, let url = response.url,
-      response.value(forHTTPHeaderField: "WWW-Authenticate")?.lowercased().hasPrefix("basic") == true
-    else { return nil }
-    let space = URLProtectionSpace(
-      host: url.host ?? "", port: url.port ?? 80, protocol: url.scheme, realm: nil,
-      authenticationMethod: "NSURLAuthenticationMethodHTTPBasic")
-    return URLAuthenticationChallenge(
-      protectionSpace: space, proposedCredential: nil, previousFailureCount: failures, failureResponse: response,
-      error: nil, sender: ChallengeSender())
-  }
-
-  // [doc] urlsessiontaskdelegate/urlsession(_:task:didreceive:completionhandler:): tasks with a completion handler too; the
-  // method of URLSessionDelegate is for challenges of the connection. A refusal of the delegate's cancels the task.
-  private func delegateCredential(for challenge: URLAuthenticationChallenge) throws -> URLCredential? {
-    let fallback: (URLSession.AuthChallengeDisposition, URLCredential?) = (.performDefaultHandling, nil)
-    let (disposition, credential) = try ask(fallback) { reply in
-      self.call { $0.urlSession(self.session, task: self.task, didReceive: challenge) { reply(($0, $1)) } }
-    }
-    if disposition == .cancelAuthenticationChallenge { throw URLError(.cancelled) }
-    return disposition == .useCredential ? credential : nil
   }
 
   // MARK: The response
@@ -284,16 +289,21 @@ final class Loader: @unchecked Sendable {
       if task.isCollected {
         received += data
       } else {
-        _ = try ask(()) { reply in
-          _ = self.callData { $0.urlSession(self.session, dataTask: $1, didReceive: data) }
-          reply(())
-          return true
-        }
+        try tell { _ = self.callData { $0.urlSession(self.session, dataTask: $1, didReceive: data) } }
       }
     }
     try task.waitWhile()
     exchange.end()
-    session.cache.store(response, body, for: request, session.values)
+    guard !exchange.isFromCache, let proposal = session.proposal(response, body, for: request) else { return }
+    // [doc] …/urlsession(_:datatask:willcacheresponse:completionhandler:): once the whole body has come; nil stores nothing.
+    // [assumed] Also for a task with a completion handler.
+    let chosen: CachedURLResponse? = try ask(proposal) { reply in
+      self.callData { delegate, dataTask in
+        delegate.urlSession(
+          self.session, dataTask: dataTask, willCacheResponse: proposal, completionHandler: { reply($0) })
+      }
+    }
+    if let chosen { session.store(chosen, for: request) }
   }
 
   // MARK: Time
@@ -336,18 +346,21 @@ final class Loader: @unchecked Sendable {
       let info: [String: Any] = reason.map { ["NSURLErrorNetworkUnavailableReasonKey": $0.rawValue] } ?? [:]
       throw URLError(.notConnectedToInternet, userInfo: info)
     }
-    try tell { $0.urlSession(self.session, taskIsWaitingForConnectivity: self.task) }
+    try tell { self.call { $0.urlSession(self.session, taskIsWaitingForConnectivity: self.task) } }
     try task.waitWhile(until: Date() + session.values.timeoutIntervalForResource) { session.network.isOffline }
   }
 
-  // [doc] …/urlsession(_:task:didsendbodydata:totalbytessent:totalbytesexpectedtosend:)
+  // [doc] …/urlsession(_:task:didsendbodydata:totalbytessent:totalbytesexpectedtosend:). [assumed] It counts what a buffer
+  // took, some of which may never be sent.
   func sent(_ count: Int) throws {
     task.update { $0.countOfBytesSent += Int64(count) }
     let total = task.countOfBytesSent
     try tell {
-      $0.urlSession(
-        self.session, task: self.task, didSendBodyData: Int64(count), totalBytesSent: total,
-        totalBytesExpectedToSend: self.task.countOfBytesExpectedToSend)
+      self.call {
+        $0.urlSession(
+          self.session, task: self.task, didSendBodyData: Int64(count), totalBytesSent: total,
+          totalBytesExpectedToSend: self.task.countOfBytesExpectedToSend)
+      }
     }
   }
 }

@@ -17,7 +17,6 @@ open class URLSession: NSObject, @unchecked Sendable {
   private var tasks: [Int: URLSessionTask] = [:]
   private var lastIdentifier = 0
   let pool = ConnectionPool()
-  let cache = ResponseMemory()
   let network: NetworkConditions
 
   // [doc] urlsession/shared: it has no delegate, and cannot be invalidated.

@@ -1,36 +1,49 @@
 import Foundation
 
-/// What URLSession does with a URLCache by itself: it serves GETs from it, also to another Range.
-///
-/// Left out: revalidation, Vary, and everything else that Wynd does not depend on.
-final class ResponseMemory: @unchecked Sendable {
-  private var entries: [URL: (response: HTTPURLResponse, data: Data, end: Date)] = [:]
-  private let lock = NSLock()
+// MARK: What URLSession does with a URLCache by itself
+//
+// It serves GETs from it, also to another Range, and asks the delegate what to store. Left out: revalidation, Vary, and
+// everything else that Wynd does not depend on.
+
+extension URLSession {
+  private static let end = "AppleModel.end"
 
   // [seen] openradar 20001985 (“NSURLCache ignores byte range request headers”): the key has no Range, and a 206 is stored.
-  func response(to request: URLRequest, _ values: ConfigurationValues) -> (HTTPURLResponse, Data)? {
-    guard isUsed(by: request, values), let url = request.url else { return nil }
-    let entry = lock.withLock { entries[url] }
-    return entry.flatMap { $0.end > Date() ? ($0.response, $0.data) : nil }
+  func stored(for request: URLRequest) -> (HTTPURLResponse, Data)? {
+    guard canUseCache(request), !isReload(request), let url = request.url,
+      let entry = values.urlCache?.cachedResponse(for: URLRequest(url: url)),
+      let end = entry.userInfo?[Self.end] as? Date, end > Date(), let response = entry.response as? HTTPURLResponse
+    else { return nil }
+    return (response, entry.data)
   }
 
-  func store(_ response: HTTPURLResponse, _ data: Data, for request: URLRequest, _ values: ConfigurationValues) {
+  /// What the delegate is asked about; nil if nothing is stored anyway.
+  func proposal(_ response: HTTPURLResponse, _ data: Data, for request: URLRequest) -> CachedURLResponse? {
     let fields = response.value(forHTTPHeaderField: "Cache-Control")?.lowercased() ?? ""
     // [doc] urlsessiondatadelegate/urlsession(_:datatask:willcacheresponse:completionhandler:): a GET that was successful,
     // not forbidden by its headers, and not above about 5 % of the size of the disk cache (20 MB).
-    guard isUsed(by: request, values), let url = request.url, 200..<300 ~= response.statusCode, data.count < 1_000_000,
-      !fields.contains("no-"), let age = fields.components(separatedBy: "max-age=").dropFirst().first,
+    guard canUseCache(request), !isReload(request) || values.answers.contains(.storesForReload),
+      200..<300 ~= response.statusCode, data.count < 1_000_000, !fields.contains("no-"),
+      let age = fields.components(separatedBy: "max-age=").dropFirst().first,
       let seconds = TimeInterval(age.prefix(while: \.isNumber))
-    else { return }
-    lock.withLock { entries[url] = (response, data, Date() + seconds) }
+    else { return nil }
+    return CachedURLResponse(
+      response: response, data: data, userInfo: [Self.end: Date() + seconds], storagePolicy: .allowed)
+  }
+
+  func store(_ chosen: CachedURLResponse, for request: URLRequest) {
+    guard let url = request.url else { return }
+    values.urlCache?.storeCachedResponse(chosen, for: URLRequest(url: url))
+  }
+
+  private func canUseCache(_ request: URLRequest) -> Bool {
+    values.urlCache != nil && request.httpMethod ?? "GET" == "GET"
+      && request.value(forHTTPHeaderField: "Cache-Control")?.lowercased().contains("no-") != true
   }
 
   // [doc] nsurlrequest/cachepolicy: the request's, or else the configuration's.
-  private func isUsed(by request: URLRequest, _ values: ConfigurationValues) -> Bool {
-    let policies = [request.cachePolicy, values.requestCachePolicy]
-    return values.urlCache != nil && request.httpMethod ?? "GET" == "GET"
-      && policies.allSatisfy { $0 == .useProtocolCachePolicy }
-      && request.value(forHTTPHeaderField: "Cache-Control")?.lowercased().contains("no-") != true
+  private func isReload(_ request: URLRequest) -> Bool {
+    [request.cachePolicy, values.requestCachePolicy].contains { $0 != .useProtocolCachePolicy }
   }
 }
 

@@ -33,6 +33,7 @@ extension ResponseCacheTests {
     // Meant as `no-store`, whatever the server wrote around it.
     Head(fields: ["Cache-Control": "no-cache; no-store"], served: []),
     Head(fields: ["Cache-Control": "private no-store"], served: []),
+    Head(fields: ["Cache-Control": "max-age=60;no-store"], served: []),
     Head(fields: ["Cache-Control": "no-store max-age=60"], served: []),
     Head(fields: ["Cache-Control": "max-age=60, No-Store\u{A0}"], served: []),
     Head(fields: ["Cache-Control": "private=\"a\" no-store"], served: []),

@@ -48,7 +48,7 @@ extension MiddlewareErrorTests {
     let error = try await Self.error(script, [Self.mapping(to: URLError(.notConnectedToInternet))])
     #expect(error.statusCode == 422 && error.data == Data("no".utf8) && script.requests.count == 1)
     #expect(error.urlError?.code == .notConnectedToInternet)
-    if !isOnApplePlatforms { #expect(error.localizedDescription == "There is no internet connection.") }
+    #expect(error.localizedDescription == "There is no internet connection.")
     guard case .middlewareError(is URLError, .endpointError) = error else { Issue.record("\(error)"); return }
   }
 

@@ -60,9 +60,7 @@ extension NetworkMiddlewareTests {
     let client = Self.client(NetworkScript([.ok("x")]), offline)
     let error = await #expect(throws: NetworkError.self) { try await client.load(Item()) }
     #expect(error?.urlError?.code == .notConnectedToInternet)
-    if !isOnApplePlatforms {
-      #expect(error?.localizedDescription == "There is no internet connection. Please try again later.")
-    }
+    #expect(error?.localizedDescription == "There is no internet connection. Please try again later.")
     guard case .generalError(is URLError)? = error else { Issue.record("\(String(describing: error))"); return }
   }
 

@@ -54,6 +54,21 @@ import WyndLoopbackServer
     #expect(await session.result(of: server.url()).error?.statusCode == 401)
   }
 
+  /// URLSession reports a cancellation, but the caller has not canceled anything.
+  @Test(arguments: ["GET", "POST"]) func refusedChallengeIsNotACancellation(_ method: String) async throws {
+    let delegate = RecordingDelegate(challenge: { _, _ in (.cancelAuthenticationChallenge, nil) })
+    let server = try LoopbackServer(script: .challenge())
+    let session = URLSession(configuration: .ephemeral, delegate: delegate, delegateQueue: nil)
+    defer { session.invalidateAndCancel() }
+    let request = URLRequest(url: server.url(), method: method, body: method == "POST" ? "body" : nil)
+    for count in 1...20 {
+      let error = await session.result(of: request).error
+      guard case .urlError(let urlError)? = error else { Issue.record("\(count): \(error as Any)"); return }
+      #expect(urlError.code == .userCancelledAuthentication && error?.isCancellation == false)
+    }
+    #expect(server.requests.count == 20)
+  }
+
   /// Even if it goes on to allow the redirect, or to answer the challenge.
   @Test(arguments: ["GET", "POST"], ["/moved", "/closed"])
   func delegateCanCancelTheTaskItIsAskedAbout(_ method: String, _ path: String) async throws {

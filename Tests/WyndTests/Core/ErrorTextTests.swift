@@ -9,8 +9,8 @@ import WyndLoopbackServer
 
 /// The localized description and the description of errors in each situation.
 ///
-/// Every URL has the query value S3CRET and every body has it, so that no text may contain it. On Apple's platforms the
-/// sentence for a `URLError` is the system's own.
+/// Every URL has the query value S3CRET and every body has it, so that no text may contain it. Wynd makes these errors. On
+/// Apple's platforms, the sentence for an error of URLSession is the system's own.
 @Suite(.timeLimit(.minutes(30)), .fewAtOnce) struct ErrorTextTests {
   struct Situation: Sendable, CustomTestStringConvertible {
     var name: String
@@ -220,10 +220,6 @@ import WyndLoopbackServer
     _ error: NetworkError?, _ name: String, person: String, log: String, mayNameURL: Bool = false
   ) throws {
     let error = try #require(error, "\(name) succeeds")
-    var person = person
-    if isOnApplePlatforms, let system = error.urlError?.localizedDescription {
-      person = system + (person.firstRange(of: ". ").map { " " + person[$0.upperBound...] } ?? "")
-    }
     #expect(error.localizedDescription == person, "\(name)")
     var line = "\(error)"
     if mayNameURL { line.replace(/, [a-z]+:[^)]*/, with: "") }

@@ -30,7 +30,8 @@ struct ListFieldTests {
 
   static let malformed = [
     "\"", "a=\"b, no-store", "\"b, c=1", #"a="b\", c"#, "a=b\"c, d\"", "a=\"b\"c, d", "a=\"b\" \"c, d\"", "a\"b, c\"=d",
-    "\"a\"=b", #"a="b\"#, "a=\"\u{301}b", "<a, b", "a=<b, c", "a=b c", "a b", "a; b", "a\u{A0}", "a=\u{E4}", "a\u{7F}",
+    "\"a\"=b", #"a="b\"#, "a=\"\u{301}b", "<a, b", "a=<b, c",
+    "a=b c", "a b", "a;b", "a\tb", "a\u{A0}", "a=\u{E4}", "a\u{7F}",
   ]
   @Test(arguments: malformed) func noticesAMalformedElement(_ text: String) {
     let isMalformed = NetworkListField.elements(of: text).map(\.isMalformed)

@@ -35,19 +35,17 @@ extension NetworkErrorTests {
     #expect(full.errorDescription == "The server does not accept this much data." + Self.advice)
   }
 
-  #if canImport(FoundationNetworking)
-    @Test func describesTransportErrorsAndAdvisesToRetryTemporaryOnes() {
-      let rows: [(URLError.Code, String)] = [
-        (.timedOut, "The request timed out." + Self.advice),
-        (.notConnectedToInternet, "There is no internet connection." + Self.advice),
-        (.serverCertificateUntrusted, "The certificate of the server is not trusted."),
-      ]
-      for (code, text) in rows {
-        #expect(NetworkError.urlError(URLError(code)).errorDescription == text)
-      }
-      #expect(NetworkError.urlError(URLError(.unknown)).errorDescription == "The request failed." + Self.advice)
+  @Test func describesTransportErrorsAndAdvisesToRetryTemporaryOnes() {
+    let rows: [(URLError.Code, String)] = [
+      (.timedOut, "The request timed out." + Self.advice),
+      (.notConnectedToInternet, "There is no internet connection." + Self.advice),
+      (.serverCertificateUntrusted, "The certificate of the server is not trusted."),
+    ]
+    for (code, text) in rows {
+      #expect(NetworkError.urlError(URLError(code)).errorDescription == text)
     }
-  #endif
+    #expect(NetworkError.urlError(URLError(.unknown)).errorDescription == "The request failed." + Self.advice)
+  }
 
   @Test func describesAllOtherErrors() throws {
     let response = try #require(Self.status(200).response)

@@ -82,7 +82,8 @@ import WyndLoopbackServer
       // `localizedDescription` is the app's own text, unchanged, or on Apple's platforms that of the system.
       let last = error.failure?.lastError ?? error
       let isOwnText = if case .undecodable(is Chatty, _, _) = last { true } else { last.thrown != nil }
-      if !isOwnText, !(isOnApplePlatforms && error.urlError != nil) {
+      let isSystemText = isOnApplePlatforms && error.urlError?.userInfo[NSLocalizedDescriptionKey] != nil
+      if !isOwnText, !isSystemText {
         texts += [
           error.localizedDescription, error.errorDescription ?? "", (error as NSError).localizedDescription,
         ]

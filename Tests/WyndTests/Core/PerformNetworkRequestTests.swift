@@ -99,7 +99,14 @@ import WyndLoopbackServer
     let server = try LoopbackServer { $0.target == "/a" ? .redirect(status, to: "/b") : .ok() }
     var request = URLRequest(url: server.url("/a"), method: "PUT")
     request.httpBodyStream = InputStream(data: Data("streamed".utf8))
-    #expect(await session.result(of: request).error?.urlError?.code == .requestBodyStreamExhausted)
+    do throws(NetworkError) {
+      // There, URLSession would make a GET of it, so the redirect is the result.
+      let response = try await session.networkResponse(for: request)
+      #expect(isOnApplePlatforms && response.statusCode == 302 && status == 302)
+    } catch {
+      #expect(error.urlError?.code == .requestBodyStreamExhausted)
+      #expect(!isOnApplePlatforms || status != 302)
+    }
     #expect(server.requests.map(\.target) == ["/a"])
   }
 

@@ -38,7 +38,8 @@ import WyndLoopbackServer
       seen = found.filter(isOurs).compactMap(Self.permissions)
     }
     #expect(!seen.isEmpty && seen.allSatisfy { $0 == 0o600 })
-    #expect(try Data(contentsOf: file.url) == Data("secret".utf8))
+    // It is removed with its last reference.
+    try withExtendedLifetime(file) { #expect(try Data(contentsOf: file.url) == Data("secret".utf8)) }
   }
 
   @Test func opensOnlyAFileOfItsOwn() throws {

@@ -22,6 +22,8 @@
       /// Whether URLSession had a connection, and started to send the header fields of a request on it. Without metrics,
       /// it may have.
       var hasSentRequest = true
+      /// Whether the connection of the last request ended during its TLS handshake.
+      var isInHandshake = false
     }
     /// A lock, because the app's delegate may decide on any thread, and because a delegate queue may be concurrent:
     /// Apple's documents do not say that the calls for one task are serial then.
@@ -89,6 +91,10 @@
     func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Swift.Error)?) {
       let ended = state.withLock { $0 }
       var outcome = NetworkOutcome(data: ended.data, response: task.response, error: ended.failure ?? error)
+      // On its own session, the app's delegate is asked about the certificate without this one.
+      if ended.failure == nil, ended.isInHandshake, callersDelegate != nil, (error as? URLError)?.code == .cancelled {
+        outcome.error = URLError(.serverCertificateUntrusted)
+      }
       // `countOfBytesSent` does not count the header fields, with which a request without a body is complete. An error
       // such as `.notConnectedToInternet` can follow them.
       let mayHaveSent = task.countOfBytesSent > 0 || ended.hasSentRequest
@@ -100,7 +106,12 @@
       // Read here only: the transactions have been seen to be gone later.
       let transactions = metrics.transactionMetrics
       let hasSentRequest = transactions.isEmpty || transactions.contains { $0.requestStartDate != nil }
-      state.withLock { $0.hasSentRequest = hasSentRequest }
+      let last = transactions.last
+      let isInHandshake = last?.secureConnectionStartDate != nil && last?.secureConnectionEndDate == nil
+      state.withLock { state in
+        state.hasSentRequest = hasSentRequest
+        state.isInHandshake = isInHandshake
+      }
       outgoing.metrics?.withLock { $0 = metrics }
       taskDelegate?.urlSession?(caller, task: task, didFinishCollecting: metrics)
     }
