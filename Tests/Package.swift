@@ -24,6 +24,7 @@ let package = Package(
     .executableTarget(
       name: "CacheSuite", dependencies: ["Wynd"], path: "CacheSuite",
       exclude: ["check", "expected-failures.txt", "suite.mjs"]),
+    .executableTarget(name: "FirstDay", dependencies: ["LoopbackServer", "Wynd"], path: "FirstDay", exclude: ["run"]),
     .executableTarget(name: "Simulator", dependencies: ["Simulation"], path: "Simulator"),
   ]
 )
