@@ -39,7 +39,8 @@ import WyndLoopbackServer
     }
     #expect(!seen.isEmpty && seen.allSatisfy { $0 == 0o600 })
     // It is removed with its last reference.
-    try withExtendedLifetime(file) { #expect(try Data(contentsOf: file.url) == Data("secret".utf8)) }
+    let content = try withExtendedLifetime(file) { try Data(contentsOf: file.url) }
+    #expect(content == Data("secret".utf8))
   }
 
   @Test func opensOnlyAFileOfItsOwn() throws {
