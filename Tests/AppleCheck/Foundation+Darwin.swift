@@ -26,6 +26,9 @@ public func link(_ old: String, _ new: String) -> Int32 { 0 }
 @discardableResult public func unlink(_ path: String) -> Int32 { 0 }
 public func mkdir(_ path: String, _ mode: mode_t) -> Int32 { 0 }
 public func geteuid() -> UInt32 { 0 }
+public func access(_ path: String, _ mode: Int32) -> Int32 { 0 }
+public var F_OK: Int32 { 0 }
+public var W_OK: Int32 { 2 }
 public var errno: Int32 { 0 }
 public var EEXIST: Int32 { 17 }
 public var EWOULDBLOCK: Int32 { 35 }

@@ -29,13 +29,14 @@ public struct CocoaError: Error, Sendable {
 }
 public enum POSIXErrorCode: Int32, Sendable {
   case ECONNABORTED, ECONNREFUSED, ECONNRESET, EHOSTDOWN, EHOSTUNREACH, ENETDOWN, ENETUNREACH, ENOTCONN, EPIPE,
-    ETIMEDOUT, EPROTO, EIO, EACCES, EEXIST, EPERM, EROFS
+    ETIMEDOUT, EPROTO, EIO, EACCES, EEXIST, ENOENT, EPERM, EROFS
   public static func ~= (match: POSIXErrorCode, error: any Error) -> Bool { false }
 }
 public struct POSIXError: Error {
   public init(_ code: POSIXErrorCode) {}
   public static var EACCES: POSIXErrorCode { .EACCES }
   public static var EEXIST: POSIXErrorCode { .EEXIST }
+  public static var ENOENT: POSIXErrorCode { .ENOENT }
   public static var EPERM: POSIXErrorCode { .EPERM }
   public static var EROFS: POSIXErrorCode { .EROFS }
 }
@@ -185,6 +186,15 @@ open class FileManager: NSObject {
   open func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
   nonisolated(unsafe) public static let `default` = FileManager()
   open var temporaryDirectory: URL { fatalError() }
+  public enum SearchPathDirectory: UInt, Sendable { case itemReplacementDirectory }
+  public struct SearchPathDomainMask: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static var userDomainMask: SearchPathDomainMask { [] }
+  }
+  open func url(
+    for directory: SearchPathDirectory, in domain: SearchPathDomainMask, appropriateFor url: URL?, create: Bool
+  ) throws -> URL { fatalError() }
   open func removeItem(at url: URL) throws {}
   open func moveItem(at source: URL, to destination: URL) throws {}
   open func createDirectory(
