@@ -26,7 +26,7 @@ nonisolated extension StoredResponse {
     if let storedTag = header("ETag"), !storedTag.isEmpty {
       // The server has compared the entity tag, and must ignore the date then (RFC 9110 §13.1.3).
       if tag.isEmpty { return isSameDate ? .updates : .confirms }
-      if !Self.opaqueTag(tag).elementsEqual(Self.opaqueTag(storedTag)) { return .differs }
+      if Self.opaqueTag(tag) != Self.opaqueTag(storedTag) { return .differs }
       // Some servers weaken the tag of a compressed 200, and not that of the 304. If-None-Match compares weakly (RFC
       // 9110 §13.1.2), but a strong tag would claim that the bytes are the same.
       return isStrong && Self.isWeak(storedTag) ? .confirms : .updates
@@ -36,10 +36,10 @@ nonisolated extension StoredResponse {
     return isStrong && !hasStrongDate ? .differs : .updates
   }
 
-  private static func isWeak(_ tag: String) -> Bool { tag.utf8.starts(with: "W/".utf8) }
+  private static func isWeak(_ tag: String) -> Bool { Array(tag.utf8.prefix(2)) == Array("W/".utf8) }
 
   /// Tags are compared byte by byte (RFC 9110 §8.8.3.2). To `==`, two normal forms of a text are equal.
-  private static func opaqueTag(_ tag: String) -> Substring.UTF8View { tag.utf8.dropFirst(isWeak(tag) ? 2 : 0) }
+  private static func opaqueTag(_ tag: String) -> [UInt8] { Array(tag.utf8.dropFirst(isWeak(tag) ? 2 : 0)) }
 
   /// Whether Last-Modified is at least a second older than the response (RFC 9110 §8.8.2.2).
   private var hasStrongDate: Bool {

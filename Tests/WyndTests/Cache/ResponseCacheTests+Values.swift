@@ -38,6 +38,21 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count == 1)
   }
 
+  /// Both are fresh and from the cache, but another call has changed the resource meanwhile.
+  @Test func valuesGiveAnotherStoredResponse() async throws {
+    let fresh = ["Cache-Control": "max-age=60"]
+    let cached = CachedClient([.ok("one", headers: fresh), .ok("saved"), .ok("two", headers: fresh)])
+    #expect(try await cached.client.load(Text()) == "one")
+    var got: [String] = []
+    for try await value in cached.client.values(of: Text()) {
+      got.append(value.value)
+      if got.count > 1 { break }
+      _ = try await cached.get(method: "PUT")
+      #expect(try await cached.client.load(Text()) == "two")
+    }
+    #expect(got == ["one", "two"])
+  }
+
   /// What follows a loop must not take a cancellation for its end.
   @Test(arguments: [true, false]) func canceledValuesThrow(_ isStored: Bool) async throws {
     let server = try LoopbackServer { isStored && $0.index == 0 ? .ok(Array("old".utf8), [("ETag", "\"1\"")]) : .hang }

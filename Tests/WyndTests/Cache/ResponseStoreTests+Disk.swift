@@ -73,6 +73,14 @@ extension ResponseStoreTests {
     #expect(try permissions(ofTheApp) == 0o751)
   }
 
+  @Test func leavesNoFileOfAResponseThatIsTooLarge() async throws {
+    let folder = try Folder()
+    let store = try ResponseStore(in: folder.url, capacity: 20_000)
+    await store.store(try await Self.response(), for: "a")
+    await store.store(try await Self.response(bytes: 10_000), for: "a")
+    #expect(await store.response(for: "a") == nil && folder.names.isEmpty)
+  }
+
   @Test func removesATruncatedFile() async throws {
     let folder = try Folder()
     try await ResponseStore(in: folder.url, capacity: 1_000_000).store(try await Self.response(), for: "a")

@@ -48,7 +48,7 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, Sequence, CustomS
       if isHidden { continue }
       if byte == UInt8(ascii: "@"), let authority { shown.replaceSubrange(authority..., with: "…".utf8) }
       shown.append(byte)
-      if byte == UInt8(ascii: "/") { authority = shown.suffix(2).elementsEqual("//".utf8) ? shown.count : nil }
+      if byte == UInt8(ascii: "/") { authority = Array(shown.suffix(2)) == Array("//".utf8) ? shown.count : nil }
       if "?#".utf8.contains(byte) {
         isHidden = true
         shown += "…".utf8

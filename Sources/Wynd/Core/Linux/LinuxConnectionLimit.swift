@@ -38,12 +38,14 @@
       /// Calls `start` at once, or when another request has ended. Not at all if the place is released before.
       func take(_ start: @escaping @Sendable () -> Void) {
         let isFree = hosts.withLock { hosts in
-          let isFree = hosts[key, default: Host()].running.count < limit
+          var host = hosts[key] ?? Host()
+          let isFree = host.running.count < limit
           if isFree {
-            hosts[key, default: Host()].running.append(ObjectIdentifier(self))
+            host.running.append(ObjectIdentifier(self))
           } else {
-            hosts[key, default: Host()].waiting.append(Waiting(place: ObjectIdentifier(self), start: start))
+            host.waiting.append(Waiting(place: ObjectIdentifier(self), start: start))
           }
+          hosts[key] = host
           return isFree
         }
         if isFree { start() }
