@@ -2,8 +2,8 @@
 // and with each odd character of the dictionary at each position.
 import Foundation
 
-/// What libFuzzer calls once, at its start. `fuzz limits DICTIONARY FILE SEED…` does not start libFuzzer. FILE has the input
-/// of the moment, and remains if that input ends the process.
+/// What libFuzzer calls once, at its start. `fuzz limits DICTIONARY FILE SEED…` does not start libFuzzer. FILE has the
+/// input of the moment, and remains if that input ends the process.
 @_cdecl("LLVMFuzzerInitialize")
 public func start(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMutableRawPointer?) -> CInt {
   let arguments = CommandLine.arguments
