@@ -29,13 +29,15 @@ import WyndLoopbackServer
 
   /// Nobody else can read a multipart body, not even while it is written.
   @Test func temporaryFileIsOfTheUserAlone() throws {
-    var seen: [Int?] = []
-    let isOurs = { (url: URL) in url.lastPathComponent.hasPrefix("wynd-") }
+    var seen: [Int] = []
     let file = try NetworkTemporaryFile { write in
       try write(Data("secret".utf8))
-      let found = try FileManager.default.contentsOfDirectory(
-        at: FileManager.default.temporaryDirectory, includingPropertiesForKeys: nil)
-      seen = found.filter(isOurs).compactMap(Self.permissions)
+      // Other tests make and remove files in this folder at the same time, so one that is listed may be gone.
+      var found = glob_t()
+      defer { globfree(&found) }
+      glob(FileManager.default.temporaryDirectory.appending(path: "wynd-*").path, 0, nil, &found)
+      let paths = UnsafeBufferPointer(start: found.gl_pathv, count: Int(found.gl_pathc)).compactMap { $0 }
+      seen = paths.compactMap { Self.permissions(URL(fileURLWithPath: String(cString: $0))) }
     }
     #expect(!seen.isEmpty && seen.allSatisfy { $0 == 0o600 })
     // It is removed with its last reference.
