@@ -95,12 +95,12 @@ nonisolated final class ResponseStore: Sendable {
 
   // MARK: Stores in folders
 
-  private struct InUse: Sendable {
+  struct InUse: Sendable {
     let path: String
     weak var store: ResponseStore?
   }
   /// The stores of this process in folders.
-  private static let inUse = NetworkLock<[InUse]>([])
+  static let inUse = NetworkLock<[InUse]>([])
 
   /// The store in a folder, or a new one if none is in use.
   static func shared(in folder: URL, capacity: Int) throws -> ResponseStore {

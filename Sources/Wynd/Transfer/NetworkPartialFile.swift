@@ -14,7 +14,7 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   let url: URL
   /// The partial files that downloads of this process use. The lock of a file is not enough among them: it stays with
   /// the file when that is moved, and the next one has the same name.
-  private static let used = NetworkLock<Set<String>>([])
+  static let used = NetworkLock<Set<String>>([])
   private let destination: URL
   private let isKept: Bool
   /// A temporary folder of its own on the volume of the destination; nil if the file is beside the destination.

@@ -5,22 +5,22 @@
   /// Limits the requests to a host that run at the same time, each on a session of its own, to the number of
   /// connections that the caller's session may make (`httpMaximumConnectionsPerHost`).
   nonisolated enum LinuxConnectionLimit {
-    private struct Key: Hashable, Sendable {
+    struct Key: Hashable, Sendable {
       let caller: ObjectIdentifier
       let origin: NetworkOrigin
       let isForTransfers: Bool
     }
-    private typealias Start = @Sendable () -> Void
-    private struct Waiting: Sendable {
+    typealias Start = @Sendable () -> Void
+    struct Waiting: Sendable {
       let place: ObjectIdentifier
       let start: Start
     }
-    private struct Host: Sendable {
+    struct Host: Sendable {
       var running: [ObjectIdentifier] = []
       /// In the order of their calls.
       var waiting: [Waiting] = []
     }
-    private static let hosts = NetworkLock<[Key: Host]>([:])
+    static let hosts = NetworkLock<[Key: Host]>([:])
 
     /// The place of one request. It has to be released, whether the request was sent or still waits.
     nonisolated final class Place: Sendable {

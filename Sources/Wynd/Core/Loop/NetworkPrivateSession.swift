@@ -7,7 +7,7 @@ import Foundation
 /// A private session that carries out requests of a session of the app. Creating a task on the app's own session would
 /// crash if that has been invalidated.
 nonisolated struct NetworkPrivateSession: Sendable {
-  private static let known = NetworkLock<[NetworkPrivateSession]>([])
+  static let known = NetworkLock<[NetworkPrivateSession]>([])
 
   private weak var caller: URLSession?
   private let kind: Int
