@@ -111,4 +111,13 @@ extension ResponseCacheTests {
     #expect(try await cached.get() == ("two", .network))
     #expect(cached.script.requests.last?.allHTTPHeaderFields ?? [:] == [:])
   }
+
+  /// An empty body is an error for one caller, and a response for another.
+  @Test func storesAnEmptyBodyThatItsCallerRefuses() async throws {
+    let cached = CachedClient([.ok("", headers: ["Cache-Control": "max-age=60"])])
+    await #expect(throws: NetworkError.self) { try await cached.client.performNetworkRequest(Self.request()) }
+    let response = try await cached.get()
+    #expect(response.text.isEmpty && response.source == .cache)
+    #expect(cached.script.requests.count == 1)
+  }
 }

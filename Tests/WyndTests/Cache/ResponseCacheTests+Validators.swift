@@ -135,4 +135,19 @@ extension ResponseCacheTests {
     }
     #expect(cached.script.requests.count == 3)
   }
+
+  /// A 304 about another version: the request is sent once more, and is a call of its own in the log.
+  @Test func secondRequestAfterA304HasAnIDOfItsOwn() async throws {
+    let log = EventLog()
+    let cached = CachedClient(
+      [
+        .ok("1", headers: ["ETag": "\"1\"", "Cache-Control": "max-age=0"]), .status(304, headers: ["ETag": "\"2\""]),
+        .ok("2", headers: ["ETag": "\"2\""]),
+      ], policy: RetryPolicy(maxRetries: 0, onEvent: log.add))
+    #expect(try await cached.get().text == "1")
+    let first = Set(log.events.map(\.callID))
+    #expect(try await cached.get().text == "2")
+    #expect(cached.script.requests.count == 3)
+    #expect(first.count == 1 && Set(log.events.map(\.callID)).count == 3)
+  }
 }

@@ -127,4 +127,20 @@ import WyndLoopbackServer
     _ = try? await plain.performNetworkRequest(order)
     #expect(refused.requests.count == 2)
   }
+
+  /// What a middleware sets is validated too, or it would end the process on Linux.
+  @Test func refusesAnInvalidRequestOfAMiddleware() async throws {
+    let server = try LoopbackServer(script: .ok("x"))
+    let client = NetworkClient(
+      middleware: [
+        .around { request, next in
+          var request = request
+          request.httpMethod = "GE T"
+          return try await next(request)
+        }
+      ])
+    let error = await #expect(throws: NetworkError.self) { try await client.performNetworkRequest(server.url()) }
+    guard case .invalidRequest? = error else { Issue.record("\(error as Any)"); return }
+    #expect(server.requests.isEmpty)
+  }
 }

@@ -104,4 +104,18 @@ import WyndLoopbackServer
       #expect(order.value == ["returned", "handler"])
     }
   }
+
+  @Test func handlerOfACachedCallIsOnTheQueueOfTheSession() async throws {
+    let server = try LoopbackServer { _ in .status(200, [("Cache-Control", "max-age=60")], body: "x") }
+    let queue = OperationQueue.serial()
+    let session = URLSession(configuration: .ephemeral, delegate: nil, delegateQueue: queue)
+    let client = NetworkClient(on: ResponseCache(on: session))
+    for _ in 0..<2 {
+      let current = await handlerValue { end in
+        client.performNetworkRequest(server.url()) { _ in end(OperationQueue.current) }
+      }
+      #expect(current === queue)
+    }
+    #expect(server.requests.count == 1)
+  }
 }

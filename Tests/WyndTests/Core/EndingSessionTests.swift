@@ -242,4 +242,18 @@ import WyndLoopbackServer
       #expect(try result.get() == "x")
     }
   }
+
+  /// A call belongs to the user who was signed in when it was made, not when its task runs.
+  @Test func handlerFormOfAClientTakesItsUserAtOnce() async throws {
+    for _ in 0..<50 {
+      let authentication = Authentication(for: .example, BearerToken("first"))
+      let script = NetworkScript([.ok("x")])
+      let client = NetworkClient(on: script, middleware: [authentication])
+      _ = await handlerValue { end in
+        _ = client.load(.get(URL.example, as: String.self), completionHandler: end)
+        authentication.signIn(BearerToken("second"))
+      }
+      #expect(!script.values(of: "Authorization").contains("Bearer second"))
+    }
+  }
 }

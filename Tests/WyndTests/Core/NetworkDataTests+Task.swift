@@ -166,4 +166,17 @@ extension NetworkDataTests {
     }
     #expect(outcome == .urlError(.cancelled))
   }
+
+  /// As with URLSession, the head of a response may be there beside the error.
+  @Test func responseStandsBesideTheErrorOfAMiddleware() async throws {
+    struct Refused: Error {}
+    let client = NetworkClient(
+      on: NetworkScript([.status(404, "no")]),
+      middleware: [.around { do { return try await $1($0) } catch { throw Refused() } }])
+    let (data, response, error) = await handlerValue { end in
+      client.networkDataTask(with: URL.example) { end(($0, $1, $2)) }.resume()
+    }
+    #expect(data == nil && error != nil)
+    #expect((response as? HTTPURLResponse)?.statusCode == 404)
+  }
 }

@@ -57,6 +57,7 @@ extension NetworkErrorTests {
       (.undecodable(Chatty(), response, Data()), Chatty().errorDescription ?? ""),
       (.undecodable(TransferError.invalidResponse(reason: "no event stream"), response, Data()), unreadable),
       (.generalError(TransferError.responseTooLarge(limit: 10)), "The server sent a response that cannot be used."),
+      (.generalError(TransferError.changed(reason: "x")), "The server did not send the requested file."),
       (.invalidRequest(reason: "it has no URL"), "The request is invalid, and was not sent: it has no URL."),
       (.generalError(NSError(domain: "T0KEN", code: 1)), "The request failed."),
       (.generalError(Chatty()), Chatty().errorDescription ?? ""),

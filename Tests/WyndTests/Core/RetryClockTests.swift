@@ -29,4 +29,29 @@ import Testing
     first()
     second()
   }
+
+  /// A clock that counts its timers, none of which fires.
+  struct CountingClock: RetryClock {
+    let timers = Counter()
+    let cancellations = Counter()
+    var now: Duration { .zero }
+    var date: Date { Date(timeIntervalSince1970: 0) }
+    func random() -> Double { 0.5 }
+    func sleep(for delay: Duration) async throws {}
+    func timer(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+      timers.add()
+      return { [cancellations] in cancellations.add() }
+    }
+  }
+
+  /// Otherwise the timer of each call with a deadline would live until then, and hold the body.
+  @Test(arguments: [false, true]) func timerOfADeadlineEndsWithItsAttempt(endsBefore: Bool) async {
+    let clock = CountingClock()
+    let completion = NetworkAttemptCompletion()
+    if endsBefore { completion.end(.cancelled) }
+    completion.setDeadline(.seconds(3_600), clock)
+    if !endsBefore { completion.end(.cancelled) }
+    _ = await completion.outcome()
+    #expect(clock.timers.value == 1 && clock.cancellations.value == 1)
+  }
 }

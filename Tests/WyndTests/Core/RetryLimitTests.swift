@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Wynd
+import WyndLoopbackServer
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -153,5 +154,18 @@ extension EventLog {
   /// The source of each wait.
   var sources: [NetworkEvent.DelaySource] {
     events.compactMap { if case .willRetry(_, let source) = $0.kind { source } else { nil } }
+  }
+
+  /// In real time, because the simulated time stands still meanwhile.
+  @Test func timeInsideShouldRetryCounts() async throws {
+    let server = try LoopbackServer(script: .status(503))
+    let policy = RetryPolicy(
+      backoff: .immediate, maxRetryTime: .milliseconds(20), budget: .unlimited,
+      shouldRetry: { _ in
+        Thread.sleep(forTimeInterval: 0.05)
+        return true
+      })
+    _ = await URLSession.shared.result(of: server.url(), policy: policy)
+    #expect(server.requests.count == 1)
   }
 }

@@ -23,4 +23,17 @@ import Testing
     call = RetryCallState(attempts: 50, elapsed: .seconds(1), retries: 49)
     #expect(decide(lost, call) == .stop(.maxRetries))
   }
+
+  /// Otherwise a download would make a retry more than `persistentFailures` allows.
+  @Test func attemptThatMadeProgressIsTheFirstThatCounts() throws {
+    let response = try HTTPURLResponse.made(500)
+    for (error, count) in [(NetworkError.endpointError(response, nil), 1), (.urlError(URLError(.timedOut)), 0)] {
+      var call = RetryCallState(elapsed: .seconds(7), retries: 5)
+      for number in 1...3 {
+        call.add(NetworkAttempt(number: number, startedAt: .zero, duration: .zero, error: error, delay: nil))
+      }
+      call.startOver()
+      #expect(call.persistentFailures == count && call.retries == 0 && call.progressedAt == .seconds(7))
+    }
+  }
 }

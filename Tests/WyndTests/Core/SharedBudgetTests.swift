@@ -72,4 +72,31 @@ import WyndLoopbackServer
       return await group.reduce(into: []) { $0.append($1) }
     }
   }
+
+  /// The origin sends a file, so it is not down, although the download then fails.
+  @Test func downloadThatMakesProgressEndsAnOutage() async throws {
+    let half = ScriptedResponse([
+      .send(ScriptedResponse.head(200, [("Content-Length", "80000")]) + someBytes(40_000)), .reset,
+    ])
+    let server = try LoopbackServer { $0.target == "/file" ? half : .status(503) }
+    let folder = try Folder()
+    for isDownloading in [true, false] {
+      let budget = RetryBudget()
+      let log = EventLog()
+      let policy = RetryPolicy(maxRetries: 0, budget: budget)
+      // On a busy machine, the failures may be further apart than the budget looks back: then no retry is skipped.
+      for _ in 0..<50 {
+        for _ in 0..<2 { _ = await session.result(of: server.url("/busy"), policy: policy) }
+        if isDownloading {
+          _ = try? await session.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
+        }
+        let retrying = RetryPolicy(
+          maxRetries: 3, backoff: .constant(.milliseconds(20)), budget: budget, onEvent: log.add)
+        _ = await session.result(of: server.url("/busy"), policy: retrying)
+        if log.sources.contains(.budget) { break }
+        if isDownloading, log.sources.count >= 3 { break }
+      }
+      #expect(log.sources.contains(.budget) != isDownloading)
+    }
+  }
 }

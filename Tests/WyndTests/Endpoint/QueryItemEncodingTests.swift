@@ -80,9 +80,23 @@ import Wynd
     #expect(script.requests.isEmpty)
   }
 
+  /// A text, or an object of texts.
+  enum Mixed: Encodable, ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
+    case text(String)
+    case object([String: String])
+    init(stringLiteral text: String) { self = .text(text) }
+    init(dictionaryLiteral members: (String, String)...) { self = .object(Dictionary(uniqueKeysWithValues: members)) }
+    func encode(to encoder: any Encoder) throws {
+      switch self {
+      case .text(let text): try text.encode(to: encoder)
+      case .object(let members): try members.encode(to: encoder)
+      }
+    }
+  }
   static let values: [(NetworkValues, String)] = [
     (["b": true, "a": false], "a=false&b=true"),
     (["a": [[1, 2], [3]]], "a[0]=1&a[0]=2&a[1]=3"),
+    (["a": [["b": "c"], "d"] as [Mixed]], "a[0][b]=c&a[1]=d"),
     (["a": ["c": ["d": 1]]], "a[c][d]=1"), (["a": [1, nil, 2] as [Int?]], "a=1&a=2"),
     (["a": "true", "b": "1", "c": "null", "d": ""], "a=true&b=1&c=null&d="),
     (["a": Date(timeIntervalSince1970: 0)], "a=1970-01-01T00:00:00Z"),

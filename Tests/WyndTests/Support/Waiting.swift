@@ -80,8 +80,8 @@ func until(_ condition: @Sendable () -> Bool) async {
 }
 
 /// Swift Testing starts all tests at once. With hundreds of tests on a few cores, time-outs and deadlines would fail.
-/// This trait lets twelve tests run at a time. The time limit of a test includes its wait for a place, so it is long enough
-/// for the whole suite on a slow machine.
+/// This trait lets twelve tests run at a time, and cancels one that takes ten minutes. The time limit of its suite includes
+/// the wait for a place, so it is long enough for all tests on a slow machine.
 struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   @TaskLocal fileprivate static var place: Place?
   var isRecursive: Bool { true }
@@ -92,11 +92,23 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     let place = Place()
     await place.take()
-    do { try await Self.$place.withValue(place, operation: function) } catch {
+    do { try await Self.$place.withValue(place) { try await withoutActuallyEscaping(function) { try await limited($0) } } } catch {
       await place.giveBack()
       throw error
     }
     await place.giveBack()
+  }
+
+  private func limited(_ function: @escaping @Sendable () async throws -> Void) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await function() }
+      group.addTask {
+        try await Task.sleep(for: .seconds(600))
+        Issue.record("the test has run for ten minutes, and is canceled")
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
   }
 
   fileprivate actor Place {

@@ -165,4 +165,20 @@ extension ServerSentEventsTests {
   @Test func eventsResetTheReconnectionWait() async throws {
     #expect(try await waits("retry: 1\n", streams: 6) == .milliseconds(600))
   }
+
+  /// The reader ends the loop itself, and is not told of a wrong response meanwhile.
+  @Test func cancellationInAWrongResponseIsACancellation() async throws {
+    let head = ScriptedResponse.head(200, [("Content-Type", "text/plain"), ("Content-Length", "9")])
+    let server = try LoopbackServer { _ in ScriptedResponse([.send(head), ScriptedResponse.text("part"), .hang]) }
+    let log = EventLog()
+    let task = Task {
+      for try await _ in URLSession.shared.serverSentEvents(
+        for: server.url(), policy: RetryPolicy(budget: .unlimited, onEvent: log.add))
+      {}
+    }
+    await until { log.isOver }
+    task.cancel()
+    let error = await #expect(throws: NetworkError.self) { try await task.value }
+    #expect(error?.isCancelled == true)
+  }
 }

@@ -245,4 +245,22 @@ import WyndLoopbackServer
       #expect(last.value == TransferProgress(completed: 6, total: 6), "\(name)")
     }
   }
+
+  @Test func refusesAnUploadThatAMiddlewareMakesAHEAD() async throws {
+    let script = NetworkScript([.ok("x")])
+    let client = NetworkClient(
+      on: script,
+      middleware: [
+        .around { request, next in
+          var request = request
+          request.httpMethod = "HEAD"
+          return try await next(request)
+        }
+      ])
+    let error = await #expect(throws: NetworkError.self) {
+      try await client.performNetworkUpload(URL.example, from: .text("x"))
+    }
+    guard case .invalidRequest(let reason)? = error else { Issue.record("\(error as Any)"); return }
+    #expect(reason.contains("HEAD") && script.requests.isEmpty)
+  }
 }
