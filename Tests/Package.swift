@@ -25,7 +25,8 @@ let package = Package(
       name: "CacheSuite", dependencies: ["Wynd"], path: "CacheSuite",
       exclude: ["check", "expected-failures.txt", "suite.mjs"]),
     .executableTarget(name: "FirstDay", dependencies: ["LoopbackServer", "Wynd"], path: "FirstDay", exclude: ["run"]),
-    .executableTarget(name: "WhatIsLeft", dependencies: ["AllocationCounter", "LoopbackServer", "Wynd"], path: "WhatIsLeft"),
+    .executableTarget(
+      name: "WhatIsLeft", dependencies: ["AllocationCounter", "LoopbackServer", "Wynd"], path: "WhatIsLeft"),
     .executableTarget(name: "Simulator", dependencies: ["Simulation"], path: "Simulator"),
   ]
 )

@@ -92,7 +92,9 @@ struct FewAtOnce: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     let place = Place()
     await place.take()
-    do { try await Self.$place.withValue(place) { try await withoutActuallyEscaping(function) { try await limited($0) } } } catch {
+    do {
+      try await Self.$place.withValue(place) { try await withoutActuallyEscaping(function) { try await limited($0) } }
+    } catch {
       await place.giveBack()
       throw error
     }
