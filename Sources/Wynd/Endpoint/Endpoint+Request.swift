@@ -67,9 +67,6 @@ nonisolated extension Endpoint {
     // Once, because each multipart body has a boundary of its own.
     let body = try requestBody
     let request = try request(body, defaults)
-    #if DEBUG
-      try checkMembers(request, body)
-    #endif
     // `parse` decides whether the response may be empty.
     var plan = NetworkCallPlan(request, policy: policy.inheriting(from: self.policy))
     // `prepare` may have changed the method, so what the method says is not declared.

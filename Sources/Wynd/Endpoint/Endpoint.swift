@@ -23,9 +23,10 @@ public import Foundation
 /// ignores the body, and `HTTPURLResponse` is the status code and header fields. An `Optional` is nil if the body is
 /// empty. Implement ``parse(data:response:decoder:)`` for anything else. ``AdHocEndpoint`` needs no type of its own.
 ///
-/// Swift silently ignores a member whose type is not that of the requirement, such as `let port = 8080`, which is an
-/// `Int` and not an `Int?`. <doc:Endpoints> lists such members. Swift warns about them in an extension that declares
-/// the conformance. Endpoints with more than a host, a path and a query are therefore best written this way:
+/// A ``method``, ``body``, `headers`, ``queryItems`` or ``port`` of another type does not compile, such as
+/// `let port = 8080`, which is an `Int` and not an `Int?`. Swift silently ignores what <doc:Endpoints> lists, and warns
+/// about some of it in an extension that declares the conformance. Endpoints with more than a host, a path and a query
+/// are therefore best written this way:
 ///
 /// ```swift
 /// nonisolated struct Deletion {
@@ -43,8 +44,8 @@ public import Foundation
 /// errors, unless they are declared inside the endpoint. Otherwise, the compiler reports that the endpoint “does not
 /// conform to protocol 'Endpoint'”, or a “main actor-isolated conformance”. A public response type from another module
 /// has to be `Sendable`.
-nonisolated public protocol Endpoint: NetworkRequestConvertible {
-  /// The type that a successful response is parsed into.
+nonisolated public protocol Endpoint<Response>: NetworkEndpointMembers {
+  /// The type that a successful response is parsed into. An `any Endpoint<[User]>` is any endpoint that gives users.
   associatedtype Response: Sendable
 
   /// `https` (the default) or `http`.

@@ -17,6 +17,21 @@ import Wynd
   struct Call<Response: Decodable & Sendable>: Endpoint {
     let path: String
   }
+  struct Numbers: Endpoint {
+    typealias Response = [Int]
+    let path = "/numbers"
+  }
+
+  /// Endpoints of several types, in one list, and none of their responses has to be cast.
+  @Test func loadsAnyEndpointOfOneResponse() async throws {
+    let calls: [any Endpoint<[Int]>] = [Call(path: "/call"), Numbers(), AdHocEndpoint.get("/adhoc")]
+    let script = NetworkScript([.ok("[1]"), .ok("[2]"), .ok("[3]")])
+    var sum = 0
+    for call in calls { sum += try await Self.client(script).load(call).reduce(0, +) }
+    #expect(sum == 6)
+    #expect(script.requests.map { $0.url?.lastPathComponent } == ["call", "numbers", "adhoc"])
+  }
+
   // MARK: Every requirement
 
   struct Complete: Endpoint {
