@@ -45,27 +45,11 @@ nonisolated extension NetworkError: NetworkLoggableError, CustomStringConvertibl
     return ", \(url.redactedForLog)"
   }
 
-  /// The text of an app's error may contain anything, even a token, so only its type, case and code are printed.
+  /// The text of an app's error may contain anything, even a token, so only its type and code are printed.
   private static func reason(_ error: any Swift.Error) -> String {
     if let error = error as? any NetworkLoggableError { return error.networkLogText }
-    let name = caseName(of: error).map { ".\($0)" } ?? ""
     // On Linux, `as NSError` would ask the error for its text.
-    return "\(type(of: error))\(name), \(error._domain) \(error._code)"
-  }
-
-  /// The name of an enumeration's case, which is a part of the code. Its associated values may contain anything. Nil
-  /// for other types, and where only code of the app could tell the name.
-  private static func caseName(of error: any Swift.Error) -> String? {
-    // Not the error itself: on Apple's platforms, it can always be cast, because it becomes an NSError.
-    let type: Any.Type = type(of: error)
-    if type is any CustomReflectable.Type { return nil }
-    let mirror = Mirror(reflecting: error)
-    guard mirror.displayStyle == .enum else { return nil }
-    if let label = mirror.children.first?.label { return label }
-    let hasOwnText =
-      type is any CustomStringConvertible.Type || type is any CustomDebugStringConvertible.Type
-      || type is any TextOutputStreamable.Type
-    return hasOwnText ? nil : String(describing: error)
+    return "\(type(of: error)), \(error._domain) \(error._code)"
   }
 
   static func oneLine(_ text: String, _ limit: Int) -> String {
