@@ -25,9 +25,8 @@ nonisolated extension Endpoint where Response: Decodable {
     if isEmpty { throw NetworkError.noResponseData(response) }
     do {
       return try decoder.decode(Response.self, from: data)
-    } catch DecodingError.dataCorrupted(var context) where context.codingPath.isEmpty && !decoder.allowsJSON5 {
-      // The decoder does not give the reason on every platform.
-      if let reason = response.reasonNotJSON(data) {
+    } catch DecodingError.dataCorrupted(var context) where context.codingPath.isEmpty {
+      if let reason = response.reasonNotJSON {
         context = .init(codingPath: [], debugDescription: context.debugDescription, underlyingError: reason)
       }
       throw DecodingError.dataCorrupted(context)

@@ -26,30 +26,12 @@ nonisolated extension HTTPURLResponse {
     return text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
   }
 
-  /// Why the body is not JSON, for a log; nil if Foundation does not say it.
-  func reasonNotJSON(_ data: Data) -> NetworkUnreadableText? {
-    do {
-      _ = try JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
-      return nil
-    } catch {
-      let text = (error as NSError).userInfo["NSDebugDescription"] as? String ?? ""
-      // Foundation reports the end of the file for a misspelled literal too, such as `{"a": tru}`.
-      let isClosed = data.last(where: { !" \t\r\n".utf8.contains($0) }).map("}]".utf8.contains) ?? false
-      if text.contains("end of file") {
-        return isClosed ? nil : NetworkUnreadableText(description: "it ends in the middle")
-      }
-      let type = networkMediaType
-      // The server chooses the type.
-      let isPrintable = type.utf8.count <= 60 && Self.isMediaType(type)
-      if isPrintable, !type.contains("json") {
-        return NetworkUnreadableText(description: "it is not JSON, but \(type)")
-      }
-      // Such as "character 7.", or "line 1, column 7." on Apple's platforms.
-      guard let place = text.components(separatedBy: " around ").dropFirst().last, place.utf8.count < 40,
-        place.hasPrefix("character ") || place.hasPrefix("line ")
-      else { return nil }
-      return NetworkUnreadableText(description: "not valid JSON around \(place.prefix { $0 != "." })")
-    }
+  /// Why the body is not JSON, for a log: the page of a proxy, for example. Nil if its type is JSON, or unknown.
+  var reasonNotJSON: NetworkUnreadableText? {
+    let type = networkMediaType
+    // The server chooses the type.
+    let isPrintable = type.utf8.count <= 60 && Self.isMediaType(type)
+    return isPrintable && !type.contains("json") ? NetworkUnreadableText(description: "its type is \(type)") : nil
   }
 }
 

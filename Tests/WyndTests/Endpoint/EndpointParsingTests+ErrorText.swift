@@ -31,16 +31,13 @@ extension EndpointParsingTests {
   }
 
   static let notJSON: [(String, String, String)] = [
-    ("text/html; charset=utf-8", "<!DOCTYPE html><p>SECRET", "it is not JSON, but text/html"),
-    ("text/plain", "SECRET", "it is not JSON, but text/plain"),
-    ("application/json", #"{"token":"SECRET","a":[1,2"#, "it ends in the middle"),
-    ("text/plain", #"{"token":"SECRET"#, "it ends in the middle"),
-    // Foundation takes it for a cut text, too.
-    ("application/json", #"{"token":tru}"#, ""),
-    ("application/json", #"{"token":"SECRET" x"#, "not valid JSON around "),
-    ("application/problem+json", "<p>SECRET", "not valid JSON around "),
-    ("", "<p>SECRET", "not valid JSON around "),
-    ("a b/SECRET", "<p>SECRET", "not valid JSON around "),
+    ("text/html; charset=utf-8", "<!DOCTYPE html><p>SECRET", "its type is text/html"),
+    ("text/plain", "SECRET", "its type is text/plain"),
+    ("application/json", #"{"token":"SECRET","a":[1,2"#, ""),
+    ("application/problem+json", "<p>SECRET", ""),
+    ("", "<p>SECRET", ""),
+    ("a b/SECRET", "<p>SECRET", ""),
+    ("a/" + String(repeating: "SECRET", count: 10), "<p>", ""),
   ]
   @Test(arguments: notJSON) func saysWhyABodyIsNotJSON(_ type: String, _ body: String, _ reason: String) async throws {
     let server = try LoopbackServer { _ in .ok(Array(body.utf8), [("Content-Type", type)]) }
