@@ -26,7 +26,7 @@ import Testing
         }
       }
     }
-    await until { running.value == 4 }
+    await until { (running.value ?? 0) >= 4 }
     // A cache has a thread of its own.
     let folder = try Folder()
     let store = try ResponseStore(in: folder.url, capacity: 1_000)
