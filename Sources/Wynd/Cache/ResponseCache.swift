@@ -85,15 +85,6 @@ nonisolated public struct ResponseCache: Sendable {
     self.init(try ResponseStore.shared(in: folder, capacity: capacity), servesStaleIfError, performer)
   }
 
-  /// The compiler says what the argument is called.
-  @available(*, unavailable, renamed: "init(in:capacity:servesStaleIfError:on:)")
-  public init(
-    directory folder: URL, capacity: Int = 50_000_000, servesStaleIfError: Bool = false,
-    on performer: some NetworkSendingPerformer = URLSession.shared
-  ) throws {
-    try self.init(in: folder, capacity: capacity, servesStaleIfError: servesStaleIfError, on: performer)
-  }
-
   private init(_ store: ResponseStore, _ servesStaleIfError: Bool, _ performer: any NetworkPerformer) {
     self.store = store
     self.servesStaleIfError = servesStaleIfError
