@@ -29,6 +29,8 @@ public import Foundation
 /// credentials are sent only to the origin of its base URL, if it has one, and the credential of an ``Authentication``
 /// only to its own origin.
 nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
+  /// The path, as plain text; empty for a URL.
+  public let path: String
   /// The method.
   public let method: NetworkMethod
   /// The header fields.
@@ -41,7 +43,7 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   public let policy: RetryPolicy
   private let timeout: TimeInterval?
   private let idempotencyKey: UUID?
-  private let location: any NetworkLocation
+  private let wholeURL: URL?
   private let query: NetworkQuery
   private let parsed: @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
 
@@ -50,6 +52,7 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
     _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
     timeout: TimeInterval?, _ parsed: @escaping @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
   ) {
+    (path, wholeURL) = location.networkLocation
     self.method = method
     self.headers = headers
     self.body = body
@@ -57,13 +60,10 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
     self.policy = policy
     self.timeout = timeout
     idempotencyKey = key
-    self.location = location
     self.query = query
     self.parsed = parsed
   }
 
-  /// The path, as plain text; empty for a URL.
-  public var path: String { location as? String ?? "" }
   /// The items of `query:`.
   public var queryItems: [URLQueryItem] { get throws { try query.items() } }
 
@@ -71,7 +71,7 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   /// the URL could mean something else. Of a path, the default of ``Endpoint/url``.
   public var url: URL {
     get throws {
-      guard let url = location as? URL else { return try NetworkEndpointURL.url(of: self) }
+      guard let url = wholeURL else { return try NetworkEndpointURL.url(of: self) }
       let items: [URLQueryItem]
       do { items = try queryItems } catch { throw NetworkError.unencodable(error, as: "query") }
       return try NetworkEndpointURL.url(url, adding: items)
@@ -118,5 +118,5 @@ nonisolated extension AdHocEndpoint where Response == Void {
 
 nonisolated extension AdHocEndpoint: CustomStringConvertible {
   /// The method and the path or the URL: no query value, no header and nothing of the body.
-  public var description: String { "\(method.rawValue) \((location as? URL)?.redactedForLog ?? path)" }
+  public var description: String { "\(method.rawValue) \(wholeURL?.redactedForLog ?? path)" }
 }

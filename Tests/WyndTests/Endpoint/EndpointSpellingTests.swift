@@ -92,6 +92,21 @@ import Wynd
     try await script.load(.request(.options, place, query: ["q": "b"]))
   }
 
+  /// A type of the app that says where calls go.
+  enum Place: NetworkLocation {
+    case users, film
+    var networkLocation: (path: String, url: URL?) {
+      self == .users ? ("/users", nil) : ("", URL(string: "https://b.example/film"))
+    }
+  }
+  @Test func takesAPlaceOfTheApp() async throws {
+    let script = NetworkScript([.ok("")])
+    let client = NetworkClient(baseURL: URL(string: "https://a.example/v2"), on: script)
+    for place in [Place.users, .film] { try await client.load(.get(place)) }
+    let urls = script.requests.map { $0.url?.absoluteString }
+    #expect(urls == ["https://a.example/v2/users", "https://b.example/film"])
+  }
+
   struct Filter: Encodable {
     var text: String
     var tags: [String]
