@@ -13,7 +13,7 @@ nonisolated extension NetworkRequestConvertible {
     _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
     policy: RetryPolicy = .default, timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.get, path, .values(query), headers, policy: policy, timeout: timeout)
+    .init(.get, path, .values(query), headers, policy: policy, timeout: timeout, Self.decoded)
   }
 
   /// A GET whose response body is ignored.
@@ -21,7 +21,7 @@ nonisolated extension NetworkRequestConvertible {
     _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
     policy: RetryPolicy = .default, timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
-    .init(.get, path, .values(query), headers, policy: policy, timeout: timeout)
+    .init(.get, path, .values(query), headers, policy: policy, timeout: timeout) { _, _, _ in }
   }
 
   /// A GET whose response body is parsed as `type`.
@@ -29,7 +29,7 @@ nonisolated extension NetworkRequestConvertible {
     _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:], policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.get, path, query, headers, policy: policy, timeout: timeout)
+    .init(.get, path, query, headers, policy: policy, timeout: timeout, Self.decoded)
   }
 
   /// A GET whose response body is ignored.
@@ -37,7 +37,7 @@ nonisolated extension NetworkRequestConvertible {
     _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:], policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
-    .init(.get, path, query, headers, policy: policy, timeout: timeout)
+    .init(.get, path, query, headers, policy: policy, timeout: timeout) { _, _, _ in }
   }
 
   /// A HEAD, whose response is the status code and the header fields.
@@ -56,7 +56,7 @@ nonisolated extension NetworkRequestConvertible {
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(
       .post, path, .values(query), headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy,
-      timeout: timeout)
+      timeout: timeout, Self.decoded)
   }
 
   /// A POST whose response body is ignored.
@@ -67,7 +67,8 @@ nonisolated extension NetworkRequestConvertible {
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(
       .post, path, .values(query), headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy,
-      timeout: timeout)
+      timeout: timeout
+    ) { _, _, _ in }
   }
 
   /// A PUT whose response body is parsed as `type`.
@@ -76,7 +77,7 @@ nonisolated extension NetworkRequestConvertible {
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.put, path, .values(query), headers, body, policy: policy, timeout: timeout)
+    .init(.put, path, .values(query), headers, body, policy: policy, timeout: timeout, Self.decoded)
   }
 
   /// A PUT whose response body is ignored.
@@ -85,7 +86,7 @@ nonisolated extension NetworkRequestConvertible {
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
-    .init(.put, path, .values(query), headers, body, policy: policy, timeout: timeout)
+    .init(.put, path, .values(query), headers, body, policy: policy, timeout: timeout) { _, _, _ in }
   }
 
   /// A PATCH whose response body is parsed as `type`.
@@ -94,7 +95,8 @@ nonisolated extension NetworkRequestConvertible {
     body: RequestBody = .empty, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.patch, path, .values(query), headers, body, key: idempotencyKey, policy: policy, timeout: timeout)
+    .init(
+      .patch, path, .values(query), headers, body, key: idempotencyKey, policy: policy, timeout: timeout, Self.decoded)
   }
 
   /// A PATCH whose response body is ignored.
@@ -103,7 +105,9 @@ nonisolated extension NetworkRequestConvertible {
     body: RequestBody = .empty, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
-    .init(.patch, path, .values(query), headers, body, key: idempotencyKey, policy: policy, timeout: timeout)
+    .init(.patch, path, .values(query), headers, body, key: idempotencyKey, policy: policy, timeout: timeout) {
+      _, _, _ in
+    }
   }
 
   /// A DELETE whose response body is parsed as `type`.
@@ -112,7 +116,7 @@ nonisolated extension NetworkRequestConvertible {
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
-    .init(.delete, path, .values(query), headers, body, policy: policy, timeout: timeout)
+    .init(.delete, path, .values(query), headers, body, policy: policy, timeout: timeout, Self.decoded)
   }
 
   /// A DELETE whose response body is ignored.
@@ -121,7 +125,7 @@ nonisolated extension NetworkRequestConvertible {
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
-    .init(.delete, path, .values(query), headers, body, policy: policy, timeout: timeout)
+    .init(.delete, path, .values(query), headers, body, policy: policy, timeout: timeout) { _, _, _ in }
   }
 
   /// A request of any method, such as `.request(.options, "/users")`, whose response body is parsed as `type`.
@@ -132,7 +136,7 @@ nonisolated extension NetworkRequestConvertible {
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(
       method, path, .values(query), headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy,
-      timeout: timeout)
+      timeout: timeout, Self.decoded)
   }
 
   /// A request of any method, such as `.request(.options, "/users")`, whose response body is ignored.
@@ -143,7 +147,8 @@ nonisolated extension NetworkRequestConvertible {
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(
       method, path, .values(query), headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy,
-      timeout: timeout)
+      timeout: timeout
+    ) { _, _, _ in }
   }
 
   /// A request of any method whose response body is parsed as `type`.
@@ -153,7 +158,8 @@ nonisolated extension NetworkRequestConvertible {
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(
-      method, path, query, headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy, timeout: timeout)
+      method, path, query, headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy, timeout: timeout,
+      Self.decoded)
   }
 
   /// A request of any method whose response body is ignored.
@@ -163,6 +169,7 @@ nonisolated extension NetworkRequestConvertible {
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(
-      method, path, query, headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy, timeout: timeout)
+      method, path, query, headers, body, isReadOnly: isReadOnly, key: idempotencyKey, policy: policy, timeout: timeout
+    ) { _, _, _ in }
   }
 }

@@ -90,32 +90,6 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   }
 }
 
-nonisolated extension AdHocEndpoint where Response: Decodable {
-  init(
-    _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String],
-    _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
-    timeout: TimeInterval?
-  ) {
-    self.init(
-      method, location, query, headers, body, isReadOnly: isReadOnly, key: key, policy: policy, timeout: timeout
-    ) {
-      try Self.decoded($0, $1, $2)
-    }
-  }
-}
-
-nonisolated extension AdHocEndpoint where Response == Void {
-  init(
-    _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String],
-    _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
-    timeout: TimeInterval?
-  ) {
-    self.init(
-      method, location, query, headers, body, isReadOnly: isReadOnly, key: key, policy: policy, timeout: timeout
-    ) { _, _, _ in }
-  }
-}
-
 nonisolated extension AdHocEndpoint: CustomStringConvertible {
   /// The method and the path or the URL: no query value, no header and nothing of the body.
   public var description: String { "\(method.rawValue) \(wholeURL?.redactedForLog ?? path)" }

@@ -14,7 +14,7 @@ nonisolated extension Endpoint where Response: Decodable {
     try Self.decoded(data, response, decoder)
   }
 
-  static func decoded(_ data: Data, _ response: HTTPURLResponse, _ decoder: JSONDecoder) throws -> Response {
+  @Sendable static func decoded(_ data: Data, _ response: HTTPURLResponse, _ decoder: JSONDecoder) throws -> Response {
     let isRaw = data is Response || "" is Response
     // Some servers send a space or a line break instead of an empty body (white space of RFC 8259 §2).
     let isEmpty = isRaw ? data.isEmpty : data.allSatisfy(" \t\r\n".utf8.contains)
