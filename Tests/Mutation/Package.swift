@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 // Only where the toolchain has no SwiftSyntax of its own: `run` builds the tool without this package otherwise.
