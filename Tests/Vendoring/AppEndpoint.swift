@@ -50,9 +50,10 @@ struct Ordering: ShopCall {
   let path = "/orders"
   var method: NetworkMethod { .post }
   var body: RequestBody { name.isEmpty ? .json(order) : .json(["name": name, "id": order.id]) }
-  @ListBuilder<URLQueryItem> var queryItems: [URLQueryItem] {
-    URLQueryItem(name: "name", value: name)
-    if order.id > 3 { URLQueryItem(name: "id", value: "\(order.id)") }
+  var queryItems: [URLQueryItem] {
+    var items = [URLQueryItem(name: "name", value: name)]
+    if order.id > 3 { items.append(URLQueryItem(name: "id", value: "\(order.id)")) }
+    return items
   }
 }
 struct Call<Response: Decodable & Sendable>: Endpoint {

@@ -12,8 +12,7 @@ import WyndLoopbackServer
   /// Types without a value that could hold a secret, and an object of the app's own values, which is printed like the
   /// dictionary that it stands for.
   static let others: Set = [
-    "DelaySource", "Level", "ListBuilder", "NetworkPartialDownload", "NetworkResponseSource",
-    "RepeatSafety", "StopReason",
+    "DelaySource", "Level", "NetworkPartialDownload", "NetworkResponseSource", "RepeatSafety", "StopReason",
   ]
 
   static let fields = ["X-Total": "SECRET", "ETag": "\"SECRET\"", "Content-Type": "text/plain; a=SECRET"]
