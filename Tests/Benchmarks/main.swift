@@ -8,6 +8,7 @@ switch arguments.first {
 case nil: try Overhead.run(rounds: 40)
 case "overhead": try Overhead.run(rounds: number ?? 40)
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
+case "lost": try await Lost.run(calls: number ?? 200)
 case "threads": exit(try await Threads.run())
 case "transfers": exit(try await Transfers.run())
 // For child processes of the benchmarks and for scripts.
@@ -22,7 +23,7 @@ default:
   print(
     """
     usage: swift run --package-path Tests -c release Benchmarks
-             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers | threads]
+             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers | threads | lost [CALLS]]
     """)
 }
 

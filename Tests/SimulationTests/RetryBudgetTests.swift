@@ -48,8 +48,10 @@ extension SimulationTests {
 
     static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
-    @Test func sendsFewRetriesInALongOutage() {
+    @Test(arguments: [nil, URLError.Code.networkConnectionLost])
+    func sendsFewRetriesInALongOutage(_ fault: URLError.Code?) {
       var storm = Storm()
+      storm.fault = fault
       storm.clients = 100
       storm.capacity = 300
       let ours = storm.run(.ours)
@@ -59,6 +61,36 @@ extension SimulationTests {
       let alone = storm.run(.withoutBudget)
       #expect(alone.load > 5, "the storm is one")
       #expect(ours.recovery <= alone.recovery + 10)
+    }
+
+    /// The first retry comes sooner if there was no response, the next ones do not: a call without a server would send
+    /// 10.2 requests in its 10 s, and a third of the calls would not outlast 20 s of lost connections.
+    @Test func aShortFirstWaitAddsNoRequestsAndEndsNoCallEarly() {
+      var (sends, outlasted): ([Double], Int) = ([], 0)
+      for (_, backoff) in Outage.backoffs {
+        let all = (0..<200 as Range<UInt64>).map { Outage.unreachable(backoff).run(seed: $0).sends }
+        sends.append(all.reduce(0, +) / 200)
+      }
+      #expect(sends[0] <= sends[1] + 0.5, "\(sends)")
+      for seed in 0..<200 as Range<UInt64> {
+        let server = Server(seed: seed) { _, _ in 200 }
+        server.fault = { $0 < 20 ? URLError(.networkConnectionLost) : nil }
+        server.call("/", RetryPolicy(budget: RetryBudget()))
+        server.time.run()
+        if server.results["/"]?.first?.error == nil { outlasted += 1 }
+      }
+      #expect(outlasted >= 195, "\(outlasted) of 200")
+    }
+
+    /// AWS's rule, as it is documented: a process has tokens for 35 retries, and then fails at once.
+    @Test func awsFailsCallsInAnOutage() {
+      var storm = Storm()
+      storm.clients = 100
+      storm.capacity = 300
+      for strategy in [Storm.Strategy.aws, .awsThrottled] {
+        let result = storm.run(strategy)
+        #expect(result.failed > 0.25 && result.load > 1.4 && result.load < 2.8, "\(result)")
+      }
     }
 
     @Test func budgetDoesNotExtendAShortOutage() {

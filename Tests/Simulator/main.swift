@@ -7,8 +7,14 @@ let seed = arguments.dropFirst(2).first.flatMap { UInt64($0) }
 switch arguments.first {
 case "calls": exit(randomCalls(number, seed: seed))
 case "storm":
-  stormTable()
+  print("1,000 clients, one call a second each, 60 s of 503, capacity 3,000/s\n")
+  stormTable(Storm())
+  print("\nthe same, 60 s of lost connections\n")
+  var lost = Storm()
+  lost.fault = .networkConnectionLost
+  stormTable(lost)
   outageTable()
+  unreachableTable()
 default:
   print(
     """
@@ -17,11 +23,11 @@ default:
     """)
 }
 
-func stormTable() {
-  print("1,000 clients, one call a second each, 60 s of 503, capacity 3,000/s\n")
+func stormTable(_ storm: Storm) {
   print("strategy                 load sent   calls failed   99 % good after   last one back   peak / mean")
-  for strategy in Storm.Strategy.allCases {
-    let result = Storm().run(strategy)
+  // A lost connection is no throttling.
+  for strategy in Storm.Strategy.allCases where storm.fault == nil || strategy != .awsThrottled {
+    let result = storm.run(strategy)
     print(
       strategy.rawValue.padding(toLength: 24, withPad: " ", startingAt: 0)
         + String(
@@ -45,6 +51,16 @@ func outageTable() {
             format: "%6.2f s  %6.2f s    %6.2f", result.times[result.times.count / 2], result.times.last ?? 0,
             result.sends))
     }
+  }
+}
+
+func unreachableTable() {
+  print("\na call without a server, which ends after 10 s                              sends")
+  for (name, backoff) in Outage.backoffs {
+    let sends = (0..<1000 as Range<UInt64>).map { Outage.unreachable(backoff).run(seed: $0).sends }
+    print(
+      name.padding(toLength: 70, withPad: " ", startingAt: 0)
+        + String(format: "%6.2f, at most %.0f", sends.reduce(0, +) / 1000, sends.max() ?? 0))
   }
 }
 

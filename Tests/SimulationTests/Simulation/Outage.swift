@@ -18,11 +18,28 @@ public struct Outage: Sendable {
   /// The status code at a time in seconds.
   public var status: @Sendable (Double) -> Int
 
+  /// Nil is the default.
+  public var backoff: Backoff?
+  /// How a request fails in place of a response.
+  public var fault: URLError.Code?
+
   /// Describes one.
   public init(
     calls: Int, maxRetries: Int = 10, isShared: Bool = true, status: @escaping @Sendable (Double) -> Int
   ) {
     (self.calls, self.maxRetries, self.isShared, self.status) = (calls, maxRetries, isShared, status)
+  }
+
+  /// The default, and the same for every failure.
+  public static let backoffs: [(name: String, backoff: Backoff?)] = [
+    ("the default", nil), ("up to 0.5 s first", .exponential(base: .milliseconds(500), cap: .seconds(20))),
+  ]
+
+  /// A call that no server receives.
+  public static func unreachable(_ backoff: Backoff?) -> Outage {
+    var outage = Outage(calls: 1) { _ in 200 }
+    (outage.backoff, outage.fault) = (backoff, .cannotConnectToHost)
+    return outage
   }
 
   /// The result of an outage.
@@ -47,10 +64,12 @@ public struct Outage: Sendable {
     let transport = SimulatedTransport { _, completion in
       tally.sends += 1
       let response = responses.response(status(time.now.secondsAsDouble))
-      time.timer(after: .milliseconds(20)) { completion(NetworkOutcome(data: Data(), response: response)) }
+      let outcome =
+        fault.map { NetworkOutcome(error: URLError($0)) } ?? NetworkOutcome(data: Data(), response: response)
+      time.timer(after: .milliseconds(20)) { completion(outcome) }
     }
     guard let url = URL(string: "http://simulated.example/") else { return Result() }
-    let policy = RetryPolicy(maxRetries: maxRetries, budget: isShared ? RetryBudget() : .unlimited)
+    let policy = RetryPolicy(maxRetries: maxRetries, backoff: backoff, budget: isShared ? RetryBudget() : .unlimited)
     for _ in 0..<calls {
       let loop = RetryLoop(NetworkCallPlan(URLRequest(url: url), policy: policy), on: transport, clock: time)
       time.start {

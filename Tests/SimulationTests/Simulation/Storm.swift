@@ -13,8 +13,10 @@ public struct Storm: Sendable {
   public var clients = 1000
   /// Calls a second of each client, at random times.
   public var rate = 1.0
-  /// Seconds of 503, after 10 s without failures.
+  /// Seconds of failures, after 10 s without any.
   public var outage = 60.0
+  /// How a request fails in the outage; nil is a 503.
+  public var fault: URLError.Code?
   /// Requests a second that succeed; further ones get a 503.
   public var capacity = 3000.0
   /// The same seed is the same storm.
@@ -28,6 +30,8 @@ public struct Storm: Sendable {
     case immediate = "10 immediate retries"
     case withoutJitter = "exponential, no jitter"
     case withoutBudget = "full jitter, no budget"
+    case aws = "AWS, 3 attempts"
+    case awsThrottled = "the same, throttled"
     case ours = "Wynd"
   }
 
@@ -77,14 +81,16 @@ public struct Storm: Sendable {
       tally.served += 1
       let isGood = !(begin..<end ~= now) && Double(tally.served) <= capacity / 10
       let response = responses.response(isGood ? 200 : 503)
+      let error = begin..<end ~= now ? fault.map { URLError($0) } : nil
       time.timer(after: .bounded(seconds: 0.02 + 0.06 * random.unit())) {
         if isGood { tally.count(\.good, Int(now * 10)) }
-        completion(NetworkOutcome(data: Data(), response: response))
+        completion(error.map { NetworkOutcome(error: $0) } ?? NetworkOutcome(data: Data(), response: response))
       }
     }
     guard let url = URL(string: "http://simulated.example/") else { return Result(strategy: strategy) }
     let request = URLRequest(url: url)
     let budgets = (0..<clients).map { _ in strategy == .ours ? RetryBudget() : .unlimited }
+    let aws = (0..<clients).map { _ in AWSRetries(isThrottling: strategy == .awsThrottled) }
     nonisolated(unsafe) var arrive: ((Int) -> Void)!
     arrive = { client in
       let now = time.now.secondsAsDouble
@@ -98,7 +104,11 @@ public struct Storm: Sendable {
       if strategy == .immediate { policy = .immediate }
       let loop = RetryLoop(NetworkCallPlan(request, policy: policy), on: transport, clock: time)
       time.start {
-        if case .failure = await loop.run() { tally.failures += 1 }
+        if [.aws, .awsThrottled].contains(strategy) {
+          if await !aws[client].run(request, on: transport, time) { tally.failures += 1 }
+        } else if case .failure = await loop.run() {
+          tally.failures += 1
+        }
         if isInOutage { tally.last = max(tally.last, time.now.secondsAsDouble) }
       }
     }

@@ -51,24 +51,30 @@ import WyndLoopbackServer
     Row(policy: .init(backoff: every(4)), step: .failure(.cannotFindHost), sends: 4, ends: 10, stop: .offline),
     // The presets.
     Row(policy: .immediate, sends: 11, ends: 0, stop: .maxRetries),
-    Row(policy: .patient, step: .refused, sends: 17, ends: 115.75, stop: .maxRetryTime),
+    Row(policy: .patient, step: .refused, sends: 17, ends: 115.525, stop: .maxRetryTime),
   ]
 
   @Test(arguments: rows) func stopsAtEachPolicyLimit(_ row: Row) async throws {
     let call = try await RetryRuleTests.run([row.step], policy: row.policy)
     #expect(call.sends == row.sends)
-    #expect(call.elapsed == .seconds(row.ends))
+    #expect(call.elapsed == .milliseconds(row.ends * 1000))
     #expect(call.error?.stopReason == row.stop)
     #expect(call.log.gaveUp == row.stop)
     #expect(call.error?.attempts.count == row.sends)
     #expect(call.error?.attempts.map(\.number) == Array(1...row.sends))
   }
 
-  /// The waits of the default policy at the middle of their jitter: half of 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
-  @Test func doublesTheDefaultWaitsUpToTheCap() async throws {
-    let call = try await RetryRuleTests.run([.dropped], policy: .default)
+  /// The waits of the default policy at the middle of their jitter: half of 0.5, 1, 2, 4, 8, 16, 20, 20 … s, and of
+  /// 50 ms for the first one without a response.
+  @Test(arguments: [
+    (NetworkScript.Step.dropped, 0.025), (.refused, 0.025), (.silence, 0.025), (.failure(.cannotFindHost), 0.025),
+    (.status(503), 0.25), (.status(429), 0.25),
+  ])
+  func doublesTheDefaultWaitsUpToTheCap(_ step: NetworkScript.Step, _ first: Double) async throws {
+    let policy = RetryPolicy(maxRetryTime: .noLimit, maxUnreachableTime: .noLimit)
+    let call = try await RetryRuleTests.run([step], policy: policy)
     #expect(
-      call.log.delays == [0.25, 0.5, 1, 2, 4, 8, 10, 10, 10, 10].map { .seconds($0) })
+      call.log.delays == [first, 0.5, 1, 2, 4, 8, 10, 10, 10, 10].map { .seconds($0) })
     #expect(call.error?.attempts.map(\.delay) == call.log.delays + [nil])
     #expect(call.log.sources.allSatisfy { $0 == .backoff })
   }

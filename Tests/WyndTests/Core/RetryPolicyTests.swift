@@ -185,6 +185,25 @@ import Testing
     }
   }
 
+  /// The first wait is short after a failure of the network, but not after one that a middleware made of a response, such
+  /// as a rate limit in a body. A backoff that is set applies to all of them.
+  @Test func firstWaitIsShortWithoutAResponse() {
+    struct RateLimit: RetryableError { var shouldRetry: Bool { true } }
+    let limited = NetworkError.generalError(RateLimit())
+    let mapped = NetworkError.middlewareError(URLError(.timedOut), Self.status(503))
+    let rows: [(NetworkError, first: Double)] = [
+      (Self.url(.networkConnectionLost), 0.05), (Self.url(.cannotConnectToHost), 0.05), (Self.url(.timedOut), 0.05),
+      (Self.url(.cannotFindHost), 0.05), (Self.url(.notConnectedToInternet), 0.05), (Self.status(503), 0.5),
+      (Self.status(429), 0.5), (Self.status(500), 0.5), (limited, 0.5), (mapped, 0.5),
+    ]
+    for (error, first) in rows {
+      #expect(decide(error, random: 1) == .retry(after: .seconds(first), .backoff), "\(error)")
+      #expect(decide(error, attempts: 2, random: 1) == .retry(after: .seconds(1), .backoff), "\(error)")
+      let own = RetryPolicy(backoff: .constant(.seconds(3)))
+      #expect(decide(error, own) == .retry(after: .seconds(3), .backoff), "\(error)")
+    }
+  }
+
   @Test func addsBackoffToRetryAfter() {
     let asked = Self.status(503, ["Retry-After": "10"])
     func retry(_ after: Double) -> RetryDecision { .retry(after: .seconds(after), .server(field: "Retry-After")) }
@@ -226,7 +245,7 @@ import Testing
 
   @Test func makesTheFirstRetryAfterTheAppWasSuspended() {
     let lost = Self.url(.networkConnectionLost)
-    #expect(decide(lost, attempts: 1, elapsed: .seconds(600)) == .retry(after: .seconds(0.25), .backoff))
+    #expect(decide(lost, attempts: 1, elapsed: .seconds(600)) == .retry(after: .seconds(0.025), .backoff))
     #expect(decide(lost, attempts: 2, elapsed: .seconds(600)) == .stop(.maxRetryTime))
     #expect(decide(Self.url(.timedOut), attempts: 1, elapsed: .seconds(600)) == .stop(.maxRetryTime))
     #expect(decide(lost, RetryPolicy(maxRetryTime: .zero), elapsed: .seconds(1)) == .stop(.maxRetryTime))

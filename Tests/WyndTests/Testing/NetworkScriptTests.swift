@@ -113,8 +113,8 @@ import Wynd
   /// The clock of a script starts with the year 2026, and its random numbers are 0.5.
   static let waits: [(steps: [NetworkScript.Step], elapsed: Duration)] = [
     ([.status(503, headers: ["Retry-After": "Thu, 01 Jan 2026 00:00:07 GMT"]), .ok("x")], .seconds(7)),
-    ([.dropped, .ok("x")], .milliseconds(250)), ([.dropped, .dropped, .ok("x")], .milliseconds(750)),
-    ([.silence, .ok("x")], .milliseconds(60_250)), ([.ok("x")], .zero), ([.status(404)], .zero),
+    ([.dropped, .ok("x")], .milliseconds(25)), ([.dropped, .dropped, .ok("x")], .milliseconds(525)),
+    ([.silence, .ok("x")], .milliseconds(60_025)), ([.ok("x")], .zero), ([.status(404)], .zero),
   ]
   @Test(arguments: waits) func elapsedIncludesWaitsAndTimeouts(_ steps: [NetworkScript.Step], _ elapsed: Duration)
     async throws

@@ -20,7 +20,8 @@ nonisolated public struct RetryPolicy: Sendable {
   public var maxRetries: Int?
 
   /// How long to wait before a retry. It is added to a wait that the server asks for. The default is full jitter up to
-  /// 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
+  /// 0.5, 1, 2, 4, 8, 16, 20, 20 … s. The first of these waits is at most 50 ms after a failure without a response, such
+  /// as a connection that was lost. A backoff that is set applies to every failure.
   public var backoff: Backoff?
 
   /// The longest wait that a server may ask for (Retry-After, or the reset of a rate limit). A longer one is not

@@ -53,7 +53,7 @@ nonisolated extension RetryRule {
   private func wait(
     after error: NetworkError, _ state: RetryCallState, _ now: Foundation.Date, _ random: Double
   ) -> RetryDecision {
-    let ownDelay = backoff.delay(retry: state.retries, random: random)
+    let ownDelay = delay(retry: state.retries, after: error, random: random)
     var delay = ownDelay
     let server = error.response.flatMap { Self.waitAsked(in: $0, now: now) }
     // `Retry-After: 0` asks for no wait, so the backoff alone applies.
