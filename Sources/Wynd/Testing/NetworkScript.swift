@@ -132,8 +132,9 @@ nonisolated public final class NetworkScript: NetworkSendingPerformer {
 nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private struct State: Sendable {
     var now = Swift.Duration.zero
-    /// The time limit of the attempt.
-    var deadline: (due: Swift.Duration, action: @Sendable () -> Void)?
+    /// The timers that have not been canceled: the limits of the attempt and of the call.
+    var timers: [Int: (due: Swift.Duration, action: @Sendable () -> Void)] = [:]
+    var lastTimer = 0
   }
   let script: NetworkScript
   private let state = NetworkLock(State())
@@ -231,20 +232,24 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   }
 
   func timer(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-    // An attempt has one timer, which is canceled before the next attempt.
-    state.withLock { $0.deadline = ($0.now + max(.zero, delay), action) }
-    return { [state] in state.withLock { $0.deadline = nil } }
+    let id = state.withLock { state in
+      state.lastTimer += 1
+      state.timers[state.lastTimer] = (state.now + max(.zero, delay), action)
+      return state.lastTimer
+    }
+    return { [state] in state.withLock { $0.timers[id] = nil } }
   }
 
-  /// Advances the clock by the delay, and performs the action. If the deadline is due before that, advances to it, and
+  /// Advances the clock by the delay, and performs the action. If a limit is reached before that, advances to it, and
   /// ends the attempt instead.
   private func run(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Swift.Duration, @Sendable () -> Void) in
       let before = state.now
-      if let deadline = state.deadline, deadline.due <= before + delay {
-        state.deadline = nil
-        state.now = max(before, deadline.due)
-        return (state.now - before, deadline.action)
+      let first = state.timers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
+      if let (id, timer) = first, timer.due <= before + delay {
+        state.timers[id] = nil
+        state.now = max(before, timer.due)
+        return (state.now - before, timer.action)
       }
       state.now = before + delay
       return (delay, action)

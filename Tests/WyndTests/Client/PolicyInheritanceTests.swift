@@ -87,17 +87,18 @@ import Wynd
   @Test func eachPolicyFieldIsInheritedIndependently() {
     let client = RetryPolicy(
       maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
-      maxUnreachableTime: .seconds(4), deadline: .seconds(5))
+      maxUnreachableTime: .seconds(4), attemptTimeout: .seconds(6), deadline: .seconds(5))
     func limits(_ policy: RetryPolicy) -> [Duration?] {
       let all = policy.inheriting(from: client)
-      return [all.maxRetryAfter, all.maxRetryTime, all.maxUnreachableTime, all.deadline]
+      return [all.maxRetryAfter, all.maxRetryTime, all.maxUnreachableTime, all.attemptTimeout, all.deadline]
     }
-    let inherited: [Duration?] = [.seconds(2), .seconds(3), .seconds(4), .seconds(5)]
+    let inherited: [Duration?] = [.seconds(2), .seconds(3), .seconds(4), .seconds(6), .seconds(5)]
     #expect(limits(RetryPolicy()) == inherited)
     let rows: [(RetryPolicy, RetryPolicy)] = [
       (RetryPolicy(maxRetryAfter: .noLimit), RetryPolicy(maxRetryAfter: .zero)),
       (RetryPolicy(maxRetryTime: .noLimit), RetryPolicy(maxRetryTime: .zero)),
       (RetryPolicy(maxUnreachableTime: .noLimit), RetryPolicy(maxUnreachableTime: .zero)),
+      (RetryPolicy(attemptTimeout: .noLimit), RetryPolicy(attemptTimeout: .zero)),
       (RetryPolicy(deadline: .noLimit), RetryPolicy(deadline: .zero)),
     ]
     for (index, (unlimited, zero)) in rows.enumerated() {
@@ -118,8 +119,8 @@ import Wynd
   @Test func everyFieldIsInherited() {
     let other = RetryPolicy(
       maxRetries: 1, backoff: .immediate, maxRetryAfter: .seconds(2), maxRetryTime: .seconds(3),
-      maxUnreachableTime: .seconds(4), deadline: .seconds(5), budget: .unlimited, retriesNonIdempotent: true,
-      shouldRetry: { _ in true }, onEvent: { _ in })
+      maxUnreachableTime: .seconds(4), attemptTimeout: .seconds(6), deadline: .seconds(5), budget: .unlimited,
+      retriesNonIdempotent: true, shouldRetry: { _ in true }, onEvent: { _ in })
     func names(_ policy: RetryPolicy) -> [String?] {
       Mirror(reflecting: policy).children.filter { Mirror(reflecting: $0.value).children.count == 1 }.map(\.label)
     }

@@ -39,6 +39,25 @@ import WyndLoopbackServer
     Row(policy: .init(backoff: every(10), deadline: .seconds(20.1)), sends: 3, ends: 20, stop: .deadline),
     Row(
       policy: .init(backoff: .immediate, deadline: .seconds(70)), step: .silence, sends: 2, ends: 70, stop: .deadline),
+    // attemptTimeout: each silent attempt ends after that, or after its own time-out of 60 s.
+    Row(
+      policy: .init(backoff: .immediate, attemptTimeout: .seconds(10)), step: .silence, sends: 11, ends: 110,
+      stop: .maxRetries),
+    Row(
+      policy: .init(backoff: .immediate, attemptTimeout: .seconds(10), deadline: .seconds(25)), step: .silence,
+      sends: 3, ends: 25, stop: .deadline),
+    Row(
+      policy: .init(backoff: .immediate, attemptTimeout: .seconds(30), deadline: .seconds(20)), step: .silence,
+      sends: 1, ends: 20, stop: .deadline),
+    Row(
+      policy: .init(backoff: .immediate, attemptTimeout: .seconds(61)), step: .silence, sends: 3, ends: 180,
+      stop: .maxRetryTime),
+    Row(
+      policy: .init(backoff: .immediate, attemptTimeout: .noLimit), step: .silence, sends: 3, ends: 180,
+      stop: .maxRetryTime),
+    Row(
+      policy: .init(maxRetries: 1, backoff: .immediate, attemptTimeout: .zero), step: .silence, sends: 2, ends: 0,
+      stop: .maxRetries),
     // maxUnreachableTime: one more attempt at the limit itself.
     Row(policy: .init(backoff: every(4)), step: .refused, sends: 4, ends: 10, stop: .maxUnreachableTime),
     Row(

@@ -10,7 +10,7 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
     var waiting: CheckedContinuation<NetworkOutcome, Never>?
     var onEnd: (@Sendable (NetworkOutcome) -> Void)?
     var cancelRequest: (@Sendable () -> Void)?
-    var cancelTimer: (@Sendable () -> Void)?
+    var cancelTimers: [@Sendable () -> Void] = []
   }
   private let state = NetworkLock(State())
 
@@ -30,7 +30,7 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
       return state
     }
     guard let ended else { return }
-    ended.cancelTimer?()
+    for cancelTimer in ended.cancelTimers { cancelTimer() }
     if cancelsRequest { ended.cancelRequest?() }
     ended.waiting?.resume(returning: outcome)
     ended.onEnd?(outcome)
@@ -54,14 +54,18 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
     }
   }
 
-  /// Ends the attempt after this time, at the deadline of its call.
-  func setDeadline(_ timeLeft: Swift.Duration, _ clock: any RetryClock) {
-    let cancelTimer = clock.timer(after: timeLeft) { cancel(.deadline) }
+  /// Cancels the request after this time, and ends with this outcome. Returns a closure that cancels the timer.
+  @discardableResult
+  func setTimer(
+    after timeLeft: Swift.Duration, _ outcome: NetworkOutcome, _ clock: any RetryClock
+  ) -> @Sendable () -> Void {
+    let cancelTimer = clock.timer(after: timeLeft) { cancel(outcome) }
     let hasEnded = state.withLock { state in
-      if state.outcome == nil { state.cancelTimer = cancelTimer }
+      if state.outcome == nil { state.cancelTimers.append(cancelTimer) }
       return state.outcome != nil
     }
     if hasEnded { cancelTimer() }
+    return cancelTimer
   }
 
   /// Calls `start`, and waits for the outcome, once. Canceling the task cancels the request, even while it starts, and

@@ -37,4 +37,15 @@ nonisolated final class NetworkBodies: Sendable {
     self.onSent = onSent
     self.onTask = onTask
   }
+
+  /// The same, with an action before the head of the response.
+  func beforeHead(_ action: @escaping @Sendable () -> Void) -> NetworkBodies {
+    NetworkBodies(
+      isUpload: isUpload, file: file, stream: stream, length: length,
+      onHead: { [onHead] head in
+        action()
+        try onHead(head)
+      },
+      onData: onData, onSent: onSent, onTask: onTask)
+  }
 }

@@ -30,6 +30,7 @@ nonisolated struct NetworkOutcome: Sendable {
   /// Whether the failed attempt transferred data that does not have to be transferred again.
   var hasProgressed = false
 
+  static var timedOut: Self { Self(error: URLError(.timedOut)) }
   static var deadline: Self { Self(error: URLError(.timedOut), endedBy: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, endedBy: .cancellation) }
 

@@ -31,7 +31,11 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   init(_ plan: NetworkCallPlan, on transport: any NetworkTransport, clock: any RetryClock = ContinuousRetryClock()) {
     self.plan = plan
     rule = RetryRule(plan.policy)
-    self.transport = transport
+    if let timeout = rule.attemptTimeout {
+      self.transport = NetworkTimedTransport(transport: transport, timeout: timeout, clock: clock)
+    } else {
+      self.transport = transport
+    }
     self.clock = clock
     state = RetryCallState(callStart: clock.now, isReadOnly: plan.isReadOnly)
     events = plan.policy.onEvent.map { _ in DispatchQueue.network("onEvent") }
@@ -141,7 +145,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func startAttempt(_ completion: NetworkAttemptCompletion) {
     state.attempts += 1
     state.attemptStart = elapsed
-    if rule.deadline < .noLimit { completion.setDeadline(timeUntilDeadline, clock) }
+    if rule.deadline < .noLimit { completion.setTimer(after: timeUntilDeadline, .deadline, clock) }
     var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
     outgoing.bypassesURLCache = plan.bypassesURLCache
     #if !canImport(FoundationNetworking)

@@ -41,6 +41,13 @@ nonisolated public struct RetryPolicy: Sendable {
   /// mistyping the host. With `.noLimit`, only the other limits apply.
   public var maxUnreachableTime: Swift.Duration?
 
+  /// The limit for one attempt, from its start until its response is complete: until then, a server that sends a byte
+  /// now and then keeps it in flight. The attempt fails with `URLError.timedOut` then, and is retried like any other that
+  /// timed out: a POST may have been applied, so it is not. For a download or a stream, the limit is that of the head of
+  /// the response, and its body may take longer. For an upload, it includes the time of sending. Each request that a
+  /// middleware sends has this time; waiting for the renewal of a credential does not count. The default is none.
+  public var attemptTimeout: Swift.Duration?
+
   /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight, with
   /// `URLError.timedOut`; the `timeoutInterval` of its request is not shortened. The default is `.noLimit`.
   public var deadline: Swift.Duration?
@@ -69,7 +76,8 @@ nonisolated public struct RetryPolicy: Sendable {
   /// Makes a policy that sets the fields that are passed.
   public init(
     maxRetries: Int? = nil, backoff: Backoff? = nil, maxRetryAfter: Swift.Duration? = nil,
-    maxRetryTime: Swift.Duration? = nil, maxUnreachableTime: Swift.Duration? = nil, deadline: Swift.Duration? = nil,
+    maxRetryTime: Swift.Duration? = nil, maxUnreachableTime: Swift.Duration? = nil,
+    attemptTimeout: Swift.Duration? = nil, deadline: Swift.Duration? = nil,
     budget: RetryBudget? = nil, retriesNonIdempotent: Bool? = nil,
     shouldRetry: (@Sendable (NetworkError) -> Bool)? = nil,
     onEvent: (@Sendable (NetworkEvent) -> Void)? = nil
@@ -79,6 +87,7 @@ nonisolated public struct RetryPolicy: Sendable {
     self.maxRetryAfter = maxRetryAfter
     self.maxRetryTime = maxRetryTime
     self.maxUnreachableTime = maxUnreachableTime
+    self.attemptTimeout = attemptTimeout
     self.deadline = deadline
     self.budget = budget
     self.retriesNonIdempotent = retriesNonIdempotent
@@ -126,6 +135,7 @@ nonisolated extension RetryPolicy {
       maxRetryAfter: maxRetryAfter ?? other.maxRetryAfter,
       maxRetryTime: maxRetryTime ?? other.maxRetryTime,
       maxUnreachableTime: maxUnreachableTime ?? other.maxUnreachableTime,
+      attemptTimeout: attemptTimeout ?? other.attemptTimeout,
       deadline: deadline ?? other.deadline,
       budget: budget ?? other.budget,
       retriesNonIdempotent: retriesNonIdempotent ?? other.retriesNonIdempotent,

@@ -18,6 +18,8 @@ nonisolated struct RetryRule: Sendable {
   var maxRetryAfter: Swift.Duration { max(.zero, policy.maxRetryAfter ?? .seconds(60)) }
   var maxRetryTime: Swift.Duration { policy.maxRetryTime ?? .seconds(120) }
   var maxUnreachableTime: Swift.Duration { policy.maxUnreachableTime ?? .seconds(10) }
+  /// Nil without a limit.
+  var attemptTimeout: Swift.Duration? { policy.attemptTimeout.flatMap { $0 < .noLimit ? $0 : nil } }
   var deadline: Swift.Duration { policy.deadline ?? .noLimit }
   var budget: RetryBudget { policy.budget ?? .shared }
   var retriesNonIdempotent: Bool { policy.retriesNonIdempotent ?? false }
