@@ -208,7 +208,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if request.httpBodyStream != nil { return false }
     if RepeatSafety(of: request, isReadOnly: call.plan.isReadOnly).isSafe { return true }
     // A server before a redirect may have applied the request.
-    return call.attempt?.hasFollowedRedirect == false
+    return call.requests?.hasFollowedRedirect == false
   }
 
   private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {

@@ -49,7 +49,7 @@ nonisolated extension NetworkCallPlan {
     let outer = middleware
     middleware = { plan, send in
       let attempt: NetworkSend = { outgoing in
-        let call = NetworkCall(client: client, plan)
+        let call = NetworkCall(client: client, plan, attempt: outgoing.attempt)
         return await NetworkMiddlewareAttempt(outgoing, allowEmptyData: plan.allowEmptyData, send).run(in: call)
       }
       return outer?(plan, attempt) ?? attempt

@@ -114,9 +114,9 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
 
   func process(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {
     try await performer.defaults.ofEndpoints.valueMiddleware?.process(&response, of: plan)
-    let call = NetworkCall(client: self, plan)
     let received = response.withValue(response.data)
     for middleware in middleware.reversed() {
+      let call = NetworkCall(client: self, plan, attempt: received.attempts.last?.number ?? 1)
       do {
         response.value = try await middleware.parsed(response.value, from: received, in: call)
       } catch {

@@ -22,7 +22,7 @@ nonisolated final class NetworkMiddlewareAttempt: Sendable {
   var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
 
   func run(in call: NetworkCall) async -> NetworkOutcome {
-    let call = NetworkCall(client: call.client, call.plan, self)
+    let call = NetworkCall(client: call.client, call.plan, attempt: call.attempt, self)
     let next = call.client.middleware.reversed().reduce(sending(in: call)) { next, middleware in
       middleware.around(next, in: call)
     }

@@ -35,6 +35,51 @@ extension NetworkMiddlewareTests {
     #expect(server.requests.map(\.text) == ["changed", "changed", "changed"])
   }
 
+  /// Remembers the number of the attempt, and the value of the calling task, for each request and each parsed value.
+  struct Numbering: NetworkMiddleware {
+    @TaskLocal static var trace = ""
+    let seen = Box<[String]>([])
+
+    func respond(
+      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    ) async throws -> NetworkResponse<Data> {
+      seen.append("\(Self.trace)\(call.attempt)")
+      return try await next(request)
+    }
+    func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkCall) -> Value {
+      seen.append("parsed \(call.attempt)")
+      return value
+    }
+  }
+
+  /// Each attempt has a number, whichever request of it this is.
+  @Test func middlewareSeesTheNumberOfTheAttempt() async throws {
+    let repeating: NetworkClosureMiddleware = .around { request, next in
+      _ = try? await next(request)
+      return try await next(request)
+    }
+    for (middleware, requests) in [([NetworkClosureMiddleware](), 1), ([repeating], 2)] {
+      let numbering = Numbering()
+      let steps: [NetworkScript.Step] = [.status(503), .dropped, .ok("x")]
+      let script = NetworkScript(steps.flatMap { Array(repeating: $0, count: requests) })
+      let client = NetworkClient(
+        baseURL: .example, on: script, policy: .quick(), middleware: middleware + [numbering])
+      let value: String = try await Numbering.$trace.withValue("a") { try await client.load(.get("/")) }
+      #expect(value == "x")
+      let attempts = ["a1", "a2", "a3"].flatMap { Array(repeating: $0, count: requests) }
+      #expect(numbering.seen.value == attempts + ["parsed 3"])
+    }
+  }
+
+  @Test func middlewareSeesTheNumberOfTheAttemptOfADownload() async throws {
+    let folder = try Folder()
+    let numbering = Numbering()
+    let script = NetworkScript([.status(503), .ok("x")])
+    let client = NetworkClient(on: script, policy: .quick(), middleware: [numbering])
+    try await client.performNetworkDownload(URL.example, to: folder.file())
+    #expect(numbering.seen.value == ["1", "2"])
+  }
+
   /// A call that has a stored response makes one attempt. The renewal of its credential is another call.
   @Test func renewalIsRetriedIfAResponseIsStored() async throws {
     let script = NetworkScript([

@@ -7,6 +7,8 @@ import Foundation
 /// A request on its way to the session.
 nonisolated struct NetworkOutgoing: Sendable {
   var request: URLRequest
+  /// The number of the attempt that the request belongs to, counted from 1.
+  var attempt = 1
   /// Whether the request is declared to only read; nil means what its method says.
   var isReadOnly: Bool?
   /// How a transfer sends and receives its bodies; nil for a plain request.

@@ -146,7 +146,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     state.attempts += 1
     state.attemptStart = elapsed
     if rule.deadline < .noLimit { completion.setTimer(after: timeUntilDeadline, .deadline, clock) }
-    var outgoing = NetworkOutgoing(request: request, isReadOnly: plan.isReadOnly)
+    var outgoing = NetworkOutgoing(request: request, attempt: state.attempts, isReadOnly: plan.isReadOnly)
     outgoing.bypassesURLCache = plan.bypassesURLCache
     #if !canImport(FoundationNetworking)
       state.metrics = NetworkLock(nil)
