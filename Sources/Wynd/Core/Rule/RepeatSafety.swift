@@ -63,7 +63,7 @@ nonisolated extension RepeatSafety {
     }
   }
 
-  /// Whether requests with this method only read: the safe methods (RFC 9110 §9.2.1), and QUERY.
+  /// Whether requests with this method only read: the safe methods (RFC 9110 §9.2.1), and QUERY (RFC 10008).
   static func isReadOnly(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"].contains(method) }
 
   static func hasIdempotencyKey(_ request: URLRequest) -> Bool {

@@ -16,7 +16,7 @@
 nonisolated public struct RetryPolicy: Sendable {
   /// The number of retries after the first attempt: with `n`, a call makes at most n + 1 attempts. 0 or less makes one.
   /// A retry that the ``budget`` skips counts. An attempt of a download that adds 16 KB or more to the file resets the
-  /// count. The default is 10.
+  /// count. The default is 10: with their waits, nearly every call outlasts an outage of 30 s.
   public var maxRetries: Int?
 
   /// How long to wait before a retry. It is added to a wait that the server asks for. The default is full jitter up to
