@@ -194,6 +194,22 @@ import WyndLoopbackServer
     #expect(log.events.count { if case .attemptStarted = $0.kind { true } else { false } } == 1)
   }
 
+  @TaskLocal static var trace = "none"
+
+  /// As the documentation says: both are called on queues of their own.
+  @Test func closuresOfThePolicyDoNotSeeValuesOfTheTask() async throws {
+    let seen = Box<[String]>([])
+    let policy = RetryPolicy(
+      backoff: .immediate,
+      shouldRetry: {
+        seen.append(Self.trace)
+        return $0.shouldRetry
+      }, onEvent: { _ in seen.append(Self.trace) })
+    let client = NetworkClient(on: NetworkScript([.status(503), .ok("x")]), policy: policy)
+    try await Self.$trace.withValue("screen") { _ = try await client.performNetworkRequest(URL.example) }
+    #expect(seen.value == Array(repeating: "none", count: 6))
+  }
+
   @Test func slowListenerDoesNotDelayOtherCalls() async throws {
     let server = try LoopbackServer { $0.target == "/other" ? .hang : .status(503) }
     let session = URLSession(configuration: .ephemeral)
