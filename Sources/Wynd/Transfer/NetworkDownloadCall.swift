@@ -33,6 +33,7 @@ nonisolated final class NetworkDownloadCall: Sendable {
   private let destination: URL
   private let overwrites: Bool
   private let resumes: Bool
+  private let name: String?
   private let validate: (@Sendable (URL) throws -> Void)?
   private let progress: NetworkProgressReporter
 
@@ -42,12 +43,13 @@ nonisolated final class NetworkDownloadCall: Sendable {
   private static let leastProgress = 16_384
 
   init(
-    to destination: URL, overwrites: Bool, resumes: Bool, validate: (@Sendable (URL) throws -> Void)?,
-    _ onProgress: (@Sendable (TransferProgress) -> Void)?
+    to destination: URL, overwrites: Bool, resumes: Bool, name: String? = nil,
+    validate: (@Sendable (URL) throws -> Void)?, _ onProgress: (@Sendable (TransferProgress) -> Void)?
   ) {
     self.destination = destination
     self.overwrites = overwrites
-    self.resumes = resumes
+    self.resumes = resumes || name != nil
+    self.name = name
     self.validate = validate
     progress = NetworkProgressReporter(onProgress)
   }
@@ -145,7 +147,8 @@ nonisolated final class NetworkDownloadCall: Sendable {
     if state.hasEnded { throw NetworkError.cancelled }
     if let partial = state.partial { return partial }
     let partial = try NetworkPartialFile(
-      for: destination, from: request, overwrites: overwrites, resumes: resumes, secretFields: secretFields)
+      for: destination, from: request, overwrites: overwrites, resumes: resumes, name: name,
+      secretFields: secretFields)
     state.partial = partial
     state.largest = partial.size
     return partial

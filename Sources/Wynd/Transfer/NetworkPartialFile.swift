@@ -19,7 +19,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   private let isKept: Bool
   /// A temporary folder of its own on the volume of the destination; nil if the file is beside the destination.
   private let replacementFolder: URL?
-  private let hasCredential: Bool
+  /// Whether another request may get a different file of the same date: for another user, or from another URL.
+  private let needsTag: Bool
   private let file: NetworkOwnFile
   var handle: FileHandle { file.handle }
   private(set) var state: NetworkDownloadState
@@ -27,16 +28,18 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
   /// The offset of the next write. If a write fails, this includes the bytes that it wrote.
   var size: Int64 { Int64(clamping: (try? handle.offset()) ?? 0) }
 
-  /// `secretFields`: header fields that hold a credential, whatever they are called. `place` is for tests.
+  /// `name` identifies the file in place of the URL. `secretFields`: header fields that hold a credential, whatever they
+  /// are called. `place` is for tests.
   init(
-    for destination: URL, from request: URLRequest, overwrites: Bool, resumes: Bool, secretFields: Set<String> = [],
-    place: URL? = nil
+    for destination: URL, from request: URLRequest, overwrites: Bool, resumes: Bool, name: String? = nil,
+    secretFields: Set<String> = [], place: URL? = nil
   ) throws {
     try Self.check(destination, overwrites: overwrites)
     self.destination = destination
-    hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
+    let hasCredential = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
       NetworkSensitiveHeader.matches(name, value, known: secretFields)
     }
+    needsTag = hasCredential || name != nil
     let beside = place ?? Self.url(for: destination)
     do {
       file = try Self.openForOneDownload(beside, destination)
@@ -53,8 +56,9 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
       isKept = false
       replacementFolder = folder
     }
-    // A URL can contain a secret, so only its hash is stored.
-    let source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
+    // A URL can contain a secret, so only its hash is stored. It contains no space, so no name is taken for a URL.
+    let file = name.map { "as \($0)" } ?? request.url?.absoluteString ?? ""
+    let source = "\(request.networkMethod) \(file)"
     state = NetworkDownloadState(source: NetworkHash.text(of: source))
     do {
       _ = try handle.seekToEnd()
@@ -83,11 +87,11 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
     return size <= total
   }
 
-  /// Whether a later call may resume the download. Another user may make that call. The file of that user can have the
-  /// same date, but not the same entity tag (RFC 9110 §8.8.1).
+  /// Whether a later call may resume the download. Another user may make that call, or it may have another URL. The file
+  /// can have the same date then, but not the same entity tag (RFC 9110 §8.8.1).
   private func mayOutliveCall(_ state: NetworkDownloadState) -> Bool {
     guard let validator = state.validator else { return true }
-    return NetworkDownloadDecision.isTag(validator) || !hasCredential
+    return NetworkDownloadDecision.isTag(validator) || !needsTag
   }
 
   /// The most that is read of a state, which has some hundred bytes. Someone else may have planted a file of gigabytes.

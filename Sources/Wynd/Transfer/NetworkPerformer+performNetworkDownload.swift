@@ -36,6 +36,9 @@ nonisolated extension NetworkPerformer {
   ///     a new signature, counts as another file, and so does another method. If the request has a credential, the file
   ///     is kept only if its server sends a strong entity tag, because two users may get different files with the same
   ///     date.
+  ///   - name: Names the file in place of its URL, and resumes it like `resumes`: for signed URLs, which change with each
+  ///     call. The rest from the new URL is used only if it has the strong entity tag of the bytes that were kept. So
+  ///     nothing is kept if the server sends none.
   ///   - policy: The retry policy.
   ///   - onProgress: Receives the progress, on an internal queue.
   ///   - validate: Checks the complete file before it is moved to its destination. The closure receives the file's
@@ -47,12 +50,12 @@ nonisolated extension NetworkPerformer {
   @discardableResult
   public func performNetworkDownload(
     _ request: some NetworkRequestConvertible, to destination: URL, overwrites: Bool = false, resumes: Bool = false,
-    policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    validate: (@Sendable (URL) throws -> Void)? = nil
+    resumesAs name: String? = nil, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil, validate: (@Sendable (URL) throws -> Void)? = nil
   ) async throws(NetworkError) -> NetworkResponse<URL> {
     let defaults = defaults
     let download = NetworkDownloadCall(
-      to: destination, overwrites: overwrites, resumes: resumes, validate: validate, onProgress)
+      to: destination, overwrites: overwrites, resumes: resumes, name: name, validate: validate, onProgress)
     let plan = download.added(to: try transferPlan(for: request, policy, defaults))
     return try await download.finish(perform(plan.started(on: self, defaults))).get()
   }
@@ -64,12 +67,12 @@ nonisolated extension NetworkPerformer {
   @discardableResult
   public func performNetworkDownload(
     _ request: some NetworkRequestConvertible, to destination: URL, overwrites: Bool = false, resumes: Bool = false,
-    policy: RetryPolicy = .default, onProgress: (@Sendable (TransferProgress) -> Void)? = nil,
-    validate: (@Sendable (URL) throws -> Void)? = nil,
+    resumesAs name: String? = nil, policy: RetryPolicy = .default,
+    onProgress: (@Sendable (TransferProgress) -> Void)? = nil, validate: (@Sendable (URL) throws -> Void)? = nil,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<URL>, NetworkError>) -> Void
   ) -> NetworkTask {
     let download = NetworkDownloadCall(
-      to: destination, overwrites: overwrites, resumes: resumes, validate: validate, onProgress)
+      to: destination, overwrites: overwrites, resumes: resumes, name: name, validate: validate, onProgress)
     return start(completionHandler, convert: { download.finish($0) }) { defaults throws(NetworkError) in
       download.added(to: try transferPlan(for: request, policy, defaults))
     }
