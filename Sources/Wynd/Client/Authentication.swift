@@ -35,6 +35,7 @@ public import Foundation
 ///   credential.
 /// - If the credential is rejected, the request is sent once more with a renewed one, which does not count as a retry.
 ///   A second rejection is final. A credential that was renewed in the meantime is not renewed again.
+/// - A call that starts while a renewal is running waits for it, and is sent with the new credential only.
 /// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/generalError(_:)``.
 ///   The next call renews again, unless the renewal was refused: the response had status 400, 401 or 403, or the
 ///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
@@ -177,7 +178,9 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       let renewed = try await renewed(known, client, rejection)
       return try await next(signed(request, renewed))
     }
-    if renew != nil, credential.hasExpired, !known.ignoresExpiry { return try await sendRenewed(nil) }
+    let mustBeRenewed = renew != nil && credential.hasExpired && !known.ignoresExpiry
+    // A credential that is being renewed has been rejected, or has expired.
+    if mustBeRenewed || known.renewal != nil { return try await sendRenewed(nil) }
     do {
       return try await next(signed(request, credential))
     } catch let error as NetworkError {

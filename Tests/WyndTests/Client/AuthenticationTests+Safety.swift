@@ -9,27 +9,31 @@ import WyndLoopbackServer
 
 extension AuthenticationTests {
   @Test func cancelingOneCallDoesNotCancelTheSharedRenewal() async throws {
-    let service = Service("unknown")
-    let held = DispatchSemaphore(value: 0)
-    let asked = Gate()
-    let server = try service.server { _ in
-      asked.open()
-      held.wait()
-      return nil
+    let (sent, rejected, renewals) = (Counter(), Counter(), Counter())
+    let (begun, mayEnd) = (Gate(), Gate())
+    let script = NetworkScript { request, _ in
+      if request.value(forHTTPHeaderField: "Authorization") == "Bearer new" { return .ok("ok") }
+      sent.add()
+      // The first call starts the renewal, when all of them have been sent.
+      if request.url?.path == "/0" { await sent.reaches(6) } else { await begun.wait() }
+      return .status(401)
     }
-    let (client, _) = Self.client(server, "old")
-    // The first is the one that starts it.
-    let first = Task { try await Self.get(client) }
-    await asked.wait()
-    let others = (0..<5).map { _ in Task { try await Self.get(client) } }
-    await service.rejections.reaches(6)
-    first.cancel()
-    others[0].cancel()
-    await #expect(throws: NetworkError.self) { try await first.value }
-    await #expect(throws: NetworkError.self) { try await others[0].value }
-    held.signal()
-    for other in others.dropFirst() { _ = try await other.value }
-    #expect(service.renewals.value == 1)
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      renewals.add()
+      begun.open()
+      await mayEnd.wait()
+      return BearerToken("new")
+    }
+    let client = Self.client(script, authentication, Self.failures(rejected))
+    let calls = (0..<6).map { number in Task { try await Self.get(client, "/\(number)") } }
+    await rejected.reaches(6)
+    for call in calls.prefix(2) {
+      call.cancel()
+      await #expect(throws: NetworkError.self) { try await call.value }
+    }
+    mayEnd.open()
+    for call in calls.dropFirst(2) { _ = try await call.value }
+    #expect(renewals.value == 1)
   }
 
   @Test func failsWhenTheRenewedTokenIsRejected() async throws {

@@ -9,23 +9,36 @@ import WyndLoopbackServer
 
 /// From sign-in to the end of the session.
 extension AuthenticationTests {
-  /// Responds 200 to the good token and 401 to anything else.
-  static func script(_ good: String, seen: Counter? = nil) -> NetworkScript {
-    NetworkScript { request, _ in
-      let isGood = request.value(forHTTPHeaderField: "Authorization") == "Bearer \(good)"
-      if !isGood { seen?.add() }
-      return isGood ? .ok("ok") : .status(401)
+  /// Responds 200 to the good token, and 401 to anything else, once there are this many such requests. A renewal holds back
+  /// the calls that start later, so all that are to be rejected have to be sent before.
+  static func script(_ good: String, rejectsFrom count: Int = 1) -> NetworkScript {
+    let sent = Counter()
+    return NetworkScript { request, _ in
+      if request.value(forHTTPHeaderField: "Authorization") == "Bearer \(good)" { return .ok("ok") }
+      sent.add()
+      await sent.reaches(count)
+      return .status(401)
+    }
+  }
+
+  /// Counts the requests that fail.
+  static func failures(_ counter: Counter) -> NetworkClosureMiddleware {
+    .around { request, next in
+      do { return try await next(request) } catch {
+        counter.add()
+        throw error
+      }
     }
   }
 
   @Test func sharesOneRenewalAmongAThousandRejectedCalls() async throws {
     let (rejected, renewals) = (Counter(), Counter())
-    let script = Self.script("new1", seen: rejected)
+    let script = Self.script("new1", rejectsFrom: 1000)
     let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
       await rejected.reaches(1000)
       return BearerToken("new\(renewals.add())")
     }
-    let client = Self.client(script, authentication)
+    let client = Self.client(script, authentication, Self.failures(rejected))
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<1000 { group.addTask { try await Self.get(client).attempts.count } }
       // The second send is no attempt of its own.
@@ -34,6 +47,59 @@ extension AuthenticationTests {
     #expect(renewals.value == 1)
     let tokens = Self.tokens(script)
     #expect(tokens.count == 2000 && tokens.count { $0 == "Bearer new1" } == 1000)
+  }
+
+  // MARK: While a renewal is running
+
+  /// Also a request that can be sent only once, and one that is not safe to repeat.
+  @Test func callThatStartsDuringARenewalIsSentWithTheNewCredential() async throws {
+    let (begun, mayEnd, started) = (Gate(), Gate(), Counter())
+    let script = Self.script("new")
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      begun.open()
+      await mayEnd.wait()
+      return BearerToken("new")
+    }
+    let client = Self.client(script, Self.counting(started), authentication)
+    let rejected = Task { try await Self.get(client) }
+    await begun.wait()
+    let order = Task {
+      var request = URLRequest(url: try #require(Self.origin), method: "POST")
+      request.httpBodyStream = InputStream(data: Data("once".utf8))
+      return try await client.performNetworkRequest(request)
+    }
+    let later = (0..<9).map { _ in Task { try await Self.get(client) } }
+    await started.reaches(11)
+    // They are about to wait for the renewal.
+    for _ in 0..<10_000 { await Task.yield() }
+    #expect(Self.tokens(script) == ["Bearer old"])
+    mayEnd.open()
+    _ = try await (rejected.value, order.value)
+    for call in later { #expect(try await call.value.attempts.count == 1) }
+    #expect(Self.tokens(script) == ["Bearer old"] + Array(repeating: "Bearer new", count: 11))
+  }
+
+  /// The call was not sent, so it has no status. What it was for may be public, but the credential is not sent again.
+  @Test func callThatStartsDuringARenewalFailsWithIt() async throws {
+    let (begun, mayEnd, started) = (Gate(), Gate(), Counter())
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      begun.open()
+      await mayEnd.wait()
+      throw Expired()
+    }
+    let script = Self.script("new")
+    let client = Self.client(script, Self.counting(started), authentication)
+    let rejected = Task { try await Self.get(client) }
+    await begun.wait()
+    let later = Task { try await Self.get(client) }
+    await started.reaches(2)
+    for _ in 0..<10_000 { await Task.yield() }
+    mayEnd.open()
+    for call in [rejected, later] {
+      let error = await #expect(throws: NetworkError.self) { try await call.value }
+      #expect(Self.reason(error) as? Expired == Expired() && error?.statusCode == nil)
+    }
+    #expect(Self.tokens(script) == ["Bearer old"] && authentication.credential == BearerToken("old"))
   }
 
   // MARK: Without a credential

@@ -16,7 +16,6 @@ import WyndLoopbackServer
     private let good: Box<String>
     private let counts = Box<[String: Int]>([:])
     let renewals = Counter()
-    let rejections = Counter()
 
     init(_ good: String) { self.good = Box(good) }
     func count(_ token: String) -> Int { counts.value?[token] ?? 0 }
@@ -34,7 +33,6 @@ import WyndLoopbackServer
         let token = request.value("Authorization") ?? "none"
         counts.update { $0[token, default: 0] += 1 }
         if token == "Bearer \(good.value ?? "")" { return .ok("ok") }
-        rejections.add()
         return .status(401)
       }
     }
@@ -123,20 +121,14 @@ import WyndLoopbackServer
 
   @Test func failedRenewalFailsAllWaitingCallsAndTheNextCallRenews() async throws {
     let refreshes = Counter()
-    let server = try LoopbackServer { _ in .status(401) }
     let rejected = Counter()
-    let authentication = Authentication<BearerToken>(for: server.url(), BearerToken("old")) { _, _ in
+    let script = Self.script("none", rejectsFrom: 20)
+    let authentication = Authentication<BearerToken>(for: try #require(Self.origin), BearerToken("old")) { _, _ in
       await rejected.reaches(20)
       refreshes.add()
       throw Expired()
     }
-    let watching: NetworkClosureMiddleware = .around { request, next in
-      do { return try await next(request) } catch {
-        rejected.add()
-        throw error
-      }
-    }
-    let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication, watching])
+    let client = Self.client(script, authentication, Self.failures(rejected))
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<20 {
         group.addTask {
@@ -151,7 +143,7 @@ import WyndLoopbackServer
     // A call that has not yet begun to wait when the renewal fails starts another one.
     let shared = refreshes.value
     #expect(shared < 20)
-    #expect(server.requests.count == 20)
+    #expect(script.requests.count == 20)
     _ = try? await Self.get(client)
     #expect(refreshes.value == shared + 1)
   }
