@@ -154,6 +154,18 @@ import WyndLoopbackServer
     #expect(NetworkPartialDownload.exists(for: folder.file("download")) == resumes)
   }
 
+  @Test(arguments: CallForm.having("resumesAs"), [nil, "film"])
+  func resumesAs(_ form: CallForm, name: String?) async throws {
+    let folder = try Folder()
+    let half = NetworkScript.Step.chunks(
+      200, headers: ["ETag": "\"1\"", "Content-Length": "8"], [Data("half".utf8)], isCut: true)
+    try await check(form, [half], succeeds: false) {
+      $0.folder = folder
+      $0.resumesAs = name
+    }
+    #expect(NetworkPartialDownload.exists(for: folder.file("download")) == (name != nil))
+  }
+
   @Test(arguments: CallForm.having("validate")) func validate(_ form: CallForm) async throws {
     let calls = Counter()
     try await check(form, [Self.step(form)], succeeds: false) {
@@ -222,7 +234,7 @@ import WyndLoopbackServer
     #expect(selectors.sorted() == CallForm.all.map(\.selector).sorted())
     let tested: Set = [
       "_", "acceptsAnyStatus", "allowEmptyData", "as", "completionHandler", "decoder", "for", "from", "maxRetries",
-      "onProgress", "overwrites", "policy", "reconnects", "resumes", "to", "validate", "with",
+      "onProgress", "overwrites", "policy", "reconnects", "resumes", "resumesAs", "to", "validate", "with",
     ]
     #expect(Set(CallForm.all.flatMap(\.labels)) == tested)
   }

@@ -49,7 +49,7 @@ import Testing
     let clock = CountingClock()
     let completion = NetworkAttemptCompletion()
     if endsBefore { completion.end(.cancelled) }
-    completion.setDeadline(.seconds(3_600), clock)
+    completion.setTimer(after: .seconds(3_600), .deadline, clock)
     if !endsBefore { completion.end(.cancelled) }
     _ = await completion.outcome()
     #expect(clock.timers.value == 1 && clock.cancellations.value == 1)

@@ -18,6 +18,7 @@ struct CallArguments: Sendable {
   var decoder: JSONDecoder?
   var overwrites = false
   var resumes = false
+  var resumesAs: String?
   var reconnects: Bool? = false
   var onProgress: (@Sendable (TransferProgress) -> Void)?
   var validate: (@Sendable (URL) throws -> Void)?
@@ -183,17 +184,20 @@ extension CallForm {
   ]
 
   private static let transfers: [CallForm] = [
-    CallForm("performNetworkDownload(_:to:overwrites:resumes:policy:onProgress:validate:)") {
+    CallForm("performNetworkDownload(_:to:overwrites:resumes:resumesAs:policy:onProgress:validate:)") {
       try Data(
         contentsOf: await $0.performNetworkDownload(
-          $1.request, to: $1.destination, overwrites: $1.overwrites, resumes: $1.resumes, policy: $1.policy,
+          $1.request, to: $1.destination, overwrites: $1.overwrites, resumes: $1.resumes, resumesAs: $1.resumesAs,
+          policy: $1.policy,
           onProgress: $1.onProgress, validate: $1.validate
         ).value
       ).text
     },
-    CallForm("performNetworkDownload(_:to:overwrites:resumes:policy:onProgress:validate:completionHandler:)") {
+    CallForm("performNetworkDownload(_:to:overwrites:resumes:resumesAs:policy:onProgress:validate:completionHandler:)")
+    {
       $0.performNetworkDownload(
-        $1.request, to: $1.destination, overwrites: $1.overwrites, resumes: $1.resumes, policy: $1.policy,
+        $1.request, to: $1.destination, overwrites: $1.overwrites, resumes: $1.resumes, resumesAs: $1.resumesAs,
+        policy: $1.policy,
         onProgress: $1.onProgress, validate: $1.validate, completionHandler: $2)
     } text: {
       try Data(contentsOf: $0.value).text
