@@ -47,7 +47,7 @@ import WyndLoopbackServer
   static func get(_ performer: any NetworkPerformer, _ path: String = "/") async throws -> String {
     try await performer.performNetworkRequest(URL.example.appending(path: path)).text
   }
-  static func expect(
+  static func expectText(
     _ text: String, from performer: any NetworkPerformer, _ url: URL = .example,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
@@ -114,12 +114,12 @@ import WyndLoopbackServer
             return try await next(request)
           }
         ])
-      try await expect("0", from: client)
-      try await expect("0", from: client)
+      try await expectText("0", from: client)
+      try await expectText("0", from: client)
       // That of a middleware whose credential nobody knows is not stored.
       let unknown = NetworkClient(on: ResponseCache(on: script), middleware: [adding("X-Session-Key", "s")])
-      try await expect("1", from: unknown)
-      try await expect("2", from: unknown)
+      try await expectText("1", from: unknown)
+      try await expectText("2", from: unknown)
     },
     Pair(.cache, .authentication, "each user gets their own response") {
       let folder = try Folder()
@@ -127,44 +127,44 @@ import WyndLoopbackServer
       let script = storable()
       let cache = try ResponseCache(in: folder.url, on: script)
       let client = NetworkClient(on: cache, middleware: [keys])
-      try await expect("0", from: client)
+      try await expectText("0", from: client)
       keys.signIn(Keys("bob"))
-      try await expect("1", from: client)
+      try await expectText("1", from: client)
       keys.signOut()
-      try await expect("2", from: client)
+      try await expectText("2", from: client)
       // The order of the fields of a dictionary differs from one to the next.
       for _ in 0..<10 {
         keys.signIn(Keys(headers: Dictionary(uniqueKeysWithValues: Keys("ann").headers.shuffled())))
-        try await expect("0", from: client)
+        try await expectText("0", from: client)
       }
     },
     Pair(.cache, .headers, "clients with different keys share nothing, with the same key they share") {
       let script = storable()
       let cache = ResponseCache(on: script)
       let client = { NetworkClient(on: cache, headers: ["X-Api-Key": $0]) }
-      try await expect("0", from: client("a"))
-      try await expect("1", from: client("b"))
-      try await expect("0", from: client("a"))
+      try await expectText("0", from: client("a"))
+      try await expectText("1", from: client("b"))
+      try await expectText("0", from: client("a"))
     },
     Pair(.cache, .nestedClients, "the user of the outer and of the inner client divide it") {
       let script = storable()
       let users = (inner: Authentication(for: .example, Keys("ann")), outer: authentication("ann"))
       let inner = NetworkClient(on: ResponseCache(on: script), middleware: [users.inner])
       let client = NetworkClient(on: inner, middleware: [users.outer])
-      try await expect("0", from: client)
+      try await expectText("0", from: client)
       users.outer.signIn(BearerToken("bob"))
-      try await expect("1", from: client)
+      try await expectText("1", from: client)
       users.inner.signIn(Keys("bob"))
-      try await expect("2", from: client)
+      try await expectText("2", from: client)
       users.outer.signIn(BearerToken("ann"))
       users.inner.signIn(Keys("ann"))
-      try await expect("0", from: client)
+      try await expectText("0", from: client)
     },
     Pair(.cache, .renewal, "a renewed credential finds what its user has stored") {
       let script = accepting("second", headers: ["Cache-Control": "max-age=60"])
       let renewing = authentication { _, _ in BearerToken("second") }
       let client = NetworkClient(on: ResponseCache(on: script), middleware: [renewing])
-      for _ in 0..<3 { try await expect("ok", from: client) }
+      for _ in 0..<3 { try await expectText("ok", from: client) }
       #expect(script.values(of: "Authorization") == ["Bearer first", "Bearer second"])
     },
     Pair(.cache, .redirect, "a response from another origin is not stored for this one") {
@@ -172,8 +172,8 @@ import WyndLoopbackServer
       let server = try LoopbackServer(
         script: .redirect(301, to: other.url().absoluteString, [("Cache-Control", "max-age=60")]))
       let client = NetworkClient(on: ResponseCache(on: URLSession(configuration: .ephemeral)))
-      try await expect("0", from: client, server.url())
-      try await expect("1", from: client, server.url())
+      try await expectText("0", from: client, server.url())
+      try await expectText("1", from: client, server.url())
     },
   ]
 
@@ -335,7 +335,7 @@ import WyndLoopbackServer
         return BearerToken("second")
       }
       let client = NetworkClient(on: NetworkClient(on: script, middleware: [renewing]), headers: ["X-App": "1"])
-      try await expect("ok", from: client)
+      try await expectText("ok", from: client)
       #expect(renewals.value == 1 && script.requests.count == 2)
     },
     Pair(.nestedClients, .redirect, "a secret of the outer client stays at the origin") {

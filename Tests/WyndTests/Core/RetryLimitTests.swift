@@ -170,16 +170,6 @@ import WyndLoopbackServer
     let late = try await RetryRuleTests.run([.dropped], policy: .init(backoff: Self.every(9), deadline: .seconds(9)))
     #expect(late.error?.stopReason == .deadline)
   }
-}
-
-extension NetworkScript.Step { static let refused = Self.failure(.cannotConnectToHost) }
-extension RetryFailure.StopReason { fileprivate static let offline = maxUnreachableTime }
-
-extension EventLog {
-  /// The source of each wait.
-  var sources: [NetworkEvent.DelaySource] {
-    events.compactMap { if case .willRetry(_, let source) = $0.kind { source } else { nil } }
-  }
 
   /// In real time, because the simulated time stands still meanwhile.
   @Test func timeInsideShouldRetryCounts() async throws {
@@ -192,5 +182,15 @@ extension EventLog {
       })
     _ = await URLSession.shared.result(of: server.url(), policy: policy)
     #expect(server.requests.count == 1)
+  }
+}
+
+extension NetworkScript.Step { static let refused = Self.failure(.cannotConnectToHost) }
+extension RetryFailure.StopReason { fileprivate static let offline = maxUnreachableTime }
+
+extension EventLog {
+  /// The source of each wait.
+  var sources: [NetworkEvent.DelaySource] {
+    events.compactMap { if case .willRetry(_, let source) = $0.kind { source } else { nil } }
   }
 }
